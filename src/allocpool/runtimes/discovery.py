@@ -70,6 +70,7 @@ def _properties(java_home: Path) -> dict[str, str]:
     try:
         done = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],
+            check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -118,7 +119,9 @@ def _user_runtime(feature: int) -> Runtime | None:
     except BrokenRuntime as error:
         raise UserError(f"{variable}={value} is no Java home: {error}") from error
     if runtime.feature != feature:
-        raise UserError(f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}")
+        raise UserError(
+            f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}"
+        )
     return runtime
 
 

@@ -124,7 +124,9 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
     if needed_mb(heap_mb, direct_mb) > available_mb:
         largest_mb = int((available_mb - direct_mb - OVERHEAD_MB) / (1 + _GC_TABLES_SHARE))
         remedy = (
-            f"choose a heap of at most {largest_mb} MB or a smaller scale" if largest_mb > 0 else "choose a smaller scale"
+            f"choose a heap of at most {largest_mb} MB or a smaller scale"
+            if largest_mb > 0
+            else "choose a smaller scale"
         )
         raise UserError(
             f"a heap of {heap_mb} MB with {direct_mb} MB of direct memory needs {needed_mb(heap_mb, direct_mb)} MB, "
@@ -158,7 +160,9 @@ def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
     """
     complaint = _complaint(runtime.java, tuple(flag for flag in flags if flag != "-XX:+AlwaysPreTouch"))
     if complaint:
-        raise UserError(f"Java {runtime.feature} ({runtime.version}) does not start with {' '.join(flags)}: {complaint}")
+        raise UserError(
+            f"Java {runtime.feature} ({runtime.version}) does not start with {' '.join(flags)}: {complaint}"
+        )
 
 
 @lru_cache(maxsize=512)
@@ -169,6 +173,7 @@ def _complaint(java: Path, flags: tuple[str, ...]) -> str:
         try:
             done = subprocess.run(
                 [java, *harmless, "-version"],
+                check=False,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
