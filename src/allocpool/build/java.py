@@ -115,7 +115,9 @@ def _build(modules: list[str], javac: Javac) -> None:
             except StepFailed:
                 step([*command, *goals], log, javac.environment())
         except StepFailed as failure:
-            raise UserError(f"the Java module {', '.join(modules)} could not be built: {failure} (log: {log})") from failure
+            raise UserError(
+                f"the Java module {', '.join(modules)} could not be built: {failure} (log: {log})"
+            ) from failure
         for module in modules:
             _keep(module, tree, Path(temporary) / f"result-{module}", javac, log)
 
@@ -135,7 +137,9 @@ def _keep(module: str, tree: Path, result: Path, javac: Javac, log: Path) -> Non
     target = tree / module / "target"
     jar = target / f"{module}.jar"
     if not jar.is_file():
-        raise UserError(f"the Java module {module} could not be built: Maven made no {module}.jar (log: {log})")
+        raise UserError(
+            f"the Java module {module} could not be built: Maven made no {module}.jar (log: {log})"
+        )
     result.mkdir()
     dependencies = sorted((target / "dependency").glob("*.jar"))
     for file in (jar, *dependencies):

