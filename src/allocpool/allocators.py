@@ -16,7 +16,7 @@ from allocpool.errors import UserError, unknown_choice
 
 @dataclass(frozen=True)
 class Allocator:
-    """An allocator: its name in specs, the stems of its library's file name, and the packages that hold it."""
+    """An allocator: its name in specs, the stems of its library's file name, the packages that hold it."""
 
     name: str
     stems: tuple[str, ...]
@@ -71,5 +71,6 @@ def find_allocator(name: str) -> Path | None:
                 if found:
                     return found[0]
     raise UserError(
-        f"the allocator {name} is not installed: install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
+        f"the allocator {name} is not installed: "
+        f"install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
     )

@@ -27,7 +27,7 @@ def _from_environment(variable: str) -> Path | None:
 
 
 def home() -> Path:
-    """The repository root: ``ALLOCPOOL_HOME``, else found upwards from this package, else from the working directory.
+    """The repository root: ``ALLOCPOOL_HOME``, else found upwards from here, else from the working directory.
 
     Raises:
         UserError: ``ALLOCPOOL_HOME`` is no checkout, or none is found.
@@ -73,7 +73,7 @@ def runtimes_dir() -> Path:
 
 
 def build_dir() -> Path:
-    """Everything compiled and every throw-away file: ``ALLOCPOOL_BUILD``, else ``build/`` of the repository."""
+    """Everything compiled or thrown away later: ``ALLOCPOOL_BUILD``, else ``build/`` of the repository."""
     return _from_environment("ALLOCPOOL_BUILD") or home() / "build"
 
 

@@ -68,7 +68,7 @@ class Host(BaseModel):
     def fingerprint(self) -> str:
         """12 hexadecimal digits that name this machine as long as trials on it are comparable.
 
-        Covers processor, cores, memory in steps of 4 GiB and kernel release; not what changes from minute to minute.
+        Covers processor, cores, memory in steps of 4 GiB and kernel release; not what changes by the minute.
         """
         lasting = [
             self.cpu_model,

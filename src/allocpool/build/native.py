@@ -1,7 +1,7 @@
 """The native library: configured and built by CMake out of tree, kept under a name that its sources decide.
 
-A library that was rebuilt is not loaded again in a live process, and a running trial must not see its file change:
-so every build gets its own folder, and an old one is never written to.
+A library that was rebuilt is not loaded again in a live process, and a running trial must not see its file
+change: so every build gets its own folder, and an old one is never written to.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a trial's code is: named sets of source files, and one hash over them.
 
-The hash covers paths and contents, not times, so that a checkout elsewhere agrees and a changed workload never
-reuses stale numbers.
+The hash covers paths and contents, not times, so that a checkout elsewhere agrees and a changed workload
+never reuses stale numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def java_modules() -> tuple[str, ...]:
 
 
 def source_sets() -> tuple[str, ...]:
-    """The names that :func:`code_hash` takes: ``native``, ``child`` and ``<module>-java`` for every Maven module."""
+    """The names that :func:`code_hash` takes: ``native``, ``child``, ``<module>-java`` per Maven module."""
     return ("native", "child", *(module + _JAVA for module in java_modules()))
 
 
@@ -102,7 +102,7 @@ def module_release(module: str) -> int:
 
 
 def child_sources() -> list[Path]:
-    """The Python that runs inside a trial: ``allocpool.child`` and the modules of the package that it imports."""
+    """The Python that runs inside a trial: ``allocpool.child`` and what it imports of the package."""
     package = Path(__file__).resolve().parents[1]
     found: set[Path] = set()
     todo = list(_module_files(package, "allocpool.child"))
@@ -117,7 +117,7 @@ def child_sources() -> list[Path]:
 
 
 def _module_files(package: Path, name: str) -> Iterator[Path]:
-    """The file of a dotted name in the package, if there is one, and the ``__init__`` files that importing it runs."""
+    """The file of a dotted name, if it is one of the package, and the ``__init__`` files that it runs."""
     path = package.parent.joinpath(*name.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():

@@ -194,10 +194,10 @@ def find_runtime(feature: int) -> Runtime:
 
 
 def find_runtimes() -> dict[int, Runtime]:
-    """Every runtime that this machine can use, by feature release: the user's own, else embedded, else the system's.
+    """Every runtime here, by feature release: the user's own, else the embedded, else the system's.
 
     Raises:
-        UserError: an ``ALLOCPOOL_JDK_<feature>`` that does not work; a runtime that is merely missing is left out.
+        UserError: an ``ALLOCPOOL_JDK_<feature>`` does not work; a runtime that is merely missing is left out.
     """
     found: dict[int, Runtime] = {}
     for feature in FEATURES:
