@@ -24,9 +24,9 @@ from tqdm.auto import tqdm
 
 from allocpool import home, tidy
 from allocpool.errors import UserError, from_validation, unknown_choice
-from allocpool.host import Host, git_commit, this_host
-from allocpool.launch import refusal
-from allocpool.record import RESULT, TrialRecord, read_record, write_atomically
+from allocpool.host import Host, read_host
+from allocpool.launch import Launcher
+from allocpool.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
 from allocpool.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 from allocpool.studies import Planned, Study, StudyProfile, study_named
 
@@ -96,22 +96,26 @@ class Campaign:
     def __init__(self, study: Study, profile: StudyProfile) -> None:
         self.study = study
         self.profile = profile
+        self._launcher = Launcher()
 
     @cached_property
     def planned(self) -> list[Planned]:
         """The plan, with the trials that this machine can't run marked."""
         plan: list[Planned] = self.study.plan(self.profile)
-        return [item if item.unavailable else Planned(item.spec, refusal(item.spec)) for item in plan]
+        return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
 
     @cached_property
     def host(self) -> Host:
         """This machine."""
-        return this_host()
+        return read_host()
 
     @cached_property
     def tasks(self) -> list[Task]:
         """The trials that can run here, in plan order, named; builds what they need."""
-        return [task_for(item.spec, self.host, home.raw_dir()) for item in self.planned if not item.unavailable]
+        raw = home.raw_dir()
+        return [
+            task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable
+        ]
 
     def run(self) -> CampaignStatus:
         """Run what has no record yet, in random order inside blocks, with a progress bar.
@@ -124,11 +128,10 @@ class Campaign:
         if missing:
             order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
             waiting = {task.trial_id for task in missing}
-            commit = git_commit()
             with alone(home.raw_dir()), self._bar(len(order), len(order) - len(missing)) as bar:
                 for task in order:
                     if task.trial_id in waiting:
-                        record = run_trial(task, self.host, commit)
+                        record = run_trial(task, self.host)
                         bar.update()
                         if record.status != "ok":
                             bar.write(f"{task.trial_id} {record.status}: {record.reason}")
@@ -157,7 +160,10 @@ class Campaign:
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tidy tables of what was measured so far, checked and written to ``data/tidy/<profile>/<study>/``."""
-        tables = self.study.tidy(self.records())
+        unavailable = [
+            unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
+        ]
+        tables = self.study.tidy([*self.records(), *unavailable])
         tidy.write_tables(self.tidy_folder, tables)
         write_provenance(self.tidy_folder, self.provenance())
         return tables
@@ -180,7 +186,7 @@ class Campaign:
             "profile": self.profile.model_dump(mode="json"),
             "host": self.host.model_dump(mode="json"),
             "host_id": self.host.fingerprint(),
-            "git_commits": sorted({record.git_commit for record in records}),
+            "git_commits": sorted({record.host.git_commit or "unknown" for record in records}),
             "code_hashes": sorted({record.launch.code_hash for record in records}),
             "runtimes": sorted({record.launch.jvm.version for record in records if record.launch.jvm}),
             "compilers": sorted(

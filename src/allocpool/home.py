@@ -62,6 +62,11 @@ def tidy_dir() -> Path:
     return data_dir() / "tidy"
 
 
+def shipped_dir() -> Path:
+    """Tidy tables of campaigns that the repository ships, laid out like ``tidy_dir``."""
+    return home() / "data" / "shipped"
+
+
 def reference_dir() -> Path:
     """Published figures; part of the repository wherever measured data goes."""
     return home() / "data" / "reference"

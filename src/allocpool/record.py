@@ -74,7 +74,6 @@ class TrialRecord(BaseModel):
     command: tuple[str, ...]
     exit_code: int | None
     host: Host
-    git_commit: str
     started_utc: str
     wall_s: float
     cpu_s: float
@@ -89,6 +88,15 @@ def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
     """
     stated = json.dumps(spec.model_dump(mode="json", exclude={"timeout_s"}), sort_keys=True)
     return hashlib.sha256(f"{stated}\n{code_hash}\n{host_id}".encode()).hexdigest()[:16]
+
+
+def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
+    """The row of a planned trial that this machine can't run; it is made anew each time and never stored."""
+    return TrialRecord(
+        trial_id=trial_id(spec, "unavailable", host.fingerprint()), spec=spec.model_dump(mode="json"),
+        status="unavailable", reason=reason, launch=Launch(code_hash=""), command=(), exit_code=None, host=host,
+        started_utc="", wall_s=0.0, cpu_s=0.0, load_before=0.0,
+    )  # fmt: skip
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 from allocpool import home
 from allocpool.errors import UserError
 from allocpool.host import Host
-from allocpool.launch import launch_of
+from allocpool.launch import Launcher
 from allocpool.packets import TrialSpec
 from allocpool.record import (
     MEASUREMENT,
@@ -57,9 +57,9 @@ class Task:
     folder: Path
 
 
-def task_for(spec: TrialSpec, host: Host, raw: Path) -> Task:
+def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task:
     """Name the trial: builds what it needs, because the code is part of the name."""
-    launch = launch_of(spec)
+    launch = launcher.launch_of(spec)
     name = trial_id(spec, launch.code_hash, host.fingerprint())
     return Task(name, spec, launch, raw / name)
 
@@ -92,7 +92,7 @@ def alone(raw: Path) -> Iterator[None]:
         yield
 
 
-def run_trial(task: Task, host: Host, git_commit: str) -> TrialRecord:
+def run_trial(task: Task, host: Host) -> TrialRecord:
     """Run one trial to its record. KeyboardInterrupt kills the child, leaves no record and goes on up."""
     _empty(task.folder)
     asked = {"spec": task.spec.model_dump(mode="json"), "launch": task.launch.model_dump(mode="json")}
@@ -116,7 +116,6 @@ def run_trial(task: Task, host: Host, git_commit: str) -> TrialRecord:
         command=command,
         exit_code=exit_code,
         host=host,
-        git_commit=git_commit,
         started_utc=started,
         wall_s=wall_s,
         cpu_s=_children_cpu_s() - cpu_before_s,

@@ -38,7 +38,7 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "cpu_s": Column("float64", COUNT, description="CPU of the whole child process, s"),
     "load_before": Column("float64", COUNT, description="load average over one minute before the start"),
     "started_utc": text("when the child started, ISO 8601"),
-    "git_commit": text("commit of the checkout, with -dirty where it had changes"),
+    "git_commit": text("commit of the checkout, with -dirty where it had changes", nullable=True),
     "code_hash": text("hash of the code that the trial ran"),
     "host_id": text("fingerprint of the machine"),
 }
@@ -55,7 +55,7 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
     return {
         "trial_id": record.trial_id, "study": record.spec["mode"], "block": record.spec["block"],
         "status": record.status, "reason": record.reason, "wall_s": record.wall_s, "cpu_s": record.cpu_s,
-        "load_before": record.load_before, "started_utc": record.started_utc, "git_commit": record.git_commit,
+        "load_before": record.load_before, "started_utc": record.started_utc, "git_commit": record.host.git_commit,
         "code_hash": record.launch.code_hash, "host_id": record.host.fingerprint(),
     }  # fmt: skip
 

@@ -151,3 +151,11 @@ def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
         "trials": frame([_trial_row(record) for record in records], TRIALS),
         "iterations": frame([row for record in records for row in _iteration_rows(record)], ITERATIONS),
     }
+
+
+def summarise_batch(record: TrialRecord) -> dict[str, Any]:
+    """One trial as plain data, for a reader of JSON: the row of table ``trials`` with its counts in one place."""
+    row = _trial_row(record)
+    counts = {name: row.pop(name, None) for name in COUNTS}
+    iterations = [item["ns_per_packet"] for item in _iteration_rows(record) if item["phase"] == "measured"]
+    return {**row, "counts": counts, "iteration_ns_per_packet": iterations}
