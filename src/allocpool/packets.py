@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination
 
 Strategy = Literal["dummy", "alloc", "mix", "pool"]
 Case = Literal["A", "B", "C"]
@@ -24,7 +24,7 @@ STRATEGIES: tuple[Strategy, ...] = ("dummy", "alloc", "mix", "pool")
 CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
 LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
-ALLOCATORS = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
+ALLOCATORS = ("glibc",)
 POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
 HEAP_MB = {"heap": 2048, "native": 1024}
@@ -66,8 +66,7 @@ class Solution(BaseModel):
         if self.language == "java":
             if self.collector not in COLLECTORS:
                 raise unknown_choice("collector", self.collector, COLLECTORS)
-            if self.runtime not in FEATURES:
-                raise unknown_choice("runtime", self.runtime, FEATURES)
+            check_combination(self.collector, self.runtime or 0)
         elif self.allocator not in ALLOCATORS:
             raise unknown_choice("allocator", self.allocator, ALLOCATORS)
 
@@ -133,7 +132,7 @@ class PacketsSpec(TrialSpec):
         spec.setdefault("language", _language_of(spec["layout"]))
         _fill_in_sizes(spec)
         if spec["language"] == "java":
-            spec["runtime"] = int(spec.get("runtime") or DEFAULT_RUNTIME)
+            spec["runtime"] = _whole(spec, "runtime", DEFAULT_RUNTIME)
             spec["collector"] = spec.get("collector") or "g1"
             if spec["collector"] in ("cms", "parallel", "g1") and spec["runtime"] == FEATURES[0]:
                 spec.setdefault("pause_target_ms", 80)
@@ -179,6 +178,14 @@ def _language_of(layout: object) -> Language:
     return owners[0]
 
 
+def _whole(spec: dict[str, Any], key: str, default: int) -> int:
+    value = spec.get(key)
+    try:
+        return default if value is None else int(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{key}: a whole number, not {value!r}") from None
+
+
 def _fill_in_sizes(spec: dict[str, Any]) -> None:
     try:
         scale = float(spec.get("scale", 1.0))
@@ -197,7 +204,7 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
     spec.setdefault("pool_size", pool_sizes.get(spec.get("strategy", ""), 0))
     spec.setdefault("slot_count", scaled(POOL_SIZE))
     if "fill_packets" not in spec:
-        spec["fill_packets"] = _fill_packets(int(spec["queue_size"]), int(spec["stored_count"]))
+        spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
         base_mb = HEAP_MB.get(spec["layout"], HEAP_MB["heap"])
         spec.setdefault("heap_mb", max(SMALLEST_HEAP_MB, math.ceil(base_mb * scale)))
@@ -210,4 +217,4 @@ def _fill_packets(queue_size: int, stored_count: int) -> int:
 
     The store takes one packet in sixteen; four standard deviations of that binomial are added.
     """
-    return queue_size + TCP_ONE_IN * (stored_count + math.ceil(4 * math.sqrt(stored_count)))
+    return queue_size + TCP_ONE_IN * (stored_count + math.ceil(4 * math.sqrt(max(0, stored_count))))

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from allocpool.errors import UserError, unknown_choice
 from allocpool.packets import CASES, LAYOUTS, STRATEGIES, Case, PacketsSpec, Solution, Strategy
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES, collectors_on
+from allocpool.runtimes.collectors import FEATURES, collectors_on
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch
 
@@ -95,10 +95,7 @@ def _planned(profile: BatchProfile, solution: Solution, strategy: Strategy, case
     if solution.collector == "epsilon":
         bounded, reason = _bounded_by_memory(timed, settings, profile.epsilon_heap_mb)
         return Planned(bounded, reason)
-    reason = None
-    if solution.language == "java" and solution.runtime not in COLLECTORS[str(solution.collector)].flags:
-        reason = f"{solution.collector} does not exist on {solution.runtime}"
-    return Planned(timed, reason)
+    return Planned(timed)
 
 
 def _bounded_by_memory(timed: BatchSpec, settings: dict[str, Any], heap_mb: int) -> tuple[BatchSpec, str | None]:
