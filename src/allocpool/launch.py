@@ -40,9 +40,9 @@ class Launcher:
         """
         if not isinstance(spec, PacketsSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
-        return self._java_packets(spec) if spec.language == "java" else self._cpp_packets()
+        return self._java_packets(spec) if spec.language == "java" else self._cpp_packets(spec)
 
-    def _cpp_packets(self) -> Launch:
+    def _cpp_packets(self, spec: PacketsSpec) -> Launch:
         built = self._native()
         native = NativeLaunch(
             library=str(built.library),
@@ -50,7 +50,7 @@ class Launcher:
             compiler=built.compiler_version,
             compiler_flags=built.flags,
         )
-        return Launch(code_hash=self._code_hash("child", "native"), native=native)
+        return Launch(code_hash=self._code_hash(f"child/{spec.mode}", "native"), native=native)
 
     def _java_packets(self, spec: PacketsSpec) -> Launch:
         runtime = self._runtime(spec.runtime or 0)
@@ -72,7 +72,7 @@ class Launcher:
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
-        return Launch(code_hash=self._code_hash("child", "packets-java"), jvm=jvm)
+        return Launch(code_hash=self._code_hash(f"child/{spec.mode}", "packets-java"), jvm=jvm)
 
 
 def _why_not_here(feature: int, collector: str, heap_mb: int, direct_mb: int) -> str | None:

@@ -16,8 +16,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from allocpool.child.modes import CHILD_MODULES
-
 _PR_SET_PDEATHSIG = 1
 
 
@@ -32,7 +30,7 @@ def die_with_parent(parent: int) -> None:
 def run(folder: Path) -> dict[str, Any]:
     """Run the trial in ``folder`` and return its measurement."""
     asked = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
-    module = importlib.import_module(CHILD_MODULES[asked["spec"]["mode"]])
+    module = importlib.import_module(f"allocpool.child.{asked['spec']['mode']}")
     measured: dict[str, Any] = module.run(asked["spec"], asked["launch"], folder)
     return measured
 
