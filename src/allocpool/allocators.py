@@ -31,9 +31,7 @@ ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
             Allocator("glibc", (), "libc6", ""),
             Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
             Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
-            Allocator(
-                "tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"
-            ),
+            Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
         )
     }
 )
@@ -71,6 +69,5 @@ def find_allocator(name: str) -> Path | None:
                 if found:
                     return found[0]
     raise UserError(
-        f"the allocator {name} is not installed: "
-        f"install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
+        f"the allocator {name} is not installed: install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
     )

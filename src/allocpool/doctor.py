@@ -130,9 +130,7 @@ def _runtime(feature: int) -> RuntimeReport:
             problem=str(error),
             collectors=(),
         )
-    return RuntimeReport(
-        **asdict(runtime), problem=None, collectors=tuple(_cell(runtime, name) for name in COLLECTORS)
-    )
+    return RuntimeReport(**asdict(runtime), problem=None, collectors=tuple(_cell(runtime, name) for name in COLLECTORS))
 
 
 def _cell(runtime: Runtime, collector: str) -> CollectorReport:
@@ -169,9 +167,7 @@ def _modules() -> tuple[Part, ...]:
             check_module(module, javac)
         except UserError as error:
             problem = str(error)
-        parts.append(
-            Part(name=module, essential=False, found=f"for Java {module_release(module)}", problem=problem)
-        )
+        parts.append(Part(name=module, essential=False, found=f"for Java {module_release(module)}", problem=problem))
     return tuple(parts)
 
 
@@ -180,9 +176,7 @@ def _allocator(name: str) -> Part:
         library = find_allocator(name)
     except UserError as error:
         return Part(name=name, essential=False, found=None, problem=str(error))
-    return Part(
-        name=name, essential=False, found=str(library) if library else "the C library's own", problem=None
-    )
+    return Part(name=name, essential=False, found=str(library) if library else "the C library's own", problem=None)
 
 
 def _perf() -> Part:
@@ -251,17 +245,12 @@ def as_text(diagnosis: Diagnosis) -> str:
         width = max((len(part.name) for part in parts), default=0)
         lines += ["", title]
         lines += [
-            f"  {'no ' if part.problem else 'yes'}  {part.name:<{width}}  {part.found or ''}".rstrip()
-            for part in parts
+            f"  {'no ' if part.problem else 'yes'}  {part.name:<{width}}  {part.found or ''}".rstrip() for part in parts
         ]
     missing = diagnosis.missing()
     lines += ["", "Missing"] if missing else []
     lines += [f"  {line}" for line in missing]
-    ready = (
-        "ready: the essentials are there"
-        if diagnosis.ready
-        else "not ready: the essentials are not all there"
-    )
+    ready = "ready: the essentials are there" if diagnosis.ready else "not ready: the essentials are not all there"
     return "\n".join([*lines, "", ready])
 
 

@@ -35,9 +35,7 @@ def home() -> Path:
     chosen = _from_environment("ALLOCPOOL_HOME")
     if chosen is not None:
         if not _is_root(chosen):
-            raise UserError(
-                f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml"
-            )
+            raise UserError(f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml")
         return chosen
     here = Path(__file__).resolve()
     cwd = Path.cwd().resolve()
@@ -60,6 +58,11 @@ def raw_dir() -> Path:
 def tidy_dir() -> Path:
     """Schema-checked tables made from the raw trials."""
     return data_dir() / "tidy"
+
+
+def shipped_dir() -> Path:
+    """Tidy tables of campaigns that the repository ships, laid out like ``tidy_dir``."""
+    return home() / "data" / "shipped"
 
 
 def reference_dir() -> Path:

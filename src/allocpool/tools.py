@@ -36,9 +36,7 @@ class Tool:
 def _said(command: list[str], given: str = "") -> tuple[int, str]:
     """Exit status and output of a command, (-1, reason) if it does not start."""
     try:
-        done = subprocess.run(
-            command, check=False, input=given, capture_output=True, text=True, timeout=_TIMEOUT_S
-        )
+        done = subprocess.run(command, check=False, input=given, capture_output=True, text=True, timeout=_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return -1, str(error)
     return done.returncode, done.stdout + done.stderr
@@ -93,14 +91,10 @@ def _versioned(name: str, program: str, purpose: str, oldest: tuple[int, int], r
     status, said = _said([path, "--version"])
     found = re.search(r"\d+\.\d+(\.\d+)?", said)
     if status != 0 or found is None:
-        return Tool(
-            name, purpose, path, None, f"{path} does not work: {(said.splitlines() or ['no output'])[0]}"
-        )
+        return Tool(name, purpose, path, None, f"{path} does not work: {(said.splitlines() or ['no output'])[0]}")
     version = found.group()
     if tuple(int(part) for part in version.split(".")[:2]) < oldest:
-        return Tool(
-            name, purpose, path, version, f"{path} is {version}, {needed} or newer is needed: {remedy}"
-        )
+        return Tool(name, purpose, path, version, f"{path} is {version}, {needed} or newer is needed: {remedy}")
     return Tool(name, purpose, path, version, None)
 
 

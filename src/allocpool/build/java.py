@@ -137,9 +137,7 @@ def _keep(module: str, tree: Path, result: Path, javac: Javac, log: Path) -> Non
     target = tree / module / "target"
     jar = target / f"{module}.jar"
     if not jar.is_file():
-        raise UserError(
-            f"the Java module {module} could not be built: Maven made no {module}.jar (log: {log})"
-        )
+        raise UserError(f"the Java module {module} could not be built: Maven made no {module}.jar (log: {log})")
     result.mkdir()
     dependencies = sorted((target / "dependency").glob("*.jar"))
     for file in (jar, *dependencies):

@@ -68,9 +68,7 @@ def native_library() -> NativeBuild:
                 _build(folder, sources, compiler, version)
     record = NativeBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
     # The checkout may have moved since.
-    return record.model_copy(
-        update={"library": folder / record.library.name, "header": folder / record.header.name}
-    )
+    return record.model_copy(update={"library": folder / record.library.name, "header": folder / record.header.name})
 
 
 def _build(folder: Path, sources: str, compiler: str, version: str) -> None:

@@ -16,6 +16,7 @@ from allocpool import home
 from allocpool.errors import unknown_choice
 
 _JAVA = "-java"
+_CHILD = "child/"
 _POM = "{http://maven.apache.org/POM/4.0.0}"
 
 
@@ -25,8 +26,8 @@ def java_modules() -> tuple[str, ...]:
 
 
 def source_sets() -> tuple[str, ...]:
-    """The names that :func:`code_hash` takes: ``native``, ``child``, ``<module>-java`` per Maven module."""
-    return ("native", "child", *(module + _JAVA for module in java_modules()))
+    """The names that :func:`code_hash` takes: ``native``, ``child/<mode>``, and ``<module>-java`` for Maven modules."""
+    return ("native", *(_CHILD + mode for mode in child_modes()), *(module + _JAVA for module in java_modules()))
 
 
 def code_hash(*parts: str) -> str:
@@ -53,8 +54,8 @@ def _files(part: str) -> Iterable[Path]:
         raise unknown_choice("source set", part, source_sets())
     if part == "native":
         return native_sources()
-    if part == "child":
-        return child_sources()
+    if part.startswith(_CHILD):
+        return child_sources(part.removeprefix(_CHILD))
     return java_sources(part.removesuffix(_JAVA))
 
 
@@ -101,13 +102,11 @@ def module_release(module: str) -> int:
     raise ValueError(f"neither the module {module} nor the parent declares maven.compiler.release")
 
 
-def child_sources() -> list[Path]:
-    """The Python that runs inside a trial: ``allocpool.child`` and what it imports of the package."""
+def child_sources(mode: str) -> list[Path]:
+    """The Python that runs inside a trial of ``mode``: the child's entry, the mode's module and what they import."""
     package = Path(__file__).resolve().parents[1]
     found: set[Path] = set()
-    todo = list(_module_files(package, "allocpool.child"))
-    if (package / "child").is_dir():
-        todo += (package / "child").rglob("*.py")
+    todo = [*_module_files(package, "allocpool.child.__main__"), *_module_files(package, f"allocpool.child.{mode}")]
     while todo:
         file = todo.pop()
         if file not in found:
@@ -116,15 +115,20 @@ def child_sources() -> list[Path]:
     return sorted(found)
 
 
+def child_modes() -> tuple[str, ...]:
+    """The modules of ``allocpool.child``, each of which a mode of trial may be named after."""
+    package = Path(__file__).resolve().parents[1]
+    return tuple(sorted(file.stem for file in (package / "child").glob("*.py") if not file.stem.startswith("_")))
+
+
 def _module_files(package: Path, name: str) -> Iterator[Path]:
-    """The file of a dotted name, if it is one of the package, and the ``__init__`` files that it runs."""
-    path = package.parent.joinpath(*name.split("."))
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.is_file():
-            yield candidate
-    while path != package:
-        path = path.parent
-        yield path / "__init__.py"
+    """The files that importing a dotted name of the package runs; a name inside a module has its module's."""
+    path = package
+    candidates = [path / "__init__.py"]
+    for part in name.split(".")[1:]:
+        path /= part
+        candidates += [path.with_suffix(".py"), path / "__init__.py"]
+    return (candidate for candidate in candidates if candidate.is_file())
 
 
 def _imports(file: Path) -> Iterator[str]:

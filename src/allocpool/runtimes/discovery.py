@@ -117,9 +117,7 @@ def _user_runtime(feature: int) -> Runtime | None:
     except BrokenRuntime as error:
         raise UserError(f"{variable}={value} is no Java home: {error}") from error
     if runtime.feature != feature:
-        raise UserError(
-            f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}"
-        )
+        raise UserError(f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}")
     return runtime
 
 
