@@ -81,7 +81,7 @@ def test_what_the_table_leaves_out_does_not_start(feature: int, flags: tuple[str
 
 
 def test_flags_that_would_end_the_process_are_refused_in_the_jvm_s_words() -> None:
-    with pytest.raises(UserError, match="Java 17 .* does not start with .*Conflicting collector"):
+    with pytest.raises(UserError, match=r"Java 17 .* does not start with .*: Multiple garbage collectors selected"):
         verify_flags(find_runtime(17), ("-XX:+UseG1GC", "-XX:+UseSerialGC"))
     with pytest.raises(UserError, match="Initial heap size"):
         verify_flags(find_runtime(17), ("-Xms64m", "-Xmx32m"))
