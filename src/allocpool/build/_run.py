@@ -9,7 +9,6 @@ from pathlib import Path
 
 from allocpool.errors import UserError
 
-
 _LONGEST_LINE = 300
 
 _PLACE = re.compile(r"\.\w+:[\[\d]")
