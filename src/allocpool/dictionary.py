@@ -23,13 +23,13 @@ _INTRODUCTION = """# Data
 
 | folder | what | committed |
 |---|---|---|
-| `raw/` | one folder per trial, named by its id: `spec.json`, `result.json`, the child's output, `gc.log`; never edited | no |
-| `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below, with `provenance.json` | no |
+| `raw/` | one folder per trial, named by its id: spec, result, the child's output, GC log; never edited | no |
+| `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below | no |
 | `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
-| `reference/` | published figures, for comparison only; see its own README for sources and known errors | yes |
+| `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 
-`allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables. A trial id is the hash of its spec, of the code
-that it runs and of the machine. Times ending in `_ns` without a duration's meaning are CLOCK_MONOTONIC nanoseconds.
+`allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` beside the tables. A trial
+id is the hash of its spec, of the code that it runs and of the machine. Times ending in `_ns` without a duration's meaning are CLOCK_MONOTONIC nanoseconds.
 
 This page and `datapackage.json` are generated from the schemas: `python -m allocpool.dictionary`.
 """
@@ -94,9 +94,13 @@ def dictionary() -> str:
     parts = [_INTRODUCTION]
     for study in STUDIES.values():
         for table, schema in study.schemas.items():
-            parts.append(f"\n## Study `{study.name}`, table `{table}`\n\n| column | type | meaning | may be empty |\n|---|---|---|---|")
+            parts.append(
+                f"\n## Study `{study.name}`, table `{table}`\n\n| column | type | meaning | may be empty |\n|---|---|---|---|"
+            )
             for name, column in schema.columns.items():
-                parts.append(f"| `{name}` | {_type(column)} | {column.description} | {'yes' if column.nullable else 'no'} |")
+                parts.append(
+                    f"| `{name}` | {_type(column)} | {column.description} | {'yes' if column.nullable else 'no'} |"
+                )
     return "\n".join(parts) + "\n"
 
 
