@@ -59,7 +59,9 @@ def blocks(path: Path) -> Iterator[bytes]:
             else:
                 rest += chunk
                 if len(rest) > BLOCK_BYTES:
-                    raise UserError(f"{path} is not a garbage collection log: it has a line of over {BLOCK_BYTES >> 20} MiB")
+                    raise UserError(
+                        f"{path} is not a garbage collection log: it has a line of over {BLOCK_BYTES >> 20} MiB"
+                    )
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror or error}") from error
     except zlib.error as error:
