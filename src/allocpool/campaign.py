@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -138,7 +139,17 @@ class Campaign:
 
     def _bar(self, total: int, done: int) -> Any:
         title = f"{self.study.name} ({self.profile.profile})"
-        return tqdm(total=total, initial=done, desc=title, unit="trial", dynamic_ncols=True, smoothing=0.05)
+        # A terminal is redrawn; a log file gets a line's worth of progress now and then.
+        seldom_s = 0.1 if sys.stderr.isatty() else 10.0
+        return tqdm(
+            total=total,
+            initial=done,
+            desc=title,
+            unit="trial",
+            dynamic_ncols=True,
+            smoothing=0.05,
+            mininterval=seldom_s,
+        )
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """How far the campaign is, without running anything."""
