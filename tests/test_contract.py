@@ -60,12 +60,10 @@ def test_java_does_the_known_work_on_every_runtime(data: Path, runtime: int, lay
 COMBINATIONS = [(feature, name) for feature in FEATURES for name in collectors_on(feature) if name != "g1"]
 
 
-@pytest.mark.parametrize(("runtime", "collector"), COMBINATIONS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("runtime", "collector"), COMBINATIONS, ids=str)
 def test_java_does_the_known_work_under_every_collector(data: Path, runtime: int, collector: str) -> None:
     # Epsilon never collects, so its heap must hold all that the trial allocates.
     heap_mb = 2048 if collector == "epsilon" else 102
-    summary = run(
-        "layout=heap", "strategy=mix", f"runtime={runtime}", f"collector={collector}", f"heap_mb={heap_mb}"
-    )
+    summary = run("layout=heap", "strategy=mix", f"runtime={runtime}", f"collector={collector}", f"heap_mb={heap_mb}")
     assert_is_the_known_answer(summary)
     assert COLLECTORS[collector].label in summary["solution"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -113,9 +114,7 @@ class Campaign:
     def tasks(self) -> list[Task]:
         """The trials that can run here, in plan order, named; builds what they need."""
         raw = home.raw_dir()
-        return [
-            task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable
-        ]
+        return [task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable]
 
     def run(self) -> CampaignStatus:
         """Run what has no record yet, in random order inside blocks, with a progress bar.
@@ -140,7 +139,17 @@ class Campaign:
 
     def _bar(self, total: int, done: int) -> Any:
         title = f"{self.study.name} ({self.profile.profile})"
-        return tqdm(total=total, initial=done, desc=title, unit="trial", dynamic_ncols=True, smoothing=0.05)
+        # A terminal is redrawn; a log file gets a line's worth of progress now and then.
+        seldom_s = 0.1 if sys.stderr.isatty() else 10.0
+        return tqdm(
+            total=total,
+            initial=done,
+            desc=title,
+            unit="trial",
+            dynamic_ncols=True,
+            smoothing=0.05,
+            mininterval=seldom_s,
+        )
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """How far the campaign is, without running anything."""
@@ -230,4 +239,6 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
         if (folder / "provenance.json").exists():
             tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
             return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-    raise UserError(f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them")
+    raise UserError(
+        f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
+    )
