@@ -1,0 +1,77 @@
+"""The published figures, loaded for comparison only: nothing measured here is ever derived from them.
+
+A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel, so both are
+compared with it, and which of them fits better is itself a question put to the data (see `allocpool.claims`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from allocpool.errors import UserError
+
+ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
+FAMILY_OF_COLLECTOR = {"parallel": "CMS", "cms": "CMS", "g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
+
+
+def reference_folder() -> Path:
+    """``data/reference`` of the project that this package or the current directory lies in."""
+    for start in (Path(__file__).resolve(), Path.cwd().resolve() / "here"):
+        for parent in start.parents:
+            folder = parent / "data" / "reference"
+            if (folder / "allocate_or_pool_batch.csv").is_file():
+                return folder
+    raise UserError("data/reference is not here: run from inside a clone of the project")
+
+
+def load(name: str) -> pd.DataFrame:
+    """One published table, e.g. ``allocate_or_pool_gc``; the file names are listed by an unknown one."""
+    folder = reference_folder()
+    file = folder / f"{name}.csv"
+    if not file.is_file():
+        known = ", ".join(sorted(path.stem for path in folder.glob("*.csv")))
+        raise UserError(f"no published table {name!r}: choose one of {known}")
+    return pd.read_csv(file)
+
+
+def published_batch() -> pd.DataFrame:
+    """The article's batch table: language, layout, family (None for C++), published_solution, strategy, case,
+    published_ns (nanoseconds per packet; one figure each, no spread was given)."""
+    table = load("allocate_or_pool_batch")
+    cpp = table["collector_or_language"] == "C++"
+    return pd.DataFrame({
+        "language": ["cpp" if is_cpp else "java" for is_cpp in cpp],
+        "layout": table["buffers"],
+        "family": table["collector_or_language"].where(~cpp, None),
+        "published_solution": [f"C++ {layout}" if is_cpp else f"{layout} / {collector}" for is_cpp, layout, collector
+                               in zip(cpp, table["buffers"], table["collector_or_language"], strict=True)],
+        "strategy": table["strategy"],
+        "case": table["case"],
+        "published_ns": table["ns_per_packet"],
+    })
+
+
+def family(language: str, collector: object) -> str | None:
+    """The published collector that a measured solution is set beside, or None (C++, collectors nobody published)."""
+    return FAMILY_OF_COLLECTOR.get(str(collector)) if language == "java" else None
+
+
+def with_published(rows: pd.DataFrame) -> pd.DataFrame:
+    """``rows`` (with language, layout, collector, strategy, case) plus published_solution and published_ns, NaN where
+    the article gives no figure."""
+    published = published_batch()
+    keyed = rows.assign(family=[family(language, collector) for language, collector
+                                in zip(rows["language"], rows["collector"], strict=True)])
+    keys = ["language", "layout", "family", "strategy", "case"]
+    return keyed.assign(family=keyed["family"].fillna("")).merge(
+        published.assign(family=published["family"].fillna("")), on=keys, how="left").drop(columns="family")
+
+
+def published_as_trials() -> pd.DataFrame:
+    """The published table in the form of measured trials, one block, so that a claim can be put to it as well."""
+    table = published_batch()
+    collector = table["family"].map({"CMS": "parallel", "G1": "g1", "ZGC": "zgc"})
+    return table.assign(collector=collector, runtime=pd.NA, block=0, status="ok", reason=None, allocator=None,
+                        scale=1.0, solution=table["published_solution"], ns_per_packet=table["published_ns"])
