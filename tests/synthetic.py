@@ -36,16 +36,26 @@ def published_centre(row: dict[str, object]) -> float:
     """A third of the published figure; real CMS is given another shape than the article's "CMS" rows."""
     published = reference.published_batch()
     family = reference.family(str(row["language"]), row["collector"])
-    match = published[(published["language"] == row["language"]) & (published["layout"] == row["layout"])
-                      & (published["strategy"] == row["strategy"]) & (published["case"] == row["case"])]
+    match = published[
+        (published["language"] == row["language"])
+        & (published["layout"] == row["layout"])
+        & (published["strategy"] == row["strategy"])
+        & (published["case"] == row["case"])
+    ]
     if family is not None:
         match = match[match["family"] == family]
     factor = CMS_FACTOR[str(row["strategy"])] if row["collector"] == "cms" else 1.0
     return float(match["published_ns"].iloc[0]) * factor / 3
 
 
-def trials(blocks: int = 2, noise: float = 0.03, seed: int = 1, centre: Centre = published_centre,
-           solutions: tuple[tuple[object, ...], ...] = SOLUTIONS, cases: tuple[str, ...] = CASES) -> pd.DataFrame:
+def trials(
+    blocks: int = 2,
+    noise: float = 0.03,
+    seed: int = 1,
+    centre: Centre = published_centre,
+    solutions: tuple[tuple[object, ...], ...] = SOLUTIONS,
+    cases: tuple[str, ...] = CASES,
+) -> pd.DataFrame:
     """A finished campaign: one row per trial, log-normal noise of ``noise`` around ``centre``."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -54,13 +64,31 @@ def trials(blocks: int = 2, noise: float = 0.03, seed: int = 1, centre: Centre =
             for case in cases:
                 for strategy in STRATEGIES:
                     row: dict[str, object] = {
-                        "study": "batch", "profile": "quick", "block": block, "status": "ok", "reason": None,
-                        "language": language, "layout": layout, "runtime": runtime, "collector": collector,
-                        "allocator": allocator, "solution": solution, "strategy": strategy, "case": case,
-                        "scale": 0.1, "heap_mb": 204, "direct_mb": 102, "pool_size": 100_000,
-                        "queue_size": QUEUE[case] // 10, "stored_count": QUEUE[case] // 10, "seed": 1}
+                        "study": "batch",
+                        "profile": "quick",
+                        "block": block,
+                        "status": "ok",
+                        "reason": None,
+                        "language": language,
+                        "layout": layout,
+                        "runtime": runtime,
+                        "collector": collector,
+                        "allocator": allocator,
+                        "solution": solution,
+                        "strategy": strategy,
+                        "case": case,
+                        "scale": 0.1,
+                        "heap_mb": 204,
+                        "direct_mb": 102,
+                        "pool_size": 100_000,
+                        "queue_size": QUEUE[case] // 10,
+                        "stored_count": QUEUE[case] // 10,
+                        "seed": 1,
+                    }
                     ns = centre(row) * float(np.exp(rng.normal(0, noise)))
-                    row["trial_id"] = hashlib.sha256(repr(sorted(row.items(), key=str)).encode()).hexdigest()[:16]
+                    row["trial_id"] = hashlib.sha256(repr(sorted(row.items(), key=str)).encode()).hexdigest()[
+                        :16
+                    ]
                     rows.append(row | _outcome(row, ns, rng))
     frame = pd.DataFrame(rows)
     frame["runtime"] = frame["runtime"].astype("Int64")
@@ -72,14 +100,36 @@ def _outcome(row: dict[str, object], ns: float, rng: np.random.Generator) -> dic
     tcp = packets // 16
     checksum = hashlib.sha256(f"{row['case']} {packets}".encode()).hexdigest()[:16]
     return {
-        "packets": packets, "seconds": 2.0, "iterations": 6, "ns_per_packet": ns,
-        "cpu_ns_per_packet": ns * (1.0 if row["language"] == "cpp" else 1.4), "warmup_ns_per_packet": ns * 1.8,
-        "fill_packets": 20_000, "drift_percent": float(rng.normal(0, 1)), "received": packets, "parsed": packets,
-        "tcp": tcp, "evicted": 0, "allocated": packets, "freed": packets - 2_000, "live": 2_000, "constructed": 0,
-        "discarded": 0, "checksum": checksum if row["strategy"] != "dummy" else "0000000000000000",
-        "peak_rss_mb": 300.0, "gc_pauses": 10, "gc_pause_total_ms": 50.0, "gc_pause_max_ms": 9.0, "wall_s": 4.0,
-        "cpu_s": 5.0, "load_before": 0.1, "started_utc": "2026-01-01T00:00:00Z", "git_commit": "abcdef0",
-        "code_hash": "0123456789abcdef", "host_id": "synthetic"}
+        "packets": packets,
+        "seconds": 2.0,
+        "iterations": 6,
+        "ns_per_packet": ns,
+        "cpu_ns_per_packet": ns * (1.0 if row["language"] == "cpp" else 1.4),
+        "warmup_ns_per_packet": ns * 1.8,
+        "fill_packets": 20_000,
+        "drift_percent": float(rng.normal(0, 1)),
+        "received": packets,
+        "parsed": packets,
+        "tcp": tcp,
+        "evicted": 0,
+        "allocated": packets,
+        "freed": packets - 2_000,
+        "live": 2_000,
+        "constructed": 0,
+        "discarded": 0,
+        "checksum": checksum if row["strategy"] != "dummy" else "0000000000000000",
+        "peak_rss_mb": 300.0,
+        "gc_pauses": 10,
+        "gc_pause_total_ms": 50.0,
+        "gc_pause_max_ms": 9.0,
+        "wall_s": 4.0,
+        "cpu_s": 5.0,
+        "load_before": 0.1,
+        "started_utc": "2026-01-01T00:00:00Z",
+        "git_commit": "abcdef0",
+        "code_hash": "0123456789abcdef",
+        "host_id": "synthetic",
+    }
 
 
 def iterations(trials_frame: pd.DataFrame) -> pd.DataFrame:
@@ -90,34 +140,71 @@ def iterations(trials_frame: pd.DataFrame) -> pd.DataFrame:
         for index in range(6):
             ns = trial.ns_per_packet * ((1.8, 1.2)[index] if index < 2 else 1 + 0.01 * (index - 3.5))
             packets = 100_000
-            rows.append({"trial_id": trial.trial_id, "iteration": index,
-                         "phase": "warmup" if index < 2 else "measured", "start_ns": clock,
-                         "end_ns": clock + int(ns * packets), "packets": packets, "ns_per_packet": ns})
+            rows.append(
+                {
+                    "trial_id": trial.trial_id,
+                    "iteration": index,
+                    "phase": "warmup" if index < 2 else "measured",
+                    "start_ns": clock,
+                    "end_ns": clock + int(ns * packets),
+                    "packets": packets,
+                    "ns_per_packet": ns,
+                }
+            )
             clock += int(ns * packets)
     return pd.DataFrame(rows)
 
 
-def plan(left_out: tuple[str, ...] = ("heap / Serial / 25",), because: str = "profile quick leaves it out"
-         ) -> pd.DataFrame:
+def plan(
+    left_out: tuple[str, ...] = ("heap / Serial / 25",), because: str = "profile quick leaves it out"
+) -> pd.DataFrame:
     """The full study's plan: every synthetic solution planned, those of ``left_out`` not."""
     rows = []
     for language, layout, collector, runtime, allocator, solution in SOLUTIONS:
         for case in CASES:
             for strategy in STRATEGIES:
-                rows.append({"language": language, "layout": layout, "collector": collector, "runtime": runtime,
-                             "allocator": allocator, "solution": solution, "strategy": strategy, "case": case,
-                             "planned": True, "left_out_because": None})
+                rows.append(
+                    {
+                        "language": language,
+                        "layout": layout,
+                        "collector": collector,
+                        "runtime": runtime,
+                        "allocator": allocator,
+                        "solution": solution,
+                        "strategy": strategy,
+                        "case": case,
+                        "planned": True,
+                        "left_out_because": None,
+                    }
+                )
     for solution in left_out:
         for case in CASES:
             for strategy in STRATEGIES:
-                rows.append({"language": "java", "layout": "heap", "collector": "serial", "runtime": 25,
-                             "allocator": None, "solution": solution, "strategy": strategy, "case": case,
-                             "planned": False, "left_out_because": because})
+                rows.append(
+                    {
+                        "language": "java",
+                        "layout": "heap",
+                        "collector": "serial",
+                        "runtime": 25,
+                        "allocator": None,
+                        "solution": solution,
+                        "strategy": strategy,
+                        "case": case,
+                        "planned": False,
+                        "left_out_because": because,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
-def fail(frame: pd.DataFrame, solution: str, strategy: str, case: str, status: str = "out_of_memory",
-         reason: str = "Java heap space") -> pd.DataFrame:
+def fail(
+    frame: pd.DataFrame,
+    solution: str,
+    strategy: str,
+    case: str,
+    status: str = "out_of_memory",
+    reason: str = "Java heap space",
+) -> pd.DataFrame:
     """The same campaign with one cell's trials failed."""
     frame = frame.copy()
     hit = (frame["solution"] == solution) & (frame["strategy"] == strategy) & (frame["case"] == case)

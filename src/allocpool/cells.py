@@ -1,4 +1,5 @@
-"""A cell is all trials of one solution, strategy and case: its figure, its spread, or the reason why it is empty.
+"""A cell is all trials of one solution, strategy and case: its figure, its spread, or the reason why it is
+empty.
 
 Figures and tables are drawn from cells, so that a gap reaches the reader through the same door as a number.
 """
@@ -6,6 +7,7 @@ Figures and tables are drawn from cells, so that a gap reaches the reader throug
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,22 @@ CASES = ("A", "B", "C")
 CONFIGURATION = ("solution", "strategy", "case")
 SOLUTION_FACTS = ("language", "layout", "collector", "runtime")
 LAYOUT_ORDER = ("heap", "native", "allocating", "flat")
-COLLECTOR_ORDER = ("serial", "parallel", "cms", "g1", "zgc", "genzgc", "shenandoah", "genshenandoah", "epsilon")
+COLLECTOR_ORDER = (
+    "serial",
+    "parallel",
+    "cms",
+    "g1",
+    "zgc",
+    "genzgc",
+    "shenandoah",
+    "genshenandoah",
+    "epsilon",
+)
+
+
+def records(rows: pd.DataFrame) -> list[Any]:
+    """The rows as named tuples, untyped: a column's type is the table's business."""
+    return list(rows.itertuples())
 
 
 def finished(trials: pd.DataFrame) -> pd.DataFrame:
@@ -32,8 +49,16 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
     def rank(order: Sequence[str], value: object) -> int:
         return order.index(str(value)) if str(value) in order else len(order)
 
-    keys = [(row.language != "java", rank(LAYOUT_ORDER, row.layout), rank(COLLECTOR_ORDER, row.collector),
-             0 if pd.isna(row.runtime) else int(row.runtime), row.solution) for row in facts.itertuples()]
+    keys = [
+        (
+            row.language != "java",
+            rank(LAYOUT_ORDER, row.layout),
+            rank(COLLECTOR_ORDER, row.collector),
+            0 if pd.isna(row.runtime) else int(row.runtime),
+            row.solution,
+        )
+        for row in records(facts)
+    ]
     return [key[-1] for key in sorted(keys)]
 
 
@@ -49,27 +74,53 @@ def _gap(group: pd.DataFrame) -> str:
 
 def _summary(group: pd.DataFrame, value: str) -> dict[str, object]:
     good = finished(group)
-    row: dict[str, object] = {"trials": len(group), "n": len(good), "ns": np.nan, "low": np.nan, "high": np.nan,
-                              "method": None, "cv": np.nan, "unstable": None, "gap": None, "partial": None}
+    row: dict[str, object] = {
+        "trials": len(group),
+        "n": len(good),
+        "ns": np.nan,
+        "low": np.nan,
+        "high": np.nan,
+        "method": None,
+        "cv": np.nan,
+        "unstable": None,
+        "gap": None,
+        "partial": None,
+    }
     if good.empty:
         return row | {"gap": _gap(group)}
     interval = stats.geometric_interval(good[value])
     steadiness = stats.stability(good[value])
-    partial = f"{len(group) - len(good)} of {len(group)} trials: {_gap(group)}" if len(good) < len(group) else None
-    return row | {"ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method,
-                  "cv": steadiness.coefficient_of_variation, "unstable": steadiness.reason, "partial": partial}
+    partial = (
+        f"{len(group) - len(good)} of {len(group)} trials: {_gap(group)}" if len(good) < len(group) else None
+    )
+    return row | {
+        "ns": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "method": interval.method,
+        "cv": steadiness.coefficient_of_variation,
+        "unstable": steadiness.reason,
+        "partial": partial,
+    }
 
 
-def cells(trials: pd.DataFrame, plan: pd.DataFrame | None = None, value: str = "ns_per_packet") -> pd.DataFrame:
+def cells(
+    trials: pd.DataFrame, plan: pd.DataFrame | None = None, value: str = "ns_per_packet"
+) -> pd.DataFrame:
     """One row per solution, strategy and case.
 
-    Columns: the solution's facts, ``trials``, ``n`` (trials with a figure), ``ns`` (geometric mean of ``value`` over
-    trials), ``low``, ``high``, ``method`` (see `stats.Interval`), ``cv``, ``unstable`` (reason or None), ``gap`` (why
-    there is no figure, or None), ``partial`` (what failed beside the figure, or None), ``published_ns``. ``plan`` (the
-    study's plan summary) adds the rows that a profile leaves out and the ones that have not run yet.
+    Columns: the solution's facts, ``trials``, ``n`` (trials with a figure), ``ns`` (geometric mean of
+    ``value`` over trials), ``low``, ``high``, ``method`` (see `stats.Interval`), ``cv``, ``unstable``
+    (reason or None), ``gap`` (why there is no figure, or None), ``partial`` (what failed beside the figure,
+    or None), ``published_ns``. ``plan`` (the study's plan summary) adds the rows that a profile leaves out
+    and the ones that have not run yet.
     """
-    rows = [dict(zip(CONFIGURATION, key, strict=True)) | {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
-            | _summary(group, value) for key, group in trials.groupby(list(CONFIGURATION), observed=True)]
+    rows = [
+        dict(zip(CONFIGURATION, key, strict=True))
+        | {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
+        | _summary(group, value)
+        for key, group in trials.groupby(list(CONFIGURATION), observed=True)
+    ]
     if plan is not None:
         present = {tuple(row[name] for name in CONFIGURATION) for row in rows}
         for planned in plan.drop_duplicates(list(CONFIGURATION)).to_dict("records"):
@@ -78,16 +129,29 @@ def cells(trials: pd.DataFrame, plan: pd.DataFrame | None = None, value: str = "
             gap = "not run yet" if planned["planned"] else f"left out: {planned['left_out_because']}"
             empty = {name: planned.get(name) for name in (*CONFIGURATION, *SOLUTION_FACTS)}
             rows.append(empty | {"trials": 0, "n": 0, "gap": gap})
-    names = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", "ns", "low", "high", "method", "cv", "unstable", "gap",
-             "partial"]
+    names = [
+        *CONFIGURATION,
+        *SOLUTION_FACTS,
+        "trials",
+        "n",
+        "ns",
+        "low",
+        "high",
+        "method",
+        "cv",
+        "unstable",
+        "gap",
+        "partial",
+    ]
     frame = pd.DataFrame(rows, columns=names)
     for name in ("ns", "low", "high", "cv"):
         frame[name] = frame[name].astype(float)
     return reference.with_published(frame)
 
 
-def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str,
-             value: str = "ns_per_packet") -> pd.Series:
+def by_block(
+    trials: pd.DataFrame, solution: str, strategy: str, case: str, value: str = "ns_per_packet"
+) -> pd.Series:
     """The figures of one cell, indexed by block: what paired comparisons are made of."""
     good = finished(trials)
     rows = good[(good["solution"] == solution) & (good["strategy"] == strategy) & (good["case"] == case)]
@@ -101,6 +165,14 @@ def spread_caption(rows: pd.DataFrame) -> str:
         return "No trial has finished."
     n_low, n_high = int(drawn["n"].min()), int(drawn["n"].max())
     n_text = f"n = {n_low}" if n_low == n_high else f"n = {n_low} to {n_high}"
-    kinds = [stats.describe_method(str(method), int(group["n"].min()))
-             for method, group in drawn.groupby("method")]
+    kinds = [
+        stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")
+    ]
     return f"{n_text} trials per dot, each a fresh process; bars: {'; '.join(sorted(kinds))}."
+
+
+def without_left_out(rows: pd.DataFrame) -> pd.DataFrame:
+    """``rows`` less the solutions that the profile leaves out altogether: those are listed, not drawn
+    empty."""
+    left_out = rows["gap"].astype("string").str.startswith("left out").fillna(False)
+    return rows[~left_out.groupby(rows["solution"]).transform("all").astype(bool)]
