@@ -1,7 +1,7 @@
 """Made-up campaigns with the columns of the real tables, for tests of what is drawn and concluded from them.
 
-The centres are the published figures over a machine factor, so every claim has a known answer; a test that wants the
-opposite answer passes its own ``centre``.
+The centres are the published figures over a machine factor, so every claim has a known answer; a test that
+wants the opposite answer passes its own ``centre``.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 
 from allocpool import reference
+from allocpool.packets import Solution
 
 SOLUTIONS = (
     ("java", "heap", "parallel", 11, None, "heap / Parallel / 11"),
     ("java", "heap", "cms", 11, None, "heap / CMS / 11"),
     ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
-    ("java", "heap", "genzgc", 25, None, "heap / gen. ZGC / 25"),
+    ("java", "heap", "genzgc", 25, None, "heap / generational ZGC / 25"),
     ("java", "native", "g1", 25, None, "native / G1 / 25"),
-    ("java", "native", "genzgc", 25, None, "native / gen. ZGC / 25"),
+    ("java", "native", "genzgc", 25, None, "native / generational ZGC / 25"),
     ("cpp", "allocating", None, None, "glibc", "C++ allocating"),
     ("cpp", "flat", None, None, "glibc", "C++ flat"),
 )
@@ -155,46 +156,24 @@ def iterations(trials_frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def plan(
-    left_out: tuple[str, ...] = ("heap / Serial / 25",), because: str = "profile quick leaves it out"
-) -> pd.DataFrame:
-    """The full study's plan: every synthetic solution planned, those of ``left_out`` not."""
-    rows = []
-    for language, layout, collector, runtime, allocator, solution in SOLUTIONS:
-        for case in CASES:
-            for strategy in STRATEGIES:
-                rows.append(
-                    {
-                        "language": language,
-                        "layout": layout,
-                        "collector": collector,
-                        "runtime": runtime,
-                        "allocator": allocator,
-                        "solution": solution,
-                        "strategy": strategy,
-                        "case": case,
-                        "planned": True,
-                        "left_out_because": None,
-                    }
-                )
-    for solution in left_out:
-        for case in CASES:
-            for strategy in STRATEGIES:
-                rows.append(
-                    {
-                        "language": "java",
-                        "layout": "heap",
-                        "collector": "serial",
-                        "runtime": 25,
-                        "allocator": None,
-                        "solution": solution,
-                        "strategy": strategy,
-                        "case": case,
-                        "planned": False,
-                        "left_out_because": because,
-                    }
-                )
-    return pd.DataFrame(rows)
+def plan(left_out: tuple[str, ...] = ("java/heap/serial/25",)) -> pd.DataFrame:
+    """A plan summary: every synthetic solution planned, those of ``left_out`` not."""
+    keys = [
+        f"cpp/{row[1]}/{row[4]}" if row[0] == "cpp" else f"java/{row[1]}/{row[2]}/{row[3]}"
+        for row in SOLUTIONS
+    ]
+    return pd.DataFrame(
+        [
+            {
+                "solution": Solution.parse(key).label,
+                "key": key,
+                "planned": key in keys,
+                "left_out_because": None if key in keys else "profile quick leaves it out",
+                "unavailable_because": None,
+            }
+            for key in [*keys, *left_out]
+        ]
+    )
 
 
 def fail(

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import reference, stats
-from allocpool.cells import CASES, records
+from allocpool.cells import records
 from allocpool.claims import (
     INCONCLUSIVE,
     POOLING_STRATEGIES,
@@ -28,9 +28,11 @@ from allocpool.claims import (
     orderings,
     ratio_of_ratios,
 )
+from allocpool.packets import CASES
 
 FAMILIES = ("CMS", "G1", "ZGC")
 _OBJECTS_PER_QUEUED = 3
+_SAME_SHAPE = 1e-6  # below any measurement's rounding, so that ratios of distances stay defined
 _OBJECTS_PER_STORED = 8
 
 
@@ -147,7 +149,8 @@ def shape_distance(batch: Batch, solution: str, layout: str = "heap") -> pd.Seri
         for row in records(target)
     ]
     logs = pd.concat(columns, axis=1).dropna()
-    return pd.Series(np.sqrt(logs.sub(logs.mean(axis=1), axis=0).pow(2).mean(axis=1)))
+    distance = np.sqrt(logs.sub(logs.mean(axis=1), axis=0).pow(2).mean(axis=1))
+    return pd.Series(distance).clip(lower=_SAME_SHAPE)
 
 
 def _published_cms_is_cms(claim: Claim, batch: Batch) -> Verdict:

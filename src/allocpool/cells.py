@@ -6,30 +6,22 @@ Figures and tables are drawn from cells, so that a gap reaches the reader throug
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from allocpool import reference, stats
+from allocpool.packets import Solution
+from allocpool.runtimes.collectors import COLLECTORS
 
-STRATEGIES = ("dummy", "alloc", "mix", "pool")
-CASES = ("A", "B", "C")
 CONFIGURATION = ("solution", "strategy", "case")
 SOLUTION_FACTS = ("language", "layout", "collector", "runtime")
+_SUMMARY_COLUMNS = ("trials", "n", "ns", "low", "high", "method", "cv", "unstable", "gap", "partial")
+_Row = dict[str, Any]
 LAYOUT_ORDER = ("heap", "native", "allocating", "flat")
-COLLECTOR_ORDER = (
-    "serial",
-    "parallel",
-    "cms",
-    "g1",
-    "zgc",
-    "genzgc",
-    "shenandoah",
-    "genshenandoah",
-    "epsilon",
-)
+COLLECTOR_ORDER = tuple(COLLECTORS)
 
 
 def records(rows: pd.DataFrame) -> list[Any]:
@@ -72,9 +64,9 @@ def _gap(group: pd.DataFrame) -> str:
     return status.replace("_", " ") + (f": {reasons.iloc[0]}" if len(reasons) else "")
 
 
-def _summary(group: pd.DataFrame, value: str) -> dict[str, object]:
+def _summary(group: pd.DataFrame, value: str) -> _Row:
     good = finished(group)
-    row: dict[str, object] = {
+    row: _Row = {
         "trials": len(group),
         "n": len(good),
         "ns": np.nan,
@@ -104,46 +96,43 @@ def _summary(group: pd.DataFrame, value: str) -> dict[str, object]:
     }
 
 
+def _not_run(
+    plan: pd.DataFrame, present: set[tuple[str, ...]], pairs: Iterable[tuple[str, str]]
+) -> list[_Row]:
+    """Empty rows for the planned cells without a single trial."""
+    rows = []
+    for row in records(plan[plan["planned"].astype(bool)]):
+        solution = Solution.parse(row.key)
+        facts = {name: getattr(solution, name) for name in SOLUTION_FACTS}
+        for strategy, case in pairs:
+            if (row.solution, strategy, case) not in present:
+                names = {"solution": row.solution, "strategy": strategy, "case": case}
+                rows.append({**names, **facts, "trials": 0, "n": 0, "gap": "not run yet"})
+    return rows
+
+
 def cells(
-    trials: pd.DataFrame, plan: pd.DataFrame | None = None, value: str = "ns_per_packet"
+    trials: pd.DataFrame,
+    plan: pd.DataFrame | None = None,
+    pairs: Iterable[tuple[str, str]] = (),
+    value: str = "ns_per_packet",
 ) -> pd.DataFrame:
     """One row per solution, strategy and case.
 
     Columns: the solution's facts, ``trials``, ``n`` (trials with a figure), ``ns`` (geometric mean of
     ``value`` over trials), ``low``, ``high``, ``method`` (see `stats.Interval`), ``cv``, ``unstable``
     (reason or None), ``gap`` (why there is no figure, or None), ``partial`` (what failed beside the figure,
-    or None), ``published_ns``. ``plan`` (the study's plan summary) adds the rows that a profile leaves out
-    and the ones that have not run yet.
+    or None), ``published_ns``. With ``plan`` (a study's plan summary) and the (strategy, case) ``pairs``
+    that it runs, the planned cells that have not run yet get their row as well.
     """
-    rows = [
-        dict(zip(CONFIGURATION, key, strict=True))
-        | {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
-        | _summary(group, value)
-        for key, group in trials.groupby(list(CONFIGURATION), observed=True)
-    ]
+    rows: list[_Row] = []
+    for key, group in trials.groupby(list(CONFIGURATION), observed=True):
+        facts = {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
+        rows.append({**dict(zip(CONFIGURATION, key, strict=True)), **facts, **_summary(group, value)})
     if plan is not None:
-        present = {tuple(row[name] for name in CONFIGURATION) for row in rows}
-        for planned in plan.drop_duplicates(list(CONFIGURATION)).to_dict("records"):
-            if tuple(planned[name] for name in CONFIGURATION) in present:
-                continue
-            gap = "not run yet" if planned["planned"] else f"left out: {planned['left_out_because']}"
-            empty = {name: planned.get(name) for name in (*CONFIGURATION, *SOLUTION_FACTS)}
-            rows.append(empty | {"trials": 0, "n": 0, "gap": gap})
-    names = [
-        *CONFIGURATION,
-        *SOLUTION_FACTS,
-        "trials",
-        "n",
-        "ns",
-        "low",
-        "high",
-        "method",
-        "cv",
-        "unstable",
-        "gap",
-        "partial",
-    ]
-    frame = pd.DataFrame(rows, columns=names)
+        present = {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}
+        rows += _not_run(plan, present, list(pairs))
+    frame = pd.DataFrame(rows, columns=[*CONFIGURATION, *SOLUTION_FACTS, *_SUMMARY_COLUMNS])
     for name in ("ns", "low", "high", "cv"):
         frame[name] = frame[name].astype(float)
     return reference.with_published(frame)
@@ -169,10 +158,3 @@ def spread_caption(rows: pd.DataFrame) -> str:
         stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")
     ]
     return f"{n_text} trials per dot, each a fresh process; bars: {'; '.join(sorted(kinds))}."
-
-
-def without_left_out(rows: pd.DataFrame) -> pd.DataFrame:
-    """``rows`` less the solutions that the profile leaves out altogether: those are listed, not drawn
-    empty."""
-    left_out = rows["gap"].astype("string").str.startswith("left out").fillna(False)
-    return rows[~left_out.groupby(rows["solution"]).transform("all").astype(bool)]

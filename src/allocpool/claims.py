@@ -60,7 +60,7 @@ class Batch:
 
     def values(self, cell: Cell) -> pd.Series:
         """ns/packet indexed by block; empty when no trial of the cell finished."""
-        return self._values.get(tuple(cell), pd.Series(dtype=float))
+        return self._values.get((cell.solution, cell.strategy, cell.case), pd.Series(dtype=float))
 
     def cost(self, cell: Cell) -> float:
         """Geometric mean in ns/packet, infinite for an empty cell: it never is the cheapest."""
@@ -179,10 +179,10 @@ def _judge_orderings(claim: Claim, batch: Batch, rule: OrderingRule, families: S
     total = len(evidence)
     expected = f"The published ratios are {_span(published['ratio'])}."
     if len(against):
-        worst = against.loc[against["ratio"].idxmin()]
+        worst = against.nsmallest(1, "ratio").iloc[0]
         sentence = (
-            f"Shown the other way round in {len(against)} of {total} comparisons, most of all {worst['larger']} "
-            f"at {stats.significant(worst['ratio'], 2)} times {worst['smaller']}."
+            f"Shown the other way round in {len(against)} of {total} comparisons, most of all "
+            f"{worst['larger']} at {stats.significant(worst['ratio'], 2)} times {worst['smaller']}."
         )
         return Verdict(claim, REFUTED, f"{sentence} {expected}", evidence)
     measured = evidence[evidence["ratio"].notna()]

@@ -7,29 +7,18 @@ both are compared with it, and which of them fits better is itself a question pu
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
+from allocpool import home
 from allocpool.errors import UserError
 
 ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
 FAMILY_OF_COLLECTOR = {"parallel": "CMS", "cms": "CMS", "g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
 
 
-def reference_folder() -> Path:
-    """``data/reference`` of the project that this package or the current directory lies in."""
-    for start in (Path(__file__).resolve(), Path.cwd().resolve() / "here"):
-        for parent in start.parents:
-            folder = parent / "data" / "reference"
-            if (folder / "allocate_or_pool_batch.csv").is_file():
-                return folder
-    raise UserError("data/reference is not here: run from inside a clone of the project")
-
-
 def load(name: str) -> pd.DataFrame:
     """One published table, e.g. ``allocate_or_pool_gc``; the file names are listed by an unknown one."""
-    folder = reference_folder()
+    folder = home.reference_dir()
     file = folder / f"{name}.csv"
     if not file.is_file():
         known = ", ".join(sorted(path.stem for path in folder.glob("*.csv")))
@@ -71,10 +60,14 @@ def with_published(rows: pd.DataFrame) -> pd.DataFrame:
     NaN where the article gives no figure."""
     published = published_batch()
     keyed = rows.assign(
-        family=[
-            family(language, collector)
-            for language, collector in zip(rows["language"], rows["collector"], strict=True)
-        ]
+        family=pd.Series(
+            [
+                family(language, collector)
+                for language, collector in zip(rows["language"], rows["collector"], strict=True)
+            ],
+            index=rows.index,
+            dtype="object",
+        )
     )
     keys = ["language", "layout", "family", "strategy", "case"]
     return (

@@ -145,9 +145,10 @@ def block_ratios(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
     Pairing within blocks removes what the machine did to a whole block (heat, neighbours). Several trials
     of a configuration in one block count once, as their geometric mean, because they share that block.
     """
-    top = np.log(numerator.dropna().astype(float)).groupby(level=0).mean()
-    bottom = np.log(denominator.dropna().astype(float)).groupby(level=0).mean()
-    return pd.Series(np.exp((top - bottom).dropna()))
+    top, bottom = (
+        side.dropna().astype(float).map(math.log).groupby(level=0).mean() for side in (numerator, denominator)
+    )
+    return (top - bottom).dropna().map(math.exp)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ empty.
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 
 import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import cells as cell_data
 from allocpool import reference, stats
-from allocpool.cells import CASES, STRATEGIES, records
+from allocpool.cells import records
+from allocpool.packets import CASES, STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
 BEST_JAVA = "#ffe08a"
@@ -23,7 +25,7 @@ _SMALL = "font-size:0.78em;color:#555;white-space:nowrap"
 _WRAPPED = "font-size:0.78em;color:#555"
 
 
-def _present(order: tuple[str, ...], values: pd.Series) -> list[str]:
+def _present(order: Iterable[str], values: pd.Series) -> list[str]:
     found = set(values.dropna())
     return [name for name in order if name in found]
 
@@ -47,7 +49,10 @@ def _cell_html(row: pd.Series) -> str:
         notes.append("unstable")
     if pd.notna(row["partial"]):
         notes.append(html.escape(str(row["partial"])))
-    return f'<strong>{stats.significant(row["ns"])}</strong><br><span style="{_SMALL}">{"<br>".join(notes)}</span>'
+    return (
+        f"<strong>{stats.significant(row['ns'])}</strong><br>"
+        f'<span style="{_SMALL}">{"<br>".join(notes)}</span>'
+    )
 
 
 def highlights(cells: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +71,7 @@ def highlights(cells: pd.DataFrame) -> pd.DataFrame:
         ranks = ("best overall", "best Java", "second-best Java")
         rows += [
             {"case": case, "strategy": cell.strategy, "solution": cell.solution, "rank": rank}
-            for rank, cell in records(zip(ranks, ranked), strict=False)
+            for rank, cell in zip(ranks, records(ranked), strict=False)
         ]
     return pd.DataFrame(rows, columns=["case", "strategy", "solution", "rank"])
 
@@ -122,26 +127,29 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
         )
     return table.tab_source_note(
         f"Geometric mean over trials. {cell_data.spread_caption(cells)} Per case, green: best overall; "
-        f"amber: best Java; pale amber: second-best Java solution. pub.: {reference.ARTICLE}, on another machine and Java 8 (ZGC: 11)."
+        f"amber: best Java; pale amber: second-best Java solution. pub.: {reference.ARTICLE}, "
+        "on another machine and Java 8 (ZGC: 11)."
     )
 
 
-def gaps_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The configurations without a figure, folded: one row per solution and reason, with the cells it
-    covers."""
+def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+    """What has no figure, folded: one row per solution and reason, with the cells it covers.
+
+    First what was planned (failed, unavailable, not run yet), then the solutions that the profile leaves out.
+    """
     rows = cells[cells["gap"].notna()]
     folded = []
     for (solution, gap), group in rows.groupby(["solution", "gap"], sort=False):
         everything = len(group) == len(cells[cells["solution"] == solution])
-        names = (
-            "all"
-            if everything
-            else ", ".join(
-                f"{case}: {' '.join(_present(STRATEGIES, part['strategy']))}"
-                for case, part in group.groupby("case")
-            )
+        parts = [
+            f"{case}: {' '.join(_present(STRATEGIES, part['strategy']))}"
+            for case, part in group.groupby("case")
+        ]
+        folded.append(
+            {"solution": solution, "cells": "all" if everything else ", ".join(parts), "reason": gap}
         )
-        folded.append({"solution": solution, "cells": names, "reason": gap})
+    for row in records(plan[~plan["planned"].astype(bool)]):
+        folded.append({"solution": row.solution, "cells": "all", "reason": row.left_out_because})
     return pd.DataFrame(folded, columns=["solution", "cells", "reason"])
 
 
