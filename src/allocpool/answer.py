@@ -57,16 +57,15 @@ def _by_case(rows: pd.DataFrame) -> str:
 
 
 def verdict(trials: pd.DataFrame) -> str:
-    """The first sentence: whether pooling pays in Java on this machine, and in how many configurations it
-    was shown."""
+    """The first sentence: whether pooling pays in Java on this machine, and where that was shown."""
     java = trials[trials["language"] == "java"]
     if cell_data.finished(java).empty:
         return f"**{UNDECIDED}.** No Java trial has finished on this machine yet."
     rows = tables.comparison_table(java)
     dearer, cheaper = _count(rows, 1), _count(rows, -1)
     return (
-        f"**{headline(rows)}.** In batch on this machine, taking buffers from a pool was shown to cost less than "
-        f"allocating them in {dearer} of {len(rows)} Java configurations and more in {cheaper}; in the other "
+        f"**{headline(rows)}.** In batch on this machine, taking buffers from a pool was shown to cost less "
+        f"than allocating them in {dearer} of {len(rows)} Java configurations and more in {cheaper}; in the other "
         f"{len(rows) - dearer - cheaper} no difference was shown or a side is missing."
     )
 
