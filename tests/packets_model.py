@@ -73,9 +73,7 @@ def generate(seed: int, sequence: int) -> bytes:
     destination_port = 1024 + take(10)
     transport = TRANSPORT_TCP if take(4) == 0 else TRANSPORT_UDP
     payload_length = 50 + take(6)
-    return HEADER.pack(
-        PROTOCOL_MARKER, payload_length, source, destination, source_port, destination_port, transport
-    )
+    return HEADER.pack(PROTOCOL_MARKER, payload_length, source, destination, source_port, destination_port, transport)
 
 
 def parse(header: bytes) -> Packet:

@@ -1,4 +1,4 @@
-"""Files that several processes may want at once: a lock between processes, and writes seen whole or not at all."""
+"""Files that several processes may want at once: a lock between them, and writes seen whole or not at all."""
 
 from __future__ import annotations
 

@@ -113,9 +113,7 @@ class Campaign:
     def tasks(self) -> list[Task]:
         """The trials that can run here, in plan order, named; builds what they need."""
         raw = home.raw_dir()
-        return [
-            task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable
-        ]
+        return [task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable]
 
     def run(self) -> CampaignStatus:
         """Run what has no record yet, in random order inside blocks, with a progress bar.
@@ -230,4 +228,6 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
         if (folder / "provenance.json").exists():
             tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
             return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-    raise UserError(f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them")
+    raise UserError(
+        f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
+    )

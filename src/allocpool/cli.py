@@ -78,19 +78,40 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
         sys.exit(1)
 
 
+def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
+    """``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
+    import yaml
+
+    found: dict[str, Any] = {}
+    for word in settings:
+        key, equals, value = word.partition("=")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals or not key:
+            raise UserError(f"--set {word!r} is not KEY=VALUE, for example --set blocks=3")
+    return found
+
+
 @main.command(context_settings=CONTEXT)
 @click.argument("study")
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
-def run(study: str, profile: str) -> None:
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
+def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
     """Run a STUDY (or `all`) under a profile; continues where an earlier run stopped.
 
     Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial.
+
+    \b
+    Example, another solution than the profile has:
+      allocpool run batch --set blocks=3 --set 'solutions=[java/heap/shenandoah/21, cpp/flat]'
     """
     from allocpool import campaign
     from allocpool.studies import STUDIES
 
     names = list(STUDIES) if study == "all" else [study]
-    campaigns = [campaign.open_study(name, profile) for name in names]
+    campaigns = [campaign.open_study(name, profile, _overrides(settings)) for name in names]
     for opened in campaigns:
         done = opened.run()
         click.echo(
@@ -122,3 +143,7 @@ def status(profile: str | None, as_json: bool) -> None:
                 )
     if as_json:
         click.echo(json.dumps(told, indent=1))
+
+
+if __name__ == "__main__":
+    main()

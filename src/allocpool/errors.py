@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ValidationError
+if TYPE_CHECKING:
+    # For the annotations only: errors are also told before anything is installed.
+    from pydantic import BaseModel, ValidationError
 
 
 class UserError(Exception):

@@ -27,7 +27,7 @@ def _from_environment(variable: str) -> Path | None:
 
 
 def home() -> Path:
-    """The repository root: ``ALLOCPOOL_HOME``, else found upwards from this package, else from the working directory.
+    """The repository root: ``ALLOCPOOL_HOME``, else found upwards from here, else from the working directory.
 
     Raises:
         UserError: ``ALLOCPOOL_HOME`` is no checkout, or none is found.
@@ -35,9 +35,7 @@ def home() -> Path:
     chosen = _from_environment("ALLOCPOOL_HOME")
     if chosen is not None:
         if not _is_root(chosen):
-            raise UserError(
-                f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml"
-            )
+            raise UserError(f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml")
         return chosen
     here = Path(__file__).resolve()
     cwd = Path.cwd().resolve()
@@ -78,7 +76,7 @@ def runtimes_dir() -> Path:
 
 
 def build_dir() -> Path:
-    """Everything compiled and every throw-away file: ``ALLOCPOOL_BUILD``, else ``build/`` of the repository."""
+    """Everything compiled or thrown away later: ``ALLOCPOOL_BUILD``, else ``build/`` of the repository."""
     return _from_environment("ALLOCPOOL_BUILD") or home() / "build"
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
 
-_GIB = 1024**3
+_MEMORY_STEP_MB = 4096
 
 
 class Host(BaseModel):
@@ -68,14 +68,15 @@ class Host(BaseModel):
     def fingerprint(self) -> str:
         """12 hexadecimal digits that name this machine as long as trials on it are comparable.
 
-        Covers processor, cores, memory in whole GiB and kernel release; not what changes from minute to minute.
+        Covers processor, cores, memory in steps of 4 GiB and kernel release; not what changes by the minute.
         """
         lasting = [
             self.cpu_model,
             self.architecture,
             self.physical_cores,
             self.logical_cores,
-            round(self.memory_mb * 1024 * 1024 / _GIB),
+            # In wide steps, because a kernel keeps a share of its own that varies a little.
+            round(self.memory_mb / _MEMORY_STEP_MB),
             self.system,
             self.kernel,
         ]

@@ -55,7 +55,7 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
         raise unknown_choice("mode", given.get("mode"), MODES)
     model = MODES[given["mode"]].spec
     try:
-        return model(**given)  # type: ignore[arg-type]  # pydantic reads numbers out of text
+        return model(**given)
     except ValidationError as error:
         raise from_validation("trial", error, model) from None
 

@@ -64,9 +64,7 @@ class Solution(BaseModel):
         if self.layout not in LAYOUTS[self.language]:
             raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
         if self.language == "java":
-            if self.collector not in COLLECTORS:
-                raise unknown_choice("collector", self.collector, COLLECTORS)
-            check_combination(self.collector, self.runtime or 0)
+            check_combination(self.collector or "", self.runtime or 0)
         elif self.allocator not in ALLOCATORS:
             raise unknown_choice("allocator", self.allocator, ALLOCATORS)
 
@@ -128,7 +126,9 @@ class PacketsSpec(TrialSpec):
             if key in spec and spec[key] not in valid:
                 raise ValueError(str(unknown_choice(key, spec[key], valid)))
         if "layout" not in spec:
-            raise ValueError("layout is missing: choose " + "; ".join(f"{k}: {', '.join(v)}" for k, v in LAYOUTS.items()))
+            raise ValueError(
+                "layout is missing: choose " + "; ".join(f"{k}: {', '.join(v)}" for k, v in LAYOUTS.items())
+            )
         spec.setdefault("language", _language_of(spec["layout"]))
         _fill_in_sizes(spec)
         if spec["language"] == "java":

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -142,9 +142,7 @@ def _run_child(command: Sequence[str], task: Task) -> int | None:
     environment = {
         **os.environ,
         "ALLOCPOOL_PARENT": str(os.getpid()),
-        "PYTHONPATH": os.pathsep.join(
-            (str(home.home() / "src"), *filter(None, [os.environ.get("PYTHONPATH")]))
-        ),
+        "PYTHONPATH": os.pathsep.join((str(home.home() / "src"), *filter(None, [os.environ.get("PYTHONPATH")]))),
         **task.launch.environment,
     }
     for inherited in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"):
@@ -164,16 +162,12 @@ def _run_child(command: Sequence[str], task: Task) -> int | None:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Kill whatever is left of the child's process group."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()
 
 
-def _outcome(
-    folder: Path, exit_code: int | None, spec: TrialSpec
-) -> tuple[Status, str | None, dict[str, Any] | None]:
+def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Status, str | None, dict[str, Any] | None]:
     """What happened, in the words of the record."""
     path = folder / MEASUREMENT
     if path.exists():

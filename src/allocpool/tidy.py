@@ -1,7 +1,6 @@
 """From records to tidy tables: the columns every study shares, and how tables are checked, written and described.
 
-A table is written only after its schema held. The schema is the data dictionary: ``datapackage.json`` and the
-dictionary in ``data/README.md`` are generated from it (Frictionless Data Package, specs.frictionlessdata.io).
+A table is written only after its schema held.
 """
 
 from __future__ import annotations
@@ -114,29 +113,3 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]
         scratch.replace(path)
         written.append(path)
     return written
-
-
-_FRICTIONLESS = {"int64": "integer", "Int64": "integer", "float64": "number", "Float64": "number", "bool": "boolean"}
-
-
-def describe(schemas: Mapping[str, DataFrameSchema]) -> list[dict[str, Any]]:
-    """The tables as Frictionless resources without data: fields with types and descriptions."""
-    return [
-        {
-            "name": name,
-            "path": f"tidy/{name}.parquet",
-            "format": "parquet",
-            "schema": {
-                "fields": [
-                    {
-                        "name": column_name,
-                        "type": _FRICTIONLESS.get(str(column.dtype), "string"),
-                        "description": column.description or "",
-                        "constraints": {"required": not column.nullable},
-                    }
-                    for column_name, column in schema.columns.items()
-                ]
-            },
-        }
-        for name, schema in schemas.items()
-    ]

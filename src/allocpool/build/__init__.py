@@ -1,7 +1,7 @@
 """Compiled code for trials: always of the sources as they are now, built once, kept side by side."""
 
 from allocpool.build.java import JavaBuild, check_module, java_classpath, java_classpaths
-from allocpool.build.native import NativeBuild, find_compiler, native_library
+from allocpool.build.native import NativeBuild, native_library
 from allocpool.build.sources import code_hash, java_modules, module_release, source_sets
 
 __all__ = [
@@ -9,7 +9,6 @@ __all__ = [
     "NativeBuild",
     "check_module",
     "code_hash",
-    "find_compiler",
     "java_classpath",
     "java_classpaths",
     "java_modules",

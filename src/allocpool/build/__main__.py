@@ -1,4 +1,4 @@
-"""``python -m allocpool.build``: builds the native library and every Java module that this machine's JDK can build."""
+"""``python -m allocpool.build``: builds the native library and every Java module that the JDK here can."""
 
 from __future__ import annotations
 

@@ -28,7 +28,12 @@ def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str
         before = log.stat().st_size
         try:
             status = subprocess.run(
-                words, check=False, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=environment
+                words,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=environment,
             ).returncode
         except FileNotFoundError as error:
             raise UserError(f"{words[0]} is not installed: `allocpool doctor` says how to get it") from error

@@ -1,7 +1,7 @@
-"""The workloads' jars: packaged by Maven from a copy of the sources, kept under a name that the sources decide.
+"""The workloads' jars: packaged by Maven from a copy of the sources, kept under a name that they decide.
 
-Building from a copy leaves the checkout alone, starts clean every time, and cannot meet a Maven that someone runs in
-it. Maven is tried offline first: once its repository is filled, a build needs no network.
+Building from a copy leaves the checkout alone, starts clean every time, and cannot meet a Maven that someone
+runs in it. Maven is tried offline first: once its repository is filled, a build needs no network.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def check_module(module: str, javac: Javac) -> None:
     release = module_release(module)
     if release > javac.feature:
         raise UserError(
-            f"the Java module {module} needs a JDK {release} or newer to build, the newest found is {javac.version} in "
-            f"{javac.home}: install one and set JAVA_HOME to it"
+            f"the Java module {module} needs a JDK {release} or newer to build, "
+            f"the newest found is {javac.version} in {javac.home}: install one and set JAVA_HOME to it"
         )
 
 
@@ -72,7 +72,7 @@ def java_classpath(module: str) -> JavaBuild:
 
 
 def java_classpaths(modules: Sequence[str]) -> dict[str, JavaBuild]:
-    """Like :func:`java_classpath` for several modules at once: what is missing is built by one run of Maven."""
+    """Like :func:`java_classpath` for several modules: what is missing is built by one run of Maven."""
     javac = find_javac()
     for module in modules:
         check_module(module, javac)
@@ -115,7 +115,9 @@ def _build(modules: list[str], javac: Javac) -> None:
             except StepFailed:
                 step([*command, *goals], log, javac.environment())
         except StepFailed as failure:
-            raise UserError(f"the Java module {', '.join(modules)} could not be built: {failure} (log: {log})") from failure
+            raise UserError(
+                f"the Java module {', '.join(modules)} could not be built: {failure} (log: {log})"
+            ) from failure
         for module in modules:
             _keep(module, tree, Path(temporary) / f"result-{module}", javac, log)
 

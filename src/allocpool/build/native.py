@@ -1,7 +1,7 @@
 """The native library: configured and built by CMake out of tree, kept under a name that its sources decide.
 
-A library that was rebuilt is not loaded again in a live process, and a running trial must not see its file change:
-so every build gets its own folder, and an old one is never written to.
+A library that was rebuilt is not loaded again in a live process, and a running trial must not see its file
+change: so every build gets its own folder, and an old one is never written to.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +23,7 @@ from allocpool._files import locked
 from allocpool.build._run import StepFailed, step
 from allocpool.build.sources import code_hash
 from allocpool.errors import UserError
+from allocpool.tools import find_compiler
 
 LIBRARY = "liballocpool_native.dylib" if sys.platform == "darwin" else "liballocpool_native.so"
 _TARGET = "allocpool_native"
@@ -52,26 +52,6 @@ class NativeBuild(BaseModel):
     flags: str
 
 
-def find_compiler() -> tuple[str, str]:
-    """The C++ compiler (``CXX``, else the first of c++, g++, clang++): its path and its version line.
-
-    Raises:
-        UserError: there is none, or it does not start.
-    """
-    named = os.environ.get("CXX")
-    for candidate in [named] if named else ["c++", "g++", "clang++"]:
-        path = shutil.which(candidate)
-        if path is None:
-            continue
-        said = subprocess.run([path, "--version"], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if said.returncode == 0 and said.stdout:
-            return path, said.stdout.splitlines()[0]
-    raise UserError(
-        f"{f'CXX={named} does not start' if named else 'there is no C++ compiler'}: a C++17 compiler is needed, "
-        "install g++ (Debian), cxx-compiler (conda-forge) or the Xcode command line tools (macOS)"
-    )
-
-
 def native_library() -> NativeBuild:
     """The native library of the sources as they are now; builds it if it is not there yet.
 
@@ -96,8 +76,19 @@ def _build(folder: Path, sources: str, compiler: str, version: str) -> None:
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
         tree, result = Path(temporary) / "tree", Path(temporary) / "result"
-        configure: list[str | Path] = ["cmake", "-S", home.native_dir(), "-B", tree, "-DCMAKE_BUILD_TYPE=Release"]
-        configure += [f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DALLOCPOOL_TESTS=OFF"]
+        configure: list[str | Path] = [
+            "cmake",
+            "-S",
+            home.native_dir(),
+            "-B",
+            tree,
+            "-DCMAKE_BUILD_TYPE=Release",
+        ]
+        configure += [
+            f"-DCMAKE_CXX_COMPILER={compiler}",
+            "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+            "-DALLOCPOOL_TESTS=OFF",
+        ]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
         try:
             step(configure, log)

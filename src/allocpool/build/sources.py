@@ -1,7 +1,7 @@
 """What a trial's code is: named sets of source files, and one hash over them.
 
-The hash covers paths and contents, not times, so that a checkout elsewhere agrees and a changed workload never
-reuses stale numbers.
+The hash covers paths and contents, not times, so that a checkout elsewhere agrees and a changed workload
+never reuses stale numbers.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ def _files(part: str) -> Iterable[Path]:
 def native_sources() -> list[Path]:
     """What the native library is made of; its tests and benchmarks leave its numbers alone."""
     folder = home.native_dir()
-    return [*folder.glob("CMakeLists.txt"), *(file for name in ("cmake", "include", "src") for file in _below(folder / name))]
+    return [
+        *folder.glob("CMakeLists.txt"),
+        *(file for name in ("cmake", "include", "src") for file in _below(folder / name)),
+    ]
 
 
 def java_sources(module: str) -> list[Path]:

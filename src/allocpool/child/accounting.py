@@ -48,12 +48,12 @@ class CpuWindow:
         """The window as plain data; ``threads`` lists [name, nanoseconds], the most first."""
         end_ns = monotonic_ns()
         process_ns = time.process_time_ns() - self._process_ns
-        spent = []
+        spent: list[tuple[str, int]] = []
         for thread, (name, now_ns) in thread_cpu_ns().items():
             before_ns = self._threads.get(thread, (name, 0))[1]
             if now_ns > before_ns:
-                spent.append([name, now_ns - before_ns])
-        spent.sort(key=lambda pair: -int(pair[1]))
+                spent.append((name, now_ns - before_ns))
+        spent.sort(key=lambda pair: -pair[1])
         return {"start_ns": self._start_ns, "end_ns": end_ns, "process_ns": process_ns, "threads": spent}
 
 

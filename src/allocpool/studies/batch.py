@@ -105,7 +105,9 @@ def _bounded_by_memory(timed: BatchSpec, settings: dict[str, Any], heap_mb: int)
     usable = USABLE_HEAP * heap_mb * 2**20 - timed.pool_size * packet_bytes
     packets = math.floor(usable / per_packet)
     if packets < 1.5 * timed.fill_packets:
-        needed_mb = math.ceil((1.5 * timed.fill_packets * per_packet + timed.pool_size * packet_bytes) / USABLE_HEAP / 2**20)
+        needed_mb = math.ceil(
+            (1.5 * timed.fill_packets * per_packet + timed.pool_size * packet_bytes) / USABLE_HEAP / 2**20
+        )
         return timed, f"Epsilon never frees: filling this case takes a heap of {needed_mb} MB, {heap_mb} MB are given"
     return BatchSpec(**{**settings, "heap_mb": heap_mb}, packets=packets), None
 

@@ -1,0 +1,8 @@
+"""Reads what HotSpot's collectors write about themselves, from JDK 11's CMS to JDK 25's generational Shenandoah."""
+
+from allocpool.gclog.checks import SelfCheck, self_check
+from allocpool.gclog.log import GcLog, read_gc_log
+from allocpool.gclog.reader import UnreadLine
+from allocpool.gclog.utilisation import minimum_mutator_utilisation
+
+__all__ = ["GcLog", "SelfCheck", "UnreadLine", "minimum_mutator_utilisation", "read_gc_log", "self_check"]

@@ -1,0 +1,112 @@
+"""A garbage collection log as five tidy tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import pandas as pd
+
+from allocpool.gclog import tables
+from allocpool.gclog.reader import Records, UnreadLine, read_records
+
+_CONCURRENT_KINDS = {
+    "g1": {"Cleanup"},
+    "cms": {"Initial Mark"},
+    "zgc": {"Mark Start", "Mark End", "Relocate Start"},
+    "shenandoah": {"Init Mark", "Final Mark", "Init Update Refs", "Final Update Refs", "Final Roots", "Degenerated GC"},
+}
+
+
+@dataclass(frozen=True)
+class GcLog:
+    """What one log tells.
+
+    ``collector``: ``serial parallel cms g1 zgc genzgc shenandoah genshenandoah epsilon``, or ``unknown`` where neither
+    the header nor the kinds of pauses say. ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall`` (since
+    1970), ``monotonic or uptime`` (a lone nanosecond stamp that nothing tells apart) or ``none``; every ``start_ns`` is
+    on it, in steps of ``resolution_ns``. ``span_ns``: first and last moment the log speaks of.
+
+    ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out of
+    sums (:attr:`outermost`). ``safepoints``: every stop of the threads, collection or not: ``duration_ns`` from the
+    request to the release, of it ``reaching_ns`` until the last thread stood. ``stalls``: single threads that waited for
+    memory. ``concurrent_phases``: work beside the application, whole cycles marked ``cycle``. ``heap``: the heap
+    before and after.
+
+    ``unread_count`` counts lines about stopped threads that were not, or not wholly, understood; ``unread`` holds
+    the first 100. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was cut.
+    """
+
+    path: Path
+    collector: str
+    jvm_version: str | None
+    clock: str
+    resolution_ns: int
+    span_ns: tuple[int, int] | None
+    pauses: pd.DataFrame
+    safepoints: pd.DataFrame
+    stalls: pd.DataFrame
+    concurrent_phases: pd.DataFrame
+    heap: pd.DataFrame
+    unread: tuple[UnreadLine, ...]
+    unread_count: int
+    unfinished_pauses: int
+    cut_tail: str | None
+
+    @property
+    def outermost(self) -> pd.DataFrame:
+        """The pauses that are not inside another: those that may be summed."""
+        return self.pauses[~self.pauses["nested"]]
+
+
+def read_gc_log(path: str | PathLike[str]) -> GcLog:
+    """Reads a unified garbage collection log of JDK 11 to 25, plain or gzip, of any collector and with any decorations.
+
+    Raises :class:`allocpool.errors.UserError` for a file that can't be read, is empty, is binary, comes from JDK 8, or
+    has nothing of a garbage collection log in it.
+    """
+    path = Path(path)
+    records = read_records(path)
+    collector = _collector(records)
+    return GcLog(
+        path=path,
+        collector=collector,
+        jvm_version=records.jvm_version,
+        clock=records.clock,
+        resolution_ns=records.resolution_ns,
+        span_ns=_span(records),
+        pauses=tables.table(tables.PAUSES, records.pauses, collector),
+        safepoints=tables.table(tables.SAFEPOINTS, records.safepoints, collector),
+        stalls=tables.table(tables.STALLS, records.stalls, collector),
+        concurrent_phases=tables.table(tables.CONCURRENT_PHASES, records.concurrent_phases, collector),
+        heap=tables.table(tables.HEAP, records.heap, collector),
+        unread=tuple(records.unread),
+        unread_count=records.unread_count,
+        unfinished_pauses=records.unfinished_pauses,
+        cut_tail=records.cut_tail,
+    )
+
+
+def _collector(records: Records) -> str:
+    """The collector the header names; for a log without its beginning, the one its pauses betray."""
+    name = records.collector_named or records.young_collector
+    if name is None:
+        kinds = {str(row[1]) for row in records.pauses}
+        events = {str(row[1]) for row in records.heap}
+        name = next((one for one, signs in _CONCURRENT_KINDS.items() if kinds & signs), None)
+        if any(kind.startswith("Young (") for kind in kinds):
+            name = "g1"
+        elif name is None and any(event.endswith(" Collection") for event in events):
+            name = "zgc"
+    if name in ("zgc", "shenandoah") and records.generational:
+        return f"gen{name}"
+    return name or "unknown"
+
+
+def _span(records: Records) -> tuple[int, int] | None:
+    """From the first to the last time stamp, and to the start of a pause that began before the first line."""
+    if records.span_ns is None:
+        return None
+    rows = [row[5] for row in records.pauses[:1]] + [row[1] for row in records.safepoints[:1]]
+    return min(records.span_ns[0], *(row for row in rows if isinstance(row, int)), records.span_ns[0]), records.span_ns[1]

@@ -1,0 +1,323 @@
+"""From the lines of a log to its records: every line is judged by its tags and level first, then by its words.
+
+A stop-the-world line has level info and the tags ``gc`` or ``gc,phases``, nothing else: ZGC writes parts of a pause as
+``Pause Roots ...`` at level debug, and Shenandoah repeats its pauses in ``gc,stats``. What looks like such a line and
+can't be read is kept as unread, because a pause that was missed in silence is worse than one that is reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from allocpool.gclog import messages as m
+from allocpool.gclog.decorations import NO_CLOCK, Layout, clock_of, layout_of, seconds_to_ns
+from allocpool.gclog.lines import blocks, interesting_lines
+from allocpool.gclog.nesting import Nesting
+from allocpool.gclog.refusals import looks_like_jdk_8, refuse
+
+_PAUSE_TAGS = (b"gc", b"gc,phases")
+_START_TAGS = (b"gc,start", b"gc,phases,start")
+_CONCURRENT_TAGS = (b"gc", b"gc,phases", b"gc,marking")
+_LINES_TO_TELL_THE_LAYOUT = 200
+_UNREAD_KEPT = 100
+_NAN = float("nan")
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class UnreadLine:
+    """A line about stopped threads that was not, or not wholly, understood."""
+
+    number: int
+    text: str
+    reason: str
+
+
+@dataclass
+class Records:
+    """What was read, in the order of the file; the rows follow the schemas of :mod:`allocpool.gclog.tables`."""
+
+    pauses: list[Row] = field(default_factory=list)
+    safepoints: list[Row] = field(default_factory=list)
+    stalls: list[Row] = field(default_factory=list)
+    concurrent_phases: list[Row] = field(default_factory=list)
+    heap: list[Row] = field(default_factory=list)
+    unread: list[UnreadLine] = field(default_factory=list)
+    unread_count: int = 0
+    collector_named: str | None = None
+    jvm_version: str | None = None
+    header_ns: int | None = None
+    clock: str = NO_CLOCK
+    resolution_ns: int = 0
+    span_ns: tuple[int, int] | None = None
+    cut_tail: str | None = None
+    unfinished_pauses: int = 0
+    generational: bool = False
+    young_collector: str | None = None
+
+    def empty(self) -> bool:
+        """Whether nothing in the file was part of a garbage collection log."""
+        tables = (self.pauses, self.safepoints, self.stalls, self.concurrent_phases, self.heap)
+        return not any(tables) and self.collector_named is None
+
+
+_YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNew: ": "serial"}
+
+
+def read_records(path: Path) -> Records:
+    """Everything a log tells. Raises :class:`allocpool.errors.UserError` for what is no unified log of JDK 9 or later."""
+    reader: _Reader | None = None
+    first = b""
+    last = b""
+    lines_before = 0
+    for block in blocks(path):
+        if reader is None:
+            first = block
+            reader = _Reader(_layout_in(block))
+            reader.note_bounds(block)
+        indices, lines, count = interesting_lines(block)
+        for index, line in zip(indices, lines, strict=True):
+            reader.line(line, lines_before + index + 1)
+        lines_before += count
+        if reader.records.empty():
+            refuse(path, first, only_if_hopeless=True)
+        last = block
+    if reader is None:
+        refuse(path, b"")
+    reader.finish(first, last)
+    undecorated = reader.records.clock == NO_CLOCK  # JDK 8 can write safepoints in the words of JDK 11
+    if reader.records.empty() or (undecorated and looks_like_jdk_8(first)):
+        refuse(path, first)
+    return reader.records
+
+
+def _layout_in(block: bytes) -> Layout:
+    """The layout of the first lines that carries the tags of collection or safepoint lines; else of the first line."""
+    lines = block[: _LINES_TO_TELL_THE_LAYOUT * 400].split(b"\n", _LINES_TO_TELL_THE_LAYOUT)[:_LINES_TO_TELL_THE_LAYOUT]
+    layouts = [layout_of(line) for line in lines]
+    tagged = (layout for layout in layouts if layout.has_tags)
+    timed = (layout for layout in layouts if layout.clock != NO_CLOCK)
+    return next(tagged, None) or next(timed, layouts[0])
+
+
+class _Reader:
+    def __init__(self, layout: Layout) -> None:
+        self.records = Records()
+        self._layout = layout
+        self._nesting = Nesting(layout.resolution_ns)
+        self._operation = ""
+        self._trouble: dict[int | None, str] = {}
+        self._cycle_start: dict[int | None, int] = {}
+        self._capacity_mb = _NAN
+        self._first_ns: int | None = None
+
+    def note_bounds(self, first: bytes) -> None:
+        """Remembers the first time stamp of the file, of whatever line."""
+        for line in first[:65536].split(b"\n"):
+            stamp = self._stamp(line)
+            if stamp is not None:
+                self._first_ns = stamp
+                return
+
+    def line(self, line: bytes, number: int) -> None:
+        """Reads one line that may matter."""
+        match = self._layout.expression.fullmatch(line)
+        layout = self._layout
+        if match is None:
+            layout = layout_of(line)
+            match = layout.expression.fullmatch(line)
+            if match is None or layout.clock != self._layout.clock or layout.has_tags != self._layout.has_tags:
+                self._unreadable(line, number)
+                return
+        stamp, level, tags, collection, message = match.groups()
+        at_ns = layout.stamp_ns(stamp)
+        gc_id = int(collection) if collection else None
+        if tags == b"safepoint":
+            self._safepoint(message, at_ns, line, number)
+        elif not tags.startswith(b"gc"):
+            if not tags:
+                self._untagged(message, at_ns, gc_id, line, number)
+        elif level in (b"info", b""):
+            if b"Pause " in message and tags in _PAUSE_TAGS:
+                self._pause(message, at_ns, gc_id, level, line, number)
+            elif tags in _START_TAGS:
+                self._start(message, at_ns, gc_id, number)
+            elif tags in _CONCURRENT_TAGS and message.endswith(b"ms") and b"Concurrent " in message:
+                self._concurrent(message, at_ns, gc_id)
+            else:
+                self._other(message, at_ns, gc_id)
+        elif message in m.TROUBLES:
+            self._trouble[gc_id] = m.TROUBLES[message]
+
+    def finish(self, first: bytes, last: bytes) -> None:
+        """Settles what only the end of the file can tell."""
+        records, layout = self.records, self._layout
+        inside = self._nesting.inside
+        records.pauses = [(*row, index in inside, inside.get(index)) for index, row in enumerate(records.pauses)]
+        records.unfinished_pauses = self._nesting.unfinished
+        records.clock = clock_of(layout, records.header_ns)
+        records.resolution_ns = layout.resolution_ns
+        if layout.clock != NO_CLOCK and self._first_ns is not None:
+            records.span_ns = (self._first_ns, self._last_ns(last))
+        tail = last[last.rfind(b"\n") + 1 :]
+        if tail and not tail.rstrip(b"\r").endswith((b"ms", b" ns", b" total", b" seconds")):
+            records.cut_tail = tail.decode("utf-8", "replace")
+        for name, collector in _YOUNG_GENERATION_OF.items():
+            if name in first or name in last:
+                records.young_collector = collector
+
+    def _stamp(self, line: bytes) -> int | None:
+        match = self._layout.expression.fullmatch(line.rstrip(b"\r"))
+        return self._layout.stamp_ns(match[1]) if match else None
+
+    def _last_ns(self, last: bytes) -> int:
+        stamps = (self._stamp(line) for line in reversed(last[-65536:].split(b"\n")))
+        return max(self._first_ns or 0, next((stamp for stamp in stamps if stamp is not None), 0))
+
+    def _untagged(self, message: bytes, at_ns: int, gc_id: int | None, line: bytes, number: int) -> None:
+        if message.startswith((b"Safepoint", b"Total time", b"Entering safe")):
+            self._safepoint(message, at_ns, line, number)
+        elif m.PHASE_START.match(message) and gc_id is not None:
+            if message.endswith(b"ms"):
+                self._pause(message, at_ns, gc_id, b"", line, number)
+            else:
+                self._start(message, at_ns, gc_id, number)
+        elif message.endswith(b"ms") and b"Concurrent " in message and gc_id is not None:
+            self._concurrent(message, at_ns, gc_id)
+        else:
+            self._other(message, at_ns, gc_id)
+
+    def _pause(self, message: bytes, at_ns: int, gc_id: int | None, level: bytes, line: bytes, number: int) -> None:
+        match = m.PHASE_END.fullmatch(message)
+        if match is None or match[2] != b"Pause":
+            if m.PHASE_START.match(message) or message.endswith(b"ms"):
+                self._unread(line, number, "a stop-the-world line in an unknown form")
+            return
+        prefix, _, words, before, after, capacity, milliseconds = match.groups()
+        if not level and words.endswith(b")") and (b"(ZWorker#" in words or words.endswith(b"(VM Thread)")):
+            return  # a part of a pause of ZGC, which only its level would tell apart
+        name = m.phase_name(words, prefix)
+        if name.kind not in m.FAMILIAR_PAUSES:
+            self._unread(line, number, "an unfamiliar kind of pause, counted all the same")
+        duration_ns = m.milliseconds_to_ns(milliseconds)
+        trouble = self._trouble.pop(gc_id, "") if gc_id in self._trouble else ""
+        if None in self._trouble and name.kind.startswith("Young"):
+            trouble = self._trouble.pop(None)
+        sizes = self._sizes(before, after, capacity)
+        self._nesting.ends(len(self.records.pauses), gc_id, name.kind, at_ns, duration_ns)
+        start_ns = self._known(at_ns - duration_ns)
+        trouble = trouble or name.trouble
+        self.records.pauses.append((gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes))
+        if prefix or (name.generation and name.kind != "Full"):
+            self.records.generational = True
+        if before is not None:
+            self.records.heap.append((gc_id, f"Pause {name.kind}", name.cause, self._known(at_ns), *sizes))
+
+    def _start(self, message: bytes, at_ns: int, gc_id: int | None, number: int) -> None:
+        if m.PHASE_START.match(message):
+            self._nesting.starts(gc_id, number)
+        elif m.COLLECTION.fullmatch(message):
+            self._cycle_start[gc_id] = at_ns
+
+    def _concurrent(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
+        match = m.PHASE_END.fullmatch(message)
+        if match is None or match[2] != b"Concurrent":
+            return
+        prefix, _, words, before, after, capacity, milliseconds = match.groups()
+        name = m.phase_name(words, prefix)
+        sizes = self._sizes(before, after, capacity)
+        self._phase(gc_id, name.kind, name.generation, at_ns, m.milliseconds_to_ns(milliseconds), sizes)
+        if before is not None:
+            self.records.heap.append((gc_id, f"Concurrent {name.kind}", name.cause, self._known(at_ns), *sizes))
+
+    def _phase(
+        self, gc_id: int | None, kind: str, generation: str, at_ns: int, duration_ns: int, sizes: tuple[float, float, float]
+    ) -> None:
+        cycle = kind.endswith(("Cycle", " Collection", " Generation"))
+        start_ns = self._known(at_ns - duration_ns)
+        self.records.concurrent_phases.append((gc_id, kind, generation, cycle, start_ns, duration_ns, *sizes))
+
+    def _safepoint(self, message: bytes, at_ns: int, line: bytes, number: int) -> None:
+        if match := m.SAFEPOINT.fullmatch(message):
+            parts = {name.decode(): int(value) for name, value in m.SAFEPOINT_PART.findall(match[2])}
+            total_ns = parts["Total"]
+            operation = match[1].decode("utf-8", "replace")
+            reaching_ns, at_safepoint_ns = parts.get("Reaching safepoint", 0), parts.get("At safepoint", total_ns)
+            cleanup_ns, leaving_ns = parts.get("Cleanup"), parts.get("Leaving safepoint")
+        elif match := m.SAFEPOINT_STOPPED.fullmatch(message):
+            total_ns, reaching_ns = seconds_to_ns(match[1]), seconds_to_ns(match[2])
+            operation, self._operation = self._operation, ""
+            at_safepoint_ns, cleanup_ns, leaving_ns = max(0, total_ns - reaching_ns), None, None
+        else:
+            if match := m.SAFEPOINT_REGION.fullmatch(message):
+                self._operation = match[1].decode("utf-8", "replace")
+            elif message.startswith((b"Safepoint ", b"Total time for which")):
+                self._unread(line, number, "a safepoint line in an unknown form")
+            return
+        start_ns = self._known(at_ns - total_ns)
+        self.records.safepoints.append((operation, start_ns, total_ns, reaching_ns, cleanup_ns, at_safepoint_ns, leaving_ns))
+
+    def _other(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
+        records = self.records
+        if match := m.COLLECTION_END.fullmatch(message):
+            self._collection(match.groups(), at_ns, gc_id)
+        elif m.COLLECTION.fullmatch(message):
+            self._cycle_start[gc_id] = at_ns
+        elif match := m.GENERATION_END.fullmatch(message):
+            generation = m.phase_name(b"", match[1]).generation
+            self._phase(gc_id, f"{generation.title()} Generation", generation, at_ns, seconds_to_ns(match[2]), (_NAN,) * 3)
+            records.generational = True
+        elif match := m.STALL.fullmatch(message):
+            duration_ns = m.milliseconds_to_ns(match[3])
+            kind, thread = match[1].decode().lower(), match[2].decode("utf-8", "replace")
+            records.stalls.append((gc_id, kind, thread, self._known(at_ns - duration_ns), duration_ns))
+        elif match := m.OUT_OF_MEMORY.fullmatch(message):
+            records.stalls.append((gc_id, "out of memory", match[1].decode("utf-8", "replace"), self._known(at_ns), 0))
+        elif match := m.EPSILON_HEAP.fullmatch(message):
+            sizes = (_NAN, m.megabytes(match[2]), m.megabytes(match[1]))
+            records.heap.append((gc_id, "Heap in use", "", self._known(at_ns), *sizes))
+        elif message in m.TROUBLES:
+            self._trouble[gc_id] = m.TROUBLES[message]
+        elif m.UPGRADED.search(message):
+            self._trouble[gc_id] = m.UPGRADED_TO_FULL
+        elif match := m.COLLECTOR.fullmatch(message):
+            records.collector_named = m.COLLECTORS[match[1]]
+            records.header_ns = self._known(at_ns)
+        elif match := m.VERSION.match(message):
+            records.jvm_version = match[1].decode("ascii", "replace")
+        elif match := m.MAX_CAPACITY.match(message):
+            self._capacity_mb = m.megabytes(match[1])
+
+    def _collection(self, groups: tuple[bytes | None, ...], at_ns: int, gc_id: int | None) -> None:
+        kind, cause, before, after, seconds = groups
+        assert kind is not None and cause is not None
+        name = kind.decode()
+        sizes = (m.megabytes(before or b""), m.megabytes(after or b""), self._capacity_mb)
+        start_ns = self._cycle_start.pop(gc_id, None)
+        self.records.heap.append((gc_id, name, cause.decode("utf-8", "replace"), self._known(at_ns), *sizes))
+        self.records.generational |= name != "Garbage Collection"
+        if seconds is not None:
+            self._phase(gc_id, name, "", at_ns, seconds_to_ns(seconds), sizes)
+        elif start_ns is not None:
+            self._phase(gc_id, name, "", at_ns, at_ns - start_ns, sizes)
+
+    def _sizes(self, before: bytes | None, after: bytes | None, capacity: bytes | None) -> tuple[float, float, float]:
+        if before is None or after is None or capacity is None:
+            return _NAN, _NAN, _NAN
+        return m.megabytes(before), m.megabytes(after), m.megabytes(capacity)
+
+    def _known(self, ns: int) -> int | None:
+        return None if self._layout.clock == NO_CLOCK else ns
+
+    def _unreadable(self, line: bytes, number: int) -> None:
+        """A line whose decorations are not those of the file: damaged, or not of the JVM at all."""
+        pause = b"Pause " in line and b"GC(" in line and line.endswith(b"ms") and b"[gc" in line
+        if pause or (b"[safepoint" in line and (b"Total: " in line or b"were stopped: " in line)):
+            self._unread(line, number, "a stop-the-world line behind damaged decorations")
+
+    def _unread(self, line: bytes, number: int, reason: str) -> None:
+        self.records.unread_count += 1
+        if len(self.records.unread) < _UNREAD_KEPT:
+            self.records.unread.append(UnreadLine(number, line.decode("utf-8", "replace"), reason))

@@ -1,0 +1,39 @@
+"""What a file is that turned out not to be a unified garbage collection log, in one line that helps."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal, NoReturn, overload
+
+from allocpool.errors import UserError
+
+_HEAD_BYTES = 1 << 20
+_JDK_8 = re.compile(rb"\[(?:Full )?GC[ (]|\(1\.[5-8]\.0_|^CommandLine flags: |\bStopping threads took: [\d.]+ seconds$", re.M)
+_ASK_FOR = "run java with -Xlog:gc*:file=gc.log"
+
+
+def looks_like_jdk_8(first: bytes) -> bool:
+    """Whether a file begins as the logs of -XX:+PrintGCDetails do."""
+    return _JDK_8.search(first[:_HEAD_BYTES]) is not None
+
+
+@overload
+def refuse(path: Path, first: bytes) -> NoReturn: ...
+@overload
+def refuse(path: Path, first: bytes, *, only_if_hopeless: Literal[True]) -> None: ...
+def refuse(path: Path, first: bytes, *, only_if_hopeless: bool = False) -> None:
+    """Raises the :class:`UserError` that fits a file whose first block is ``first`` and in which nothing was found.
+
+    ``only_if_hopeless`` returns where later blocks could still hold a log, so that only a binary file is refused early.
+    """
+    head = first[:_HEAD_BYTES]
+    if b"\0" in head or any(byte < ord("\t") for byte in head[:4096]):
+        raise UserError(f"{path} is a binary file, not a garbage collection log: {_ASK_FOR}")
+    if only_if_hopeless:
+        return
+    if not first:
+        raise UserError(f"{path} is empty: {_ASK_FOR}")
+    if looks_like_jdk_8(head):
+        raise UserError(f"{path} is a log of JDK 8 or earlier; read are unified logs of JDK 11 to 25 ({_ASK_FOR})")
+    raise UserError(f"{path} is not a garbage collection log: it has no line of collections or safepoints ({_ASK_FOR})")
