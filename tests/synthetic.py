@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import reference
+from allocpool.cells import records
 from allocpool.packets import Solution
 
 SOLUTIONS = (
@@ -87,9 +88,7 @@ def trials(
                         "seed": 1,
                     }
                     ns = centre(row) * float(np.exp(rng.normal(0, noise)))
-                    row["trial_id"] = hashlib.sha256(repr(sorted(row.items(), key=str)).encode()).hexdigest()[
-                        :16
-                    ]
+                    row["trial_id"] = hashlib.sha256(repr(sorted(row.items(), key=str)).encode()).hexdigest()[:16]
                     rows.append(row | _outcome(row, ns, rng))
     frame = pd.DataFrame(rows)
     frame["runtime"] = frame["runtime"].astype("Int64")
@@ -136,7 +135,7 @@ def _outcome(row: dict[str, object], ns: float, rng: np.random.Generator) -> dic
 def iterations(trials_frame: pd.DataFrame) -> pd.DataFrame:
     """Iterations of every finished trial: two of warm-up at 1.8 times the trial's figure, four measured."""
     rows = []
-    for trial in trials_frame[trials_frame["status"] == "ok"].itertuples():
+    for trial in records(trials_frame[trials_frame["status"] == "ok"]):
         clock = 0
         for index in range(6):
             ns = trial.ns_per_packet * ((1.8, 1.2)[index] if index < 2 else 1 + 0.01 * (index - 3.5))
@@ -158,10 +157,7 @@ def iterations(trials_frame: pd.DataFrame) -> pd.DataFrame:
 
 def plan(left_out: tuple[str, ...] = ("java/heap/serial/25",)) -> pd.DataFrame:
     """A plan summary: every synthetic solution planned, those of ``left_out`` not."""
-    keys = [
-        f"cpp/{row[1]}/{row[4]}" if row[0] == "cpp" else f"java/{row[1]}/{row[2]}/{row[3]}"
-        for row in SOLUTIONS
-    ]
+    keys = [f"cpp/{row[1]}/{row[4]}" if row[0] == "cpp" else f"java/{row[1]}/{row[2]}/{row[3]}" for row in SOLUTIONS]
     return pd.DataFrame(
         [
             {

@@ -7,6 +7,8 @@ import pandas as pd
 
 from allocpool import cells as cell_data
 from allocpool import stats, tables
+from allocpool.packets import CASES, HEAP_MB, MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
+from allocpool.studies.batch import BatchProfile
 
 POOL, ALLOCATE, DEPENDS, UNDECIDED = "Pool", "Allocate", "It depends", "Not decided"
 
@@ -29,10 +31,7 @@ def _list(names: list[str]) -> str:
 
 def _where(rows: pd.DataFrame) -> str:
     return _list(
-        [
-            f"{solution} in case {_list(list(group['case']))}"
-            for solution, group in rows.groupby("solution", sort=False)
-        ]
+        [f"{solution} in case {_list(list(group['case']))}" for solution, group in rows.groupby("solution", sort=False)]
     )
 
 
@@ -117,4 +116,59 @@ def certainty(trials: pd.DataFrame) -> str:
     return (
         f"{caption} Two trials of the same configuration stayed within a factor of "
         f"{stats.significant(noise.factor)} of each other in 95% of {noise.pairs} pairs (A/A)."
+    )
+
+
+def design(profile: BatchProfile) -> str:
+    """What the campaign consists of, from its profile: configurations, blocks, sizes, durations."""
+    cells = len(profile.solutions) * len(profile.strategies) * len(profile.cases)
+    sizes = _list([f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases])
+    return (
+        f"{len(profile.solutions)} solutions with {_list(list(profile.strategies))} in {len(profile.cases)} cases make "
+        f"{cells} configurations; each runs once in each of {profile.blocks} blocks, in random order inside a block: "
+        f"{cells * profile.blocks} trials, each a fresh process that warms up for {profile.warmup_seconds:g} s and "
+        f"measures for {profile.seconds:g} s. Sizes are {profile.scale:g} of the article's: queue and store hold "
+        f"{sizes} packets, the pool {round(POOL_SIZE * profile.scale):,}, the mixed pool "
+        f"{round(MIX_POOL_SIZE * profile.scale):,}; a heap for heap buffers has "
+        f"{round(HEAP_MB['heap'] * profile.scale):,} MB."
+    )
+
+
+def failures(trials: pd.DataFrame) -> str:
+    """How trials that did not end well ended, in words."""
+    bad = trials[~trials["status"].isin(["ok"])]
+    if bad.empty:
+        return "Every trial that was started ended well."
+    counts = bad["status"].value_counts()
+    return "Not ended well: " + ", ".join(f"{n} {str(name).replace('_', ' ')}" for name, n in counts.items()) + "."
+
+
+def processor_cost(trials: pd.DataFrame) -> str:
+    """How much processor time Java spends beside wall time, where allocation hides its cost on other cores."""
+    good = cell_data.finished(trials).dropna(subset=["cpu_ns_per_packet"])
+    if good.empty:
+        return "No trial has recorded processor time yet."
+    cores = (good["cpu_ns_per_packet"] / good["ns_per_packet"]).astype(float)
+    by_strategy = cores.groupby(good["strategy"]).median()
+    texts = [f"{stats.significant(by_strategy[name], 2)} with {name}" for name in STRATEGIES if name in by_strategy]
+    most = good.assign(cores=cores).nlargest(1, "cores").iloc[0]
+    return (
+        f"Processor time over wall time, in cores kept busy, median of trials: {_list(texts)}. Most: "
+        f"{stats.significant(most['cores'], 2)} cores on {most['solution']} with {most['strategy']} in case "
+        f"{most['case']}."
+    )
+
+
+def native_verdict(trials: pd.DataFrame) -> str:
+    """What C++ pays for new and delete, in one sentence."""
+    cpp = trials[trials["language"] == "cpp"]
+    if cell_data.finished(cpp).empty:
+        return f"**{UNDECIDED}.** No C++ trial has finished on this machine yet."
+    rows = tables.comparison_table(cpp)
+    dearer, cheaper = _count(rows, 1), _count(rows, -1)
+    shown = rows[rows["direction"] == 1]["ratio"]
+    span = f" ({stats.significant(shown.min(), 2)} to {stats.significant(shown.max(), 2)} times)" if dearer else ""
+    return (
+        f"**In C++: {headline(rows).lower()}.** Packets made with new and delete were shown to cost more than pooled "
+        f"ones in {dearer} of {len(rows)} C++ configurations{span} and less in {cheaper}."
     )

@@ -69,9 +69,7 @@ def _native_beats_heap(batch: Batch) -> list[Ordering]:
         for native in batch.solutions("java", "native", FAMILIES):
             other = batch.facts.loc[native]
             if fact["collector"] == other["collector"] and fact["runtime"] == other["runtime"]:
-                found += [
-                    ordering(batch, Cell(heap, "alloc", case), Cell(native, "alloc", case)) for case in CASES
-                ]
+                found += [ordering(batch, Cell(heap, "alloc", case), Cell(native, "alloc", case)) for case in CASES]
     return found
 
 
@@ -79,11 +77,7 @@ def _flat_pool_beats_all_java(batch: Batch) -> list[Ordering]:
     found = []
     for flat in batch.solutions("cpp", "flat"):
         for case in CASES:
-            rivals = [
-                Cell(name, strategy, case)
-                for name in batch.solutions("java")
-                for strategy in POOLING_STRATEGIES
-            ]
+            rivals = [Cell(name, strategy, case) for name in batch.solutions("java") for strategy in POOLING_STRATEGIES]
             best = batch.cheapest(rivals)
             if best is not None:
                 found.append(ordering(batch, best, Cell(flat, "pool", case)))
@@ -143,9 +137,7 @@ def shape_distance(batch: Batch, solution: str, layout: str = "heap") -> pd.Seri
         (published["family"] == "CMS") & (published["layout"] == layout) & (published["strategy"] != "dummy")
     ]
     columns = [
-        np.log(
-            batch.values(Cell(solution, row.strategy, row.case)).groupby(level=0).mean() / row.published_ns
-        )
+        np.log(batch.values(Cell(solution, row.strategy, row.case)).groupby(level=0).mean() / row.published_ns)
         for row in records(target)
     ]
     logs = pd.concat(columns, axis=1).dropna()
@@ -248,9 +240,7 @@ def judge_case_a(claim: Claim, gc: pd.DataFrame, cases: pd.DataFrame) -> Verdict
 
 
 def _case_a_size(claim: Claim, _batch: Batch) -> Verdict:
-    return judge_case_a(
-        claim, reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases")
-    )
+    return judge_case_a(claim, reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases"))
 
 
 def _claim(id: str, text: str, test: Callable[[Claim, Batch], Verdict]) -> Claim:

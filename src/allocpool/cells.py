@@ -82,9 +82,7 @@ def _summary(group: pd.DataFrame, value: str) -> _Row:
         return row | {"gap": _gap(group)}
     interval = stats.geometric_interval(good[value])
     steadiness = stats.stability(good[value])
-    partial = (
-        f"{len(group) - len(good)} of {len(group)} trials: {_gap(group)}" if len(good) < len(group) else None
-    )
+    partial = f"{len(group) - len(good)} of {len(group)} trials: {_gap(group)}" if len(good) < len(group) else None
     return row | {
         "ns": interval.estimate,
         "low": interval.low,
@@ -96,9 +94,7 @@ def _summary(group: pd.DataFrame, value: str) -> _Row:
     }
 
 
-def _not_run(
-    plan: pd.DataFrame, present: set[tuple[str, ...]], pairs: Iterable[tuple[str, str]]
-) -> list[_Row]:
+def _not_run(plan: pd.DataFrame, present: set[tuple[str, ...]], pairs: Iterable[tuple[str, str]]) -> list[_Row]:
     """Empty rows for the planned cells without a single trial."""
     rows = []
     for row in records(plan[plan["planned"].astype(bool)]):
@@ -138,9 +134,7 @@ def cells(
     return reference.with_published(frame)
 
 
-def by_block(
-    trials: pd.DataFrame, solution: str, strategy: str, case: str, value: str = "ns_per_packet"
-) -> pd.Series:
+def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str, value: str = "ns_per_packet") -> pd.Series:
     """The figures of one cell, indexed by block: what paired comparisons are made of."""
     good = finished(trials)
     rows = good[(good["solution"] == solution) & (good["strategy"] == strategy) & (good["case"] == case)]
@@ -154,7 +148,5 @@ def spread_caption(rows: pd.DataFrame) -> str:
         return "No trial has finished."
     n_low, n_high = int(drawn["n"].min()), int(drawn["n"].max())
     n_text = f"n = {n_low}" if n_low == n_high else f"n = {n_low} to {n_high}"
-    kinds = [
-        stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")
-    ]
+    kinds = [stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")]
     return f"{n_text} trials per dot, each a fresh process; bars: {'; '.join(sorted(kinds))}."

@@ -91,9 +91,7 @@ class Batch:
 
     def families(self, *cells: Cell) -> frozenset[str]:
         """The published collectors among the solutions of ``cells``."""
-        return frozenset(
-            str(name) for name in self.facts.loc[[cell.solution for cell in cells], "family"].dropna()
-        )
+        return frozenset(str(name) for name in self.facts.loc[[cell.solution for cell in cells], "family"].dropna())
 
     def cheapest(self, cells: Iterable[Cell]) -> Cell | None:
         """The cheapest cell that has a figure, or None."""
@@ -152,11 +150,7 @@ def ordering_evidence(orderings: Sequence[Ordering]) -> pd.DataFrame:
             [
                 item.larger,
                 item.smaller,
-                *(
-                    (ratio.estimate, ratio.low, ratio.high, ratio.trials)
-                    if ratio
-                    else (np.nan, np.nan, np.nan, 0)
-                ),
+                *((ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)),
                 shown,
             ]
         )
@@ -193,9 +187,7 @@ def _judge_orderings(claim: Claim, batch: Batch, rule: OrderingRule, families: S
     parts += [f"{name} in {shown[name]}" for name in ("no difference shown", "not measured") if name in shown]
     parts += [f"not part of this campaign: {', '.join(missing)}"] if missing else []
     complete = total > 0 and shown.get("as published", 0) == total and not missing
-    return Verdict(
-        claim, REPRODUCED if complete else INCONCLUSIVE, f"{'; '.join(parts)}. {expected}", evidence
-    )
+    return Verdict(claim, REPRODUCED if complete else INCONCLUSIVE, f"{'; '.join(parts)}. {expected}", evidence)
 
 
 def orderings(rule: OrderingRule, families: Sequence[str] = ()) -> Callable[[Claim, Batch], Verdict]:
@@ -205,16 +197,12 @@ def orderings(rule: OrderingRule, families: Sequence[str] = ()) -> Callable[[Cla
 
 def ordering(batch: Batch, larger: Cell, smaller: Cell) -> Ordering:
     """The expected ordering of two cells."""
-    return Ordering(
-        str(larger), str(smaller), batch.compare(larger, smaller), batch.families(larger, smaller)
-    )
+    return Ordering(str(larger), str(smaller), batch.compare(larger, smaller), batch.families(larger, smaller))
 
 
 def ratio_of_ratios(batch: Batch, larger: tuple[Cell, Cell], smaller: tuple[Cell, Cell]) -> Ordering:
     """The expected ordering of two ratios, each of one cell over another within blocks."""
-    ratios = [
-        stats.block_ratios(batch.values(top), batch.values(bottom)) for top, bottom in (larger, smaller)
-    ]
+    ratios = [stats.block_ratios(batch.values(top), batch.values(bottom)) for top, bottom in (larger, smaller)]
     names = [f"{top} / {bottom.strategy} {bottom.case}" for top, bottom in (larger, smaller)]
     return Ordering(
         names[0],
@@ -241,11 +229,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 def tally(verdicts: Sequence[Verdict]) -> str:
     """A sentence counting the outcomes."""
     counts = {name: sum(v.outcome == name for v in verdicts) for name in (REPRODUCED, REFUTED, INCONCLUSIVE)}
-    return (
-        f"Of {len(verdicts)} published claims, "
-        + ", ".join(f"{n} {name}" for name, n in counts.items())
-        + "."
-    )
+    return f"Of {len(verdicts)} published claims, " + ", ".join(f"{n} {name}" for name, n in counts.items()) + "."
 
 
 __all__ = [

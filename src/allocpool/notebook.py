@@ -8,16 +8,23 @@ from it.
 from __future__ import annotations
 import __future__
 
+import io
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from IPython.display import HTML, Markdown, display
+import pandas as pd
+from IPython.display import HTML, Image, Markdown, display
+from matplotlib.figure import Figure
 
-from allocpool.errors import unknown_choice
+from allocpool import campaign, tidy
+from allocpool.errors import UserError, unknown_choice
+from allocpool.studies import study_named
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
+_SCREEN_DPI = 84
+_FIGURE_DPI = 2 * _SCREEN_DPI  # sharp on dense screens
 _IPYTHON_NAMES = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 
 
@@ -44,6 +51,15 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
 def _is_imported(value: Any) -> bool:
     """Whether a variable came from an import rather than from an assignment of plain data."""
     return isinstance(value, types.ModuleType | __future__._Feature) or callable(value)
+
+
+def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
+    """The trials and the provenance that a campaign left, without running anything; no rows and None if there are none."""
+    try:
+        tables, provenance = campaign.read_tables(study, profile)
+    except UserError:
+        return tidy.frame([], study_named(study).schemas["trials"]), None
+    return tables["trials"], provenance
 
 
 @dataclass(frozen=True)
@@ -88,9 +104,12 @@ def say(*sentences: str) -> Markdown:
     )
 
 
-def figure(drawing: Any, caption: str) -> None:
-    """Show a figure inline with its caption below it."""
-    display(drawing)  # type: ignore[no-untyped-call]
+def figure(drawing: Figure, caption: str) -> None:
+    """Show a figure inline with its caption, which is its text for readers who can't see it as well."""
+    picture = io.BytesIO()
+    drawing.savefig(picture, format="png", dpi=_FIGURE_DPI)
+    width = round(drawing.get_figwidth() * _SCREEN_DPI)
+    display(Image(data=picture.getvalue(), width=width, alt=caption))  # type: ignore[no-untyped-call]
     display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
 
 

@@ -38,9 +38,7 @@ def published_batch() -> pd.DataFrame:
             "family": table["collector_or_language"].where(~cpp, None),
             "published_solution": [
                 f"C++ {layout}" if is_cpp else f"{layout} / {collector}"
-                for is_cpp, layout, collector in zip(
-                    cpp, table["buffers"], table["collector_or_language"], strict=True
-                )
+                for is_cpp, layout, collector in zip(cpp, table["buffers"], table["collector_or_language"], strict=True)
             ],
             "strategy": table["strategy"],
             "case": table["case"],
@@ -92,9 +90,7 @@ def published_as_trials() -> pd.DataFrame:
     runtime = both["family"].map({"CMS": 8, "G1": 8, "ZGC": 11}).astype("Int64")
     names = [
         f"{solution} (read as {collector})" if name == "CMS" else solution
-        for solution, name, collector in zip(
-            both["published_solution"], both["family"], both["collector"], strict=True
-        )
+        for solution, name, collector in zip(both["published_solution"], both["family"], both["collector"], strict=True)
     ]
     return both.assign(
         runtime=runtime,

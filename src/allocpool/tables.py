@@ -15,6 +15,7 @@ from great_tables import GT, loc, style
 from allocpool import cells as cell_data
 from allocpool import reference, stats
 from allocpool.cells import records
+from allocpool.claims import Verdict
 from allocpool.packets import CASES, STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
@@ -49,10 +50,7 @@ def _cell_html(row: pd.Series) -> str:
         notes.append("unstable")
     if pd.notna(row["partial"]):
         notes.append(html.escape(str(row["partial"])))
-    return (
-        f"<strong>{stats.significant(row['ns'])}</strong><br>"
-        f'<span style="{_SMALL}">{"<br>".join(notes)}</span>'
-    )
+    return f'<strong>{stats.significant(row["ns"])}</strong><br><span style="{_SMALL}">{"<br>".join(notes)}</span>'
 
 
 def highlights(cells: pd.DataFrame) -> pd.DataFrame:
@@ -103,9 +101,7 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
         .tab_options(table_font_size="13px", data_row_padding="4px", table_width="100%")
     )
     for case in cases:
-        table = table.tab_spanner(
-            label=f"case {case}, ns per packet", columns=[n for n in names if n[0] == case]
-        )
+        table = table.tab_spanner(label=f"case {case}, ns per packet", columns=[n for n in names if n[0] == case])
     colours = {"second-best Java": SECOND_JAVA, "best Java": BEST_JAVA, "best overall": BEST_OVERALL}
     marks = highlights(shown)
     for rank, colour in colours.items():
@@ -141,21 +137,14 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     folded = []
     for (solution, gap), group in rows.groupby(["solution", "gap"], sort=False):
         everything = len(group) == len(cells[cells["solution"] == solution])
-        parts = [
-            f"{case}: {' '.join(_present(STRATEGIES, part['strategy']))}"
-            for case, part in group.groupby("case")
-        ]
-        folded.append(
-            {"solution": solution, "cells": "all" if everything else ", ".join(parts), "reason": gap}
-        )
+        parts = [f"{case}: {' '.join(_present(STRATEGIES, part['strategy']))}" for case, part in group.groupby("case")]
+        folded.append({"solution": solution, "cells": "all" if everything else ", ".join(parts), "reason": gap})
     for row in records(plan[~plan["planned"].astype(bool)]):
         folded.append({"solution": row.solution, "cells": "all", "reason": row.left_out_because})
     return pd.DataFrame(folded, columns=["solution", "cells", "reason"])
 
 
-def comparison_table(
-    trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool"
-) -> pd.DataFrame:
+def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
     """Per solution and case, how much more ``numerator`` costs than ``denominator``, paired within blocks.
 
     Columns: solution, case, ratio, low, high, n (blocks), method, direction (1, -1, 0: no difference
@@ -185,6 +174,23 @@ def comparison_table(
                 }
             )
     return pd.DataFrame(rows)
+
+
+def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """The numbers behind verdicts, one row per comparison; a claim with evidence of another kind tells it as facts."""
+    rows = []
+    for verdict in verdicts:
+        for item in verdict.evidence.to_dict("records"):
+            if "larger" in item:
+                what = f"{item['larger']} over {item['smaller']}"
+                spread = f"{stats.significant(item['low'])} to {stats.significant(item['high'])}"
+                found = f"{stats.significant(item['ratio'])} ({spread}), {item['blocks']} blocks: {item['shown']}"
+            else:
+                *names, last = item
+                what = " ".join(str(item[name]) for name in names)
+                found = f"{str(last).replace('_', ' ')} {stats.significant(float(item[last]))}"
+            rows.append({"claim": verdict.claim.id, "comparison": what, "found": found})
+    return pd.DataFrame(rows, columns=["claim", "comparison", "found"])
 
 
 def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> GT:

@@ -35,9 +35,7 @@ INK = "#222222"
 GRID = "#dddddd"
 
 
-def new_figure(
-    rows: int, columns: int, width: float, height: float, sharey: bool = False
-) -> tuple[Figure, list[Axes]]:
+def new_figure(rows: int, columns: int, width: float, height: float, sharey: bool = False) -> tuple[Figure, list[Axes]]:
     figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
     flat = list(axes.flat)
@@ -88,9 +86,7 @@ def strategy_handles(present: set[str]) -> list[Line2D]:
 
 
 def legend(figure: Figure, handles: list[Line2D], columns: int | None = None) -> None:
-    figure.legend(
-        handles=handles, loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9
-    )
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9)
 
 
 def collector_key(language: object, collector: object) -> str:

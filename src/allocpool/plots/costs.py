@@ -66,9 +66,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
                 zorder=4,
             )
             dots = good[
-                (good["solution"] == row.solution)
-                & (good["strategy"] == row.strategy)
-                & (good["case"] == case)
+                (good["solution"] == row.solution) & (good["strategy"] == row.strategy) & (good["case"] == case)
             ]
             axis.plot(
                 dots["ns_per_packet"],
@@ -147,9 +145,7 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
         for row in records(group):
             key = collector_key(row.language, row.collector)
             used.add(key)
-            axis.plot(
-                [row.published_ns] * 2, [row.low, row.high], color=GROUP_STYLE[key], linewidth=1.4, zorder=2
-            )
+            axis.plot([row.published_ns] * 2, [row.low, row.high], color=GROUP_STYLE[key], linewidth=1.4, zorder=2)
             axis.plot(
                 row.published_ns,
                 row.ns,
@@ -170,9 +166,7 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     shapes = strategy_shapes(set(rows["strategy"]))
     lines = [
         Line2D([], [], color="#999999", linewidth=1, label="equal"),
-        Line2D(
-            [], [], color=INK, linewidth=1, linestyle="--", label=f"{factor:.2g} times the published figure"
-        ),
+        Line2D([], [], color=INK, linewidth=1, linestyle="--", label=f"{factor:.2g} times the published figure"),
     ]
     handles = [*collector_handles(used), *shapes, *lines]
     legend(figure, handles, min(len(handles), 6))

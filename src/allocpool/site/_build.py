@@ -32,9 +32,7 @@ def build_site(
     """
     sources = sorted((notebooks_dir or home.home() / "notebooks").glob("*.ipynb"))
     if not sources:
-        raise UserError(
-            f"no notebooks in {notebooks_dir or home.home() / 'notebooks'}: nothing to make a site of"
-        )
+        raise UserError(f"no notebooks in {notebooks_dir or home.home() / 'notebooks'}: nothing to make a site of")
     pages = [_pages.read_page(source, executed_dir / source.name) for source in sources]
     introduction = _pages.readme_introduction(readme or home.home() / "README.md")
     with tempfile.TemporaryDirectory(prefix="allocpool-site-") as scratch:
@@ -49,10 +47,8 @@ def _stage(staging: Path, pages: list[_pages.Page], introduction: str) -> None:
     shutil.copytree(_HERE / "templates", staging / "_templates")
     shutil.copytree(_HERE / "static", staging / "_static")
     for page in pages:
-        if page.notebook is None:
-            (staging / f"{page.name}.md").write_text(_pages.gap_text(page), encoding="utf-8")
-        else:
-            nbformat.write(_pages.prepared(page), staging / f"{page.name}.ipynb")
+        shown = _pages.gap_page(page) if page.notebook is None else _pages.prepared(page.notebook)
+        nbformat.write(shown, staging / f"{page.name}.ipynb")  # type: ignore[no-untyped-call]
     (staging / "index.md").write_text(_pages.index_text(pages, introduction), encoding="utf-8")
     boxes = {page.name: _pages.banner(page) + _pages.provenance_box(page.provenance) for page in pages}
     findings_first = sorted(pages, key=lambda page: page.name != _pages.FINDINGS)

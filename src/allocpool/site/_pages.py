@@ -47,16 +47,21 @@ class Page:
 def read_page(source: Path, executed: Path) -> Page:
     """The page of one notebook: ``source`` as stored, ``executed`` where its executed copy is or should
     be."""
-    title = _title(nbformat.read(source, as_version=4)) or source.stem
+    title = _title(_read(source)) or source.stem
     reason = executed.with_suffix(ERROR_SUFFIX)
     told = reason.read_text(encoding="utf-8").strip() if reason.is_file() else None
     if not executed.is_file():
         return Page(source.stem, title, None, None, told or "this notebook was not run")
-    notebook = nbformat.read(executed, as_version=4)
+    notebook = _read(executed)
     mark = _end_mark(notebook)
     if mark is None or told:
         return Page(source.stem, title, notebook, None, told or _last_error(notebook))
     return Page(source.stem, title, notebook, mark, None)
+
+
+def _read(path: Path) -> NotebookNode:
+    notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    return notebook
 
 
 def _title(notebook: NotebookNode) -> str | None:
@@ -67,9 +72,7 @@ def _title(notebook: NotebookNode) -> str | None:
 
 
 def _outputs(notebook: NotebookNode) -> list[NotebookNode]:
-    return [
-        output for cell in notebook.cells if cell.cell_type == "code" for output in cell.get("outputs", [])
-    ]
+    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.get("outputs", [])]
 
 
 def _end_mark(notebook: NotebookNode) -> Mapping[str, Any] | None:
@@ -94,8 +97,7 @@ def provenance_box(provenance: Mapping[str, Any] | None) -> str:
     if provenance is None:
         return '<div class="provenance"><p>No provenance: nothing on this page was measured.</p></div>'
     rows = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-        for name, value in flattened(provenance)
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in flattened(provenance)
     )
     return (
         f'<details class="provenance"><summary>{html.escape(summary_line(provenance))}</summary>'
@@ -151,10 +153,9 @@ def _banner(kind: str, heading: str, text: str) -> str:
     return f'<div class="campaign-banner {kind}" role="alert"><strong>{heading}.</strong> {html.escape(text)}</div>'
 
 
-def prepared(page: Page) -> NotebookNode:
-    """The executed notebook as the site shows it: code folded, the end mark's code left out."""
-    assert page.notebook is not None
-    notebook = nbformat.from_dict(page.notebook)  # type: ignore[no-untyped-call]
+def prepared(executed: NotebookNode) -> NotebookNode:
+    """An executed notebook as the site shows it: code folded, the end mark's code left out."""
+    notebook: NotebookNode = nbformat.from_dict(executed)  # type: ignore[no-untyped-call]
     for cell in notebook.cells:
         if cell.cell_type == "code":
             ends = any(FINISHED_MIME in output.get("data", {}) for output in cell.get("outputs", []))
@@ -163,9 +164,12 @@ def prepared(page: Page) -> NotebookNode:
     return notebook
 
 
-def gap_text(page: Page) -> str:
-    """The page of a notebook that has no executed copy."""
-    return f"# {page.title}\n\nThis notebook was not run: {page.problem}.\n"
+def gap_page(page: Page) -> NotebookNode:
+    """The page of a notebook that has no executed copy: a notebook too, so that links to it stay good."""
+    text = f"# {page.title}\n\nThere is nothing to see here: {page.problem}."
+    cell = nbformat.v4.new_markdown_cell(text)  # type: ignore[no-untyped-call]
+    gap: NotebookNode = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
+    return gap
 
 
 def readme_introduction(readme: Path) -> str:

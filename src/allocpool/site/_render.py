@@ -36,9 +36,7 @@ def render(profile: str) -> Path:
         raise unknown_choice("profile", profile, known)
     executed_dir = home.build_dir() / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
-    sources = sorted(
-        (home.home() / "notebooks").glob("*.ipynb"), key=lambda path: (path.stem == FINDINGS, path.stem)
-    )
+    sources = sorted((home.home() / "notebooks").glob("*.ipynb"), key=lambda path: (path.stem == FINDINGS, path.stem))
     with tqdm(sources, desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
         for source in bar:
             bar.set_postfix_str(source.stem)
