@@ -151,7 +151,6 @@ def status(profile: str | None, as_json: bool) -> None:
     from dataclasses import asdict
 
     from allocpool import campaign
-    from allocpool.studies import STUDIES
 
     told: dict[str, dict[str, Any]] = {}
     for name in campaign.profiles() if profile is None else [profile]:
@@ -160,8 +159,8 @@ def status(profile: str | None, as_json: bool) -> None:
             told.setdefault(name, {})[opened.study.name] = {**asdict(state), "complete": state.complete}
             if not as_json:
                 click.echo(
-                    f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, {state.failed} not ok, "
-                    f"{state.unavailable} can't run here, {state.missing} missing"
+                    f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
+                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
                 )
     if as_json:
         click.echo(json.dumps(told, indent=1))
