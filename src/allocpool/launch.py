@@ -24,19 +24,30 @@ class Launcher:
         self._java = cache(build.java_classpath)
         self._runtime = cache(find_runtime)
         self._code_hash = cache(build.code_hash)
-        self._refused = cache(_why_not_here)
+        self._refused = cache(self._why_not_here)
 
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts no trial."""
         if isinstance(spec, PacketsSpec) and spec.language == "java":
-            return self._refused(spec.runtime or 0, spec.collector or "", spec.heap_mb or 0, spec.direct_mb or 0)
+            memory_mb = (spec.heap_mb or 0, spec.direct_mb or 0)
+            return self._refused(spec.runtime or 0, spec.collector or "", *memory_mb, spec.pause_target_ms)
+        return None
+
+    def _why_not_here(
+        self, feature: int, collector: str, heap_mb: int, direct_mb: int, pause_target_ms: int | None
+    ) -> str | None:
+        try:
+            check(feature, collector, heap_mb=heap_mb, direct_mb=direct_mb)
+            verify_flags(self._runtime(feature), _flags(feature, collector, heap_mb, direct_mb, pause_target_ms))
+        except UserError as error:
+            return str(error)
         return None
 
     def launch_of(self, spec: TrialSpec) -> Launch:
         """Everything the child of this spec needs, built where it is not built yet.
 
         Raises:
-            UserError: a build failed, a runtime is missing, or the JVM refuses the flags.
+            UserError: a build failed, or a runtime is missing.
         """
         if not isinstance(spec, PacketsSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
@@ -54,16 +65,9 @@ class Launcher:
 
     def _java_packets(self, spec: PacketsSpec) -> Launch:
         runtime = self._runtime(spec.runtime or 0)
-        flags = jvm_flags(
-            spec.collector or "",
-            runtime.feature,
-            heap_mb=spec.heap_mb or 0,
-            direct_mb=spec.direct_mb,
-            pause_target_ms=spec.pause_target_ms,
-            gc_log=Path(GC_LOG),
-            pre_touch=True,
+        flags = _flags(
+            runtime.feature, spec.collector or "", spec.heap_mb or 0, spec.direct_mb or 0, spec.pause_target_ms
         )
-        verify_flags(runtime, flags)
         built = self._java("packets")
         jvm = JvmLaunch(
             libjvm=str(runtime.libjvm),
@@ -75,9 +79,13 @@ class Launcher:
         return Launch(code_hash=self._code_hash(f"child/{spec.mode}", "packets-java"), jvm=jvm)
 
 
-def _why_not_here(feature: int, collector: str, heap_mb: int, direct_mb: int) -> str | None:
-    try:
-        check(feature, collector, heap_mb=heap_mb, direct_mb=direct_mb)
-    except UserError as error:
-        return str(error)
-    return None
+def _flags(feature: int, collector: str, heap_mb: int, direct_mb: int, pause_target_ms: int | None) -> tuple[str, ...]:
+    return jvm_flags(
+        collector,
+        feature,
+        heap_mb=heap_mb,
+        direct_mb=direct_mb or None,
+        pause_target_ms=pause_target_ms,
+        gc_log=Path(GC_LOG),
+        pre_touch=True,
+    )

@@ -29,7 +29,9 @@ POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
 HEAP_MB = {"heap": 2048, "native": 1024}
 DIRECT_MB = 2048
-SMALLEST_HEAP_MB = 16
+SMALLEST_MB = 16
+SMALLEST_HEAP_MB = {"zgc": 48}
+"""ZGC of 11 does not start below 40 MB."""
 TCP_ONE_IN = 16
 DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
@@ -206,10 +208,11 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
     if "fill_packets" not in spec:
         spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
+        smallest_mb = SMALLEST_HEAP_MB.get(str(spec.get("collector")), SMALLEST_MB)
         base_mb = HEAP_MB.get(spec["layout"], HEAP_MB["heap"])
-        spec.setdefault("heap_mb", max(SMALLEST_HEAP_MB, math.ceil(base_mb * scale)))
+        spec.setdefault("heap_mb", max(smallest_mb, math.ceil(base_mb * scale)))
         if spec["layout"] == "native":
-            spec.setdefault("direct_mb", max(SMALLEST_HEAP_MB, math.ceil(DIRECT_MB * scale)))
+            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(DIRECT_MB * scale)))
 
 
 def _fill_packets(queue_size: int, stored_count: int) -> int:
