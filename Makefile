@@ -65,7 +65,7 @@ test-types: .venv/.installed
 	$(BIN)/mypy
 
 test-notebooks: .venv/.installed
-	$(BIN)/nbstripout --verify notebooks/*.ipynb
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
 test-java: .venv/.installed
 	JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
