@@ -75,7 +75,8 @@ def _papermill(source: Path, executed: Path, parameters: Path, bar: tqdm[Path]) 
                 try:
                     return child.wait(timeout=_POLL_S)
                 except subprocess.TimeoutExpired:
-                    bar.refresh()  # the clock of the bar goes on while a notebook runs
+                    if sys.stderr.isatty():
+                        bar.refresh()  # the bar's clock goes on while a notebook runs
         finally:
             if child.poll() is None:
                 child.terminate()
