@@ -125,7 +125,8 @@ def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interv
     is what is shown and named.
     """
     array = _positive(values)
-    centre = geometric_mean(array)
+    # Rounding must not put the mean of equal values outside them.
+    centre = min(max(geometric_mean(array), float(array.min())), float(array.max()))
     n = array.size
     if n == 1:
         return Interval(centre, centre, centre, 1, "one trial")
