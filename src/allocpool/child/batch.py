@@ -43,7 +43,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
     else:
         filling = work.run_packets(fill, math.ceil(fill / _PARTS))
-        warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
+        warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns) if spec["warmup_seconds"] else []
         window = CpuWindow()
         measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
     cpu = window.close()
