@@ -10,6 +10,11 @@ from allocpool.errors import UserError
 from allocpool.packets import PacketsSpec, TrialSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_runtime, jvm_flags, verify_flags
+from allocpool.runtimes.flags import available_memory_mb
+from allocpool.realtime import LiveSpec, RingSpec
+
+_CPP_PACKET_BYTES = 1280
+"""A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
 
 
 class Launcher:
@@ -28,9 +33,14 @@ class Launcher:
 
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts no trial."""
-        if isinstance(spec, PacketsSpec) and spec.language == "java":
-            return self._refused(spec.runtime or 0, spec.collector or "", spec.heap_mb or 0, spec.direct_mb or 0)
-        return None
+        if not isinstance(spec, PacketsSpec | RingSpec):
+            return None
+        if spec.language == "java":
+            direct_mb = spec.direct_mb or 0 if isinstance(spec, PacketsSpec) else 0
+            return self._refused(
+                spec.runtime or 0, spec.collector or "", spec.heap_mb or 0, direct_mb, spec.processes
+            )
+        return _too_large(spec) if isinstance(spec, PacketsSpec) else None
 
     def launch_of(self, spec: TrialSpec) -> Launch:
         """Everything the child of this spec needs, built where it is not built yet.
@@ -38,46 +48,68 @@ class Launcher:
         Raises:
             UserError: a build failed, a runtime is missing, or the JVM refuses the flags.
         """
-        if not isinstance(spec, PacketsSpec):
+        if not isinstance(spec, PacketsSpec | RingSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
-        return self._java_packets(spec) if spec.language == "java" else self._cpp_packets(spec)
+        parts = [f"child/{spec.mode}"]
+        jvm: JvmLaunch | None = None
+        native: NativeLaunch | None = None
+        if spec.language == "java":
+            module = "packets" if isinstance(spec, PacketsSpec) else "ring"
+            jvm = self._jvm(spec, module)
+            parts.append(f"{module}-java")
+        if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
+            native = self._library()
+            parts.append("native")
+        return Launch(code_hash=self._code_hash(*parts), jvm=jvm, native=native)
 
-    def _cpp_packets(self, spec: PacketsSpec) -> Launch:
+    def _library(self) -> NativeLaunch:
         built = self._native()
-        native = NativeLaunch(
+        return NativeLaunch(
             library=str(built.library),
             header=str(built.header),
             compiler=built.compiler_version,
             compiler_flags=built.flags,
         )
-        return Launch(code_hash=self._code_hash(f"child/{spec.mode}", "native"), native=native)
 
-    def _java_packets(self, spec: PacketsSpec) -> Launch:
+    def _jvm(self, spec: PacketsSpec | RingSpec, module: str) -> JvmLaunch:
         runtime = self._runtime(spec.runtime or 0)
         flags = jvm_flags(
             spec.collector or "",
             runtime.feature,
             heap_mb=spec.heap_mb or 0,
-            direct_mb=spec.direct_mb,
-            pause_target_ms=spec.pause_target_ms,
+            direct_mb=spec.direct_mb if isinstance(spec, PacketsSpec) else None,
+            pause_target_ms=spec.pause_target_ms if isinstance(spec, PacketsSpec) else None,
             gc_log=Path(GC_LOG),
             pre_touch=True,
         )
         verify_flags(runtime, flags)
-        built = self._java("packets")
-        jvm = JvmLaunch(
+        built = self._java(module)
+        return JvmLaunch(
             libjvm=str(runtime.libjvm),
             version=runtime.version,
             flags=flags,
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
-        return Launch(code_hash=self._code_hash(f"child/{spec.mode}", "packets-java"), jvm=jvm)
 
 
-def _why_not_here(feature: int, collector: str, heap_mb: int, direct_mb: int) -> str | None:
+def _why_not_here(feature: int, collector: str, heap_mb: int, direct_mb: int, processes: int) -> str | None:
     try:
-        check(feature, collector, heap_mb=heap_mb, direct_mb=direct_mb)
+        check(feature, collector, heap_mb=heap_mb * processes, direct_mb=direct_mb * processes)
     except UserError as error:
-        return str(error)
+        several = f"{processes} processes at once: " if processes > 1 else ""
+        return f"{several}{error}"
     return None
+
+
+def _too_large(spec: PacketsSpec) -> str | None:
+    """Why the packets of a C++ trial don't fit into this machine's memory, or None."""
+    out_at_once = spec.queue_size + spec.stored_count + 1
+    needed_mb = max(spec.pool_size, out_at_once) * _CPP_PACKET_BYTES * spec.processes // 2**20
+    available_mb = available_memory_mb()
+    if needed_mb <= available_mb:
+        return None
+    return (
+        f"pool, queue and store need {needed_mb} MB, and this machine has {available_mb} MB available: "
+        "choose a smaller scale"
+    )

@@ -9,7 +9,7 @@ the ratio of live set to heap.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -88,6 +88,9 @@ class TrialSpec(BaseModel):
     """What every trial of every study states. A spec is plain data: equal specs describe equal trials."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    processes: ClassVar[int] = 1
+    """Processes of the trial that hold its whole memory at the same time."""
 
     mode: str
     block: int = Field(default=0, ge=0, description="repetition: every configuration runs once per block")
@@ -206,10 +209,14 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
     if "fill_packets" not in spec:
         spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
-        base_mb = HEAP_MB.get(spec["layout"], HEAP_MB["heap"])
-        spec.setdefault("heap_mb", max(SMALLEST_HEAP_MB, math.ceil(base_mb * scale)))
+        spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], scale))
         if spec["layout"] == "native":
             spec.setdefault("direct_mb", max(SMALLEST_HEAP_MB, math.ceil(DIRECT_MB * scale)))
+
+
+def scaled_heap_mb(layout: str, scale: float) -> int:
+    """The published heap of a Java layout at this scale, MiB."""
+    return max(SMALLEST_HEAP_MB, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
 
 
 def _fill_packets(queue_size: int, stored_count: int) -> int:
