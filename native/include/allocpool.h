@@ -102,14 +102,14 @@ void ap_packets_destroy(ap_packets* packets);
 /* ---- Real time: the source, the ring and its C++ consumers ------------------------------------- */
 
 /* A source, its ring and its logs. Opaque. A source may be started again and again, with another interval each time.
-   Order of calls: create; then for each run start, consume (C++ or Java), wait or stop, and the queries. The queries answer
-   for the last run and must not be called while the source runs. */
+   Order of calls: create; then for each run start, consume (C++ or Java), wait or stop, and the queries. The queries
+   answer for the last run and must not be called while the source runs. */
 typedef struct ap_realtime ap_realtime;
 
 /* One run of the source. */
 typedef struct {
-  double interval_ns;        /* time between ticks, up to 1e9, fractions allowed. 0: saturate; a full ring is then waited
-                                for, nothing is lost and there are no delays */
+  double interval_ns;        /* time between ticks, up to 1e9, fractions allowed. 0: saturate; a full ring is then
+                                waited for, nothing is lost and there are no delays */
   int64_t capacity;          /* ticks that the input queue holds, exactly; see ap_realtime_capacity */
   int64_t ticks;             /* ticks to generate, at least 1; tick i is due at t0 + i * interval */
   int64_t warmup_ticks;      /* ticks 0 .. warmup_ticks - 1 are warm-up; at most `ticks` */
@@ -182,8 +182,8 @@ typedef struct {
   int64_t stalled_ns;        /* length of the forced stall */
 } ap_consumption;
 
-/* Ticks that a queue of `input_queue_ms` holds at `interval_ns`, rounded to the nearest; -1 with a line in error where that
-   is not from 1 to ap_realtime_max_capacity(). */
+/* Ticks that a queue of `input_queue_ms` holds at `interval_ns`, rounded to the nearest; -1 with a line in error where
+   that is not from 1 to ap_realtime_max_capacity(). */
 int64_t ap_realtime_capacity(double input_queue_ms, double interval_ns, char* error, size_t error_bytes);
 
 /* Largest capacity: 2 GiB of ring, what Java can address. */
@@ -198,8 +198,8 @@ ap_realtime* ap_realtime_create(int64_t max_capacity, int64_t max_bursts, int64_
 void* ap_realtime_memory(ap_realtime* realtime);
 int64_t ap_realtime_memory_bytes(const ap_realtime* realtime);
 
-/* Empties the ring and starts the source's thread, which waits until a consumer is ready, calibrates its clock for 20 ms and
-   begins to tick. 0, or -1 with a line in error. */
+/* Empties the ring and starts the source's thread, which waits until a consumer is ready, calibrates its clock for
+   20 ms and begins to tick. 0, or -1 with a line in error. */
 int ap_realtime_start(ap_realtime* realtime, const ap_source_config* config, char* error, size_t error_bytes);
 
 /* Consumes in C++, on the calling thread: into `packets`, or only reading when that is NULL. Delays of ticks after the
@@ -220,14 +220,15 @@ const ap_burst* ap_realtime_bursts(const ap_realtime* realtime, int64_t* count, 
 const ap_slip* ap_realtime_slips(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
 const ap_sample* ap_realtime_samples(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
 
-/* Delays of the last ap_realtime_consume: counts in HdrHistogram's order for lowest 1 ns, highest 3,600,000,000,000 ns and 3
-   significant digits. Valid until the next consume. */
+/* Delays of the last ap_realtime_consume: counts in HdrHistogram's order for lowest 1 ns, highest 3,600,000,000,000 ns
+   and 3 significant digits. Valid until the next consume. */
 const int64_t* ap_realtime_delays(const ap_realtime* realtime, int64_t* length);
 
 /* Proves that the source's account, the consumer's account (of either language) and the slots left in the ring agree:
-   generated = received + lost + left in all and in the warm-up, and each lost tick is a gap that the consumer saw, a gap
-   among the left or after the last one. 0, or 1 and one line in (message, message_bytes). */
-int ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consumption, char* message, size_t message_bytes);
+   generated = received + lost + left in all and in the warm-up, and each lost tick is a gap that the consumer saw, a
+   gap among the left or after the last one. 0, or 1 and one line in (message, message_bytes). */
+int ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consumption, char* message,
+                      size_t message_bytes);
 
 /* Stops the source and frees everything. NULL is allowed. */
 void ap_realtime_destroy(ap_realtime* realtime);

@@ -126,6 +126,17 @@ TEST(HistogramTest, hasTheBucketsOfHdrHistogram) {
   EXPECT_EQ(DelayHistogram::index(DelayHistogram::kHighestNs + 1), DelayHistogram::index(DelayHistogram::kHighestNs));
 }
 
+std::uint64_t three_per_ns() { return 3 * static_cast<std::uint64_t>(os::monotonic_ns()); }
+
+TEST(TimelineTest, takesItsRateFromAnchorsFarApart) {
+  Timeline timeline(three_per_ns, 20'000'000);
+  for (int i = 0; i < 10; ++i) timeline.anchor();
+  EXPECT_NEAR(timeline.units_per_ns(), 3, 3e-3);
+  EXPECT_NEAR(timeline.drift_ppm(), 0, 1'000);
+  const std::int64_t now_ns = os::monotonic_ns();
+  EXPECT_NEAR(static_cast<double>(timeline.to_ns(3 * static_cast<std::uint64_t>(now_ns)) - now_ns), 0, 1e6);
+}
+
 class Clocks : public testing::TestWithParam<const char*> {
  protected:
   bool available() const { return std::string(GetParam()) == "clock_gettime" || tsc_is_invariant(); }
@@ -369,8 +380,9 @@ TEST(RealtimeErrors, capacityIsExactOrRefused) {
   EXPECT_EQ(capacity_error(-1, 1'000), "input_queue_ms is -1: it must be above 0");
   EXPECT_EQ(capacity_error(100, 0), "interval_ns is 0: it must be above 0 and at most 1000000000");
   EXPECT_EQ(capacity_error(100, -2.5), "interval_ns is -2.5: it must be above 0 and at most 1000000000");
-  EXPECT_EQ(capacity_error(10'000, 1), "input_queue_ms 10000 at interval_ns 1 is 10000000000 ticks: a ring holds from 1 to " +
-                                           std::to_string(ap_realtime_max_capacity()));
+  EXPECT_EQ(capacity_error(10'000, 1),
+            "input_queue_ms 10000 at interval_ns 1 is 10000000000 ticks: a ring holds from 1 to " +
+                std::to_string(ap_realtime_max_capacity()));
   EXPECT_NE(capacity_error(0.0001, 1'000).find("is 0 ticks"), std::string::npos);
   EXPECT_NE(capacity_error(std::nan(""), 1'000), "");
 }
@@ -393,7 +405,8 @@ TEST(RealtimeErrors, aRunOutOfBoundsIsRefused) {
     EXPECT_EQ(ap_realtime_start(realtime.get(), &config, error, sizeof error), -1);
     return error;
   };
-  EXPECT_EQ(error_of(paced(-1, 100, 10)), "interval_ns is -1: it must be 0 (saturate) or above, and at most 1000000000");
+  EXPECT_EQ(error_of(paced(-1, 100, 10)),
+            "interval_ns is -1: it must be 0 (saturate) or above, and at most 1000000000");
   EXPECT_EQ(error_of(paced(10, 101, 10)), "capacity is 101: it must be from 1 to 100");
   EXPECT_EQ(error_of(paced(10, 0, 10)), "capacity is 0: it must be from 1 to 100");
   EXPECT_NE(error_of(paced(10, 100, 0)).find("ticks is 0"), std::string::npos);

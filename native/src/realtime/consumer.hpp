@@ -1,11 +1,11 @@
 // The consumer's loop: takes ticks, hands each to a sink, and keeps its own account of what is missing.
 //
-// Delay is the time from when a tick was due to when it was consumed, whether or not the source or the ring held it up in
-// between, so it is free of coordinated omission (Tene: "How NOT to measure latency"). The clock is read once per batch,
-// after the batch: a delay is never reported too short, and too long at most by what the rest of its batch took. Ticks due
-// within kGroupNs of one another are recorded together with the delay of the earliest, which adds less than kGroupNs. Batches
-// longer than one tick only form when ticks are waiting, so none of this is there when the consumer keeps up with ticks
-// further apart than that.
+// Delay is the time from when a tick was due to when it was consumed, whether or not the source or the ring held it
+// up in between, so it is free of coordinated omission (Tene: "How NOT to measure latency"). The clock is read once
+// per batch, after the batch: a delay is never reported too short, and too long at most by what the rest of its batch
+// took. Ticks due within kGroupNs of one another are recorded together with the delay of the earliest, which adds
+// less than kGroupNs. Batches longer than one tick only form when ticks are waiting, so none of this is there when
+// the consumer keeps up with ticks further apart than that.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ class Consumer {
 
   void set_stall(const ForcedStall& stall) { stall_ = stall; }
 
-  // Consumes until the source has finished and the ring is empty, or until `max_ticks` were taken (0: no such limit). The
-  // sink is called as sink(sequence) for each tick, on this thread. A source must have been started.
+  // Consumes until the source has finished and the ring is empty, or until `max_ticks` were taken (0: no such limit).
+  // The sink is called as sink(sequence) for each tick, on this thread. A source must have been started.
   template <class Sink>
   ap_consumption run(std::int64_t max_ticks, Sink&& sink) {
     RingHeader& header = ring_.header();

@@ -10,6 +10,9 @@ namespace {
 constexpr std::uint64_t kDisturbedFactor = 4;
 constexpr int kTries = 8;
 
+// Two anchors closer than this would make a rate out of little more than the time that reading the clocks takes.
+constexpr std::int64_t kShortestBaselineNs = 10'000'000;
+
 double rate(std::uint64_t units, std::int64_t ns) { return static_cast<double>(units) / static_cast<double>(ns); }
 
 }  // namespace
@@ -34,6 +37,7 @@ Timeline::Timeline(Read read, std::int64_t calibration_ns) : read_(read), first_
 void Timeline::anchor() {
   const Anchor next = take();
   if (next.width > kDisturbedFactor * std::max(first_.width, last_.width)) return;
+  if (next.ns - last_.ns < kShortestBaselineNs) return;
   max_error_ns_ = std::max(max_error_ns_, std::fabs(static_cast<double>(to_ns(next.units) - next.ns)));
   units_per_ns_ = rate(next.units - last_.units, next.ns - last_.ns);
   last_ = next;

@@ -1,8 +1,8 @@
 // What the source reads to know how late it is: a counter that is cheap to read, and its place on the time axis.
 //
-// The time-stamp counter costs less than half of clock_gettime, but only CLOCK_MONOTONIC is the axis of this project, and
-// it is slewed while it runs. So the counter is only an interpolator: it is anchored to CLOCK_MONOTONIC again and again,
-// and how far it had strayed at each anchor is kept as the error of the clock.
+// The time-stamp counter costs less than half of clock_gettime, but only CLOCK_MONOTONIC is the axis of this project,
+// and it is slewed while it runs. So the counter is only an interpolator: it is anchored to CLOCK_MONOTONIC again and
+// again, and how far it had strayed at each anchor is kept as the error of the clock.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct TscCounter {
   static std::uint64_t read() { return __rdtsc(); }
 };
 
-// Invariant TSC: constant rate in all power states (CPUID 80000007H, EDX bit 8; Intel SDM vol. 3, 18.17.1; AMD APM vol. 3).
+// Invariant TSC: constant rate in all power states (CPUID 80000007H, EDX bit 8; Intel SDM vol. 3, 18.17.1; AMD APM
+// vol. 3).
 inline bool tsc_is_invariant() {
   unsigned eax = 0;
   unsigned ebx = 0;
@@ -72,7 +73,8 @@ class Timeline {
   // Largest |interpolated - CLOCK_MONOTONIC| that an anchor found, in ns.
   double max_error_ns() const { return max_error_ns_; }
 
-  // Parts per million by which the counter's rate, seen over the whole life of this object, differs from the calibrated.
+  // Parts per million by which the counter's rate, seen over the whole life of this object, differs from the
+  // calibrated.
   double drift_ppm() const;
 
  private:

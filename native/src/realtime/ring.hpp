@@ -1,19 +1,19 @@
 // The bounded single-producer single-consumer ring of tick numbers, and its layout in shared memory.
 //
-// A slot carries the number of its tick, so the consumer sees that a slot is fresh by looking at the slot alone, as in
-// FastForward (Giacomoni, Moseley, Vachharajani, PPoPP 2008). No producer index is shared, whose line would bounce between
-// the cores at every tick. Unlike FastForward the consumer does not clear slots: numbers only grow, so a slot is fresh
-// exactly when it is greater than the last one consumed, and slots are written by one side alone. The consumer publishes
-// how many ticks it has taken, in a line of its own; the producer reads that line only when, by what it last read there,
-// the ring is full: once a lap when the consumer keeps up.
+// A slot carries the number of its tick, so the consumer sees that a slot is fresh by looking at the slot alone, as
+// in FastForward (Giacomoni, Moseley, Vachharajani, PPoPP 2008). No producer index is shared, whose line would bounce
+// between the cores at every tick. Unlike FastForward the consumer does not clear slots: numbers only grow, so a slot
+// is fresh exactly when it is greater than the last one consumed, and slots are written by one side alone. The
+// consumer publishes how many ticks it has taken, in a line of its own; the producer reads that line only when, by
+// what it last read there, the ring is full: once a lap when the consumer keeps up.
 //
 // Invariants
 //   R1  slot[k % capacity] is written by the k-th push only, for k = 0, 1, ...; its value is tick number + 1, never 0.
 //   R2  values grow strictly with k: every tick number is pushed at most once, in order; lost ones are skipped.
-//   R3  pushed - consumed <= capacity. A push happens only after the consumer's count was seen (acquire) to allow it, so a
-//       slot is overwritten only after the consumer, who publishes (release) after reading, is done with it.
-//   R4  at consumer position k the slot holds push k (fresh, > last consumed by R2) or push k - capacity (consumed, <= last
-//       consumed) or 0 (first lap): "value > last" tells them apart.
+//   R3  pushed - consumed <= capacity. A push happens only after the consumer's count was seen (acquire) to allow it,
+//       so a slot is overwritten only after the consumer, who publishes (release) after reading, is done with it.
+//   R4  at consumer position k the slot holds push k (fresh: greater than the last consumed, by R2) or push
+//       k - capacity (consumed) or 0 (first lap): "value > last" tells them apart.
 //   R5  the logical capacity is the physical one, exactly: no slot is left free as a sentinel, none is rounded up.
 //
 // Shared layout. Words of 64 bits in native byte order, at these byte offsets; Java reads the same through a direct

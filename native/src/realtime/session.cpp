@@ -50,8 +50,12 @@ bool wants_tsc(std::string_view clock) {
   const bool invariant = tsc_is_invariant();
   if (clock == "auto") return invariant;
   if (clock == "clock_gettime") return false;
-  if (clock != "tsc") throw UserError("unknown clock '" + std::string(clock) + "': choose one of auto,tsc,clock_gettime");
-  if (!invariant) throw UserError("this machine has no invariant time-stamp counter: choose clock auto or clock_gettime");
+  if (clock != "tsc") {
+    throw UserError("unknown clock '" + std::string(clock) + "': choose one of auto,tsc,clock_gettime");
+  }
+  if (!invariant) {
+    throw UserError("this machine has no invariant time-stamp counter: choose clock auto or clock_gettime");
+  }
   return true;
 }
 

@@ -28,7 +28,10 @@ Fixed fixed(double value) {
 class Losses {
  public:
   Losses(Log<ap_burst>& log, const Timeline& timeline, std::int64_t gap_ns, std::int64_t warmup)
-      : log_(log), timeline_(timeline), gap_units_(static_cast<double>(gap_ns) * timeline.units_per_ns()), warmup_(warmup) {}
+      : log_(log),
+        timeline_(timeline),
+        gap_units_(static_cast<double>(gap_ns) * timeline.units_per_ns()),
+        warmup_(warmup) {}
 
   void add(std::int64_t tick, std::uint64_t now) {
     ++lost_;
@@ -207,7 +210,8 @@ void Source::run() {
   while (next < ticks && !stop_.load(std::memory_order_relaxed)) {
     timeline.anchor();
     samples_.add({timeline.to_ns(now), next, losses.lost()});
-    const auto segment_end = now + static_cast<std::uint64_t>(static_cast<double>(kSegmentNs) * timeline.units_per_ns());
+    const auto segment_end =
+        now + static_cast<std::uint64_t>(static_cast<double>(kSegmentNs) * timeline.units_per_ns());
     if (config_.interval_ns > 0) {
       pace(segment_end);
     } else {

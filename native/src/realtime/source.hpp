@@ -1,9 +1,9 @@
 // The source: the thread that ticks.
 //
-// Tick i is due at t0 + i * interval. A tick that is late is emitted at once, none is skipped, so the number of ticks is a
-// matter of arithmetic, whatever the scheduler does to this thread. A tick that finds the ring full is lost. With interval
-// 0 the source saturates: it emits as fast as it can and waits when the ring is full, so that the rate of draining shows and
-// nothing is lost.
+// Tick i is due at t0 + i * interval. A tick that is late is emitted at once, none is skipped, so the number of ticks
+// is a matter of arithmetic, whatever the scheduler does to this thread. A tick that finds the ring full is lost.
+// With interval 0 the source saturates: it emits as fast as it can and waits when the ring is full, so that the rate
+// of draining shows and nothing is lost.
 //
 // Everything is recorded into memory that is there before the start: bursts of losses, slips of the source itself, and
 // samples of the counters. What does not fit is counted.
