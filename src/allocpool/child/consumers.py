@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
-from allocpool.child import native, packets
+from hdrh.histogram import HdrHistogram
+
+from allocpool.child import jvm, native, packets
 from allocpool.child.source import Consumer, Delays, Source
 
 
@@ -30,11 +33,43 @@ class CppConsumer:
         return {name: int(getattr(seen, name)) for name, _ in ffi.typeof("ap_consumption").fields}, delays
 
 
-def consumer_of(work: Any) -> Consumer:
+class JavaConsumer:
+    """Hands each tick to a Java processor, or only reads; the JVM is running."""
+
+    def __init__(self, class_name: str, *arguments: Any) -> None:
+        self._class_name, self._arguments = class_name, arguments
+        self._consumer: Any = None
+
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[dict[str, int], Delays]:
+        """See ``Consumer``."""
+        if self._consumer is None:
+            memory = jvm.direct_buffer(source.memory())
+            self._consumer = jvm.java_class(self._class_name)(memory, *self._arguments)
+        consumer = self._consumer
+        consumer.consume(0, stall_at_ns, stall_ns)
+        names = [str(name) for name in consumer.accountNames()]
+        account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
+        return account, _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
+
+
+def _buckets(encoded: bytes) -> Delays:
+    """The buckets that are not empty of a histogram in HdrHistogram's compressed interchange format."""
+    # Only with base64 around it does the port read the format's own header.
+    decoded = HdrHistogram.decode(b64encode(encoded))
+    return [(i, int(decoded.counts[i])) for i in range(decoded.counts_len) if decoded.counts[i]]
+
+
+def consumer_of(work: packets.Packets) -> Consumer:
     """The consumer that feeds this processor."""
+    if isinstance(work, packets.JavaPackets):
+        return JavaConsumer("allocpool.packets.RealtimeConsumer", work.trial)
+    assert isinstance(work, packets.CppPackets)
     return CppConsumer(work)
 
 
 def reader(language: str, launch: dict[str, Any]) -> Consumer:
     """A consumer that only reads."""
-    return CppConsumer(None)
+    if language == "cpp":
+        return CppConsumer(None)
+    jvm.start(launch)
+    return JavaConsumer("allocpool.ring.DrainConsumer")
