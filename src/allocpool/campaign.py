@@ -29,7 +29,7 @@ from allocpool.host import Host, read_host
 from allocpool.launch import Launcher
 from allocpool.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
 from allocpool.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
-from allocpool.studies import Planned, Study, StudyProfile, study_named
+from allocpool.studies import STUDIES, Planned, Study, StudyProfile, study_named
 
 
 def profiles() -> tuple[str, ...]:
@@ -225,6 +225,20 @@ def open_study(name: str, profile: str = "quick", overrides: Mapping[str, Any] |
     """
     study = study_named(name)
     return Campaign(study, read_profile(study, profile, overrides or {}))
+
+
+def all_of_profile(profile: str) -> list[Campaign]:
+    """Every study that the profile has settings for, in the order of the studies.
+
+    Raises:
+        UserError: no such profile; names those that there are.
+    """
+    if profile not in profiles():
+        raise unknown_choice("profile", profile, profiles())
+    folder = home.home() / "papermill-configs" / profile
+    return [
+        open_study(name, profile) for name, study in STUDIES.items() if (folder / f"{study.notebook}.yaml").exists()
+    ]
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

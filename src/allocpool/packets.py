@@ -29,7 +29,9 @@ POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
 HEAP_MB = {"heap": 2048, "native": 1024}
 DIRECT_MB = 2048
-SMALLEST_HEAP_MB = 16
+SMALLEST_MB = 16
+SMALLEST_HEAP_MB = {"zgc": 48}
+"""ZGC of 11 does not start below 40 MB."""
 TCP_ONE_IN = 16
 DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
@@ -209,14 +211,15 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
     if "fill_packets" not in spec:
         spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
-        spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], scale))
+        spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], str(spec.get("collector")), scale))
         if spec["layout"] == "native":
-            spec.setdefault("direct_mb", max(SMALLEST_HEAP_MB, math.ceil(DIRECT_MB * scale)))
+            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(DIRECT_MB * scale)))
 
 
-def scaled_heap_mb(layout: str, scale: float) -> int:
-    """The published heap of a Java layout at this scale, MiB."""
-    return max(SMALLEST_HEAP_MB, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
+def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
+    """The published heap of a Java layout at this scale, MiB, or the smallest that the collector starts with."""
+    smallest_mb = SMALLEST_HEAP_MB.get(collector, SMALLEST_MB)
+    return max(smallest_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
 
 
 def _fill_packets(queue_size: int, stored_count: int) -> int:

@@ -1,7 +1,7 @@
 """The three modes of real time: the ring alone, a processor on the ring, and the search for the smallest interval.
 
-A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and consumer
-holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
+A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and
+consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class LiveSpec(PacketsSpec):
     """What every trial with a processor on the ring states.
 
     Before the ring, the processor fills queue and store by the batch path and goes on for ``prologue_seconds``, so that
-    the code is compiled and the collector has settled. Then come warm-up ticks. Both are left out of all counts of ticks.
+    the code is compiled and the collector has settled. Then come warm-up ticks. Both are left out of the counts of ticks.
     """
 
     fill_packets: int = Field(ge=0, description="packets received by the batch path before the source starts")
@@ -140,7 +140,9 @@ class SearchSpec(LiveSpec):
     cap_seconds: float = Field(gt=0, le=86_400, description="longest length of a trial of full length")
     pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
     compared_ns: float = Field(
-        default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS,
+        default=COMPARISON_INTERVAL_NS,
+        gt=0,
+        le=LONGEST_INTERVAL_NS,
         description="where no interval passes, the interval whose loss is told",
     )
     confirmations: int = Field(default=1, ge=1, le=100, description="trials of full length that an answer passes")
@@ -162,7 +164,7 @@ class SearchSpec(LiveSpec):
             raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
         if self.low_ns > self.high_ns * (1 - self.resolution):
             raise ValueError(
-                f"low_ns {self.low_ns:g} and high_ns {self.high_ns:g} are closer than the resolution {self.resolution:g}"
+                f"low_ns {self.low_ns:g} and high_ns {self.high_ns:g} are closer than resolution {self.resolution:g}"
             )
         if self.cap_seconds < self.full_seconds:
             raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")

@@ -16,6 +16,7 @@ from typing import Any
 
 from allocpool.child.process import die_with_parent
 
+
 def run(folder: Path) -> dict[str, Any]:
     """Run the trial in ``folder`` and return its measurement."""
     asked = json.loads((folder / "spec.json").read_text(encoding="utf-8"))

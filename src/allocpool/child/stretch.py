@@ -25,7 +25,7 @@ _MAJOR = re.compile(
     rb"|Pause (?:Final Mark|Degenerated GC)(?!.*\(Young\)).*ms$)"
 )
 """Lines of HotSpot's log that only a collection of the whole heap, or of its old part, writes: full pauses of every
-collector, the remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah that is not of the young part alone."""
+collector, the remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah but that of the young part alone."""
 
 
 class MajorCollections:

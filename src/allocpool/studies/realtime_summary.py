@@ -54,7 +54,7 @@ def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
 
 
 def summarise_search(record: TrialRecord) -> dict[str, Any]:
-    """A search: the row of table ``searches``, its brackets as [largest that fails, smallest that passes], its probes."""
+    """A search: the row of table ``searches``, brackets as [largest that fails, smallest that passes], probes."""
     row = search_columns(record)
     measured = record.measurement or {}
     if "probes" not in measured:

@@ -70,7 +70,10 @@ TRIALS = DataFrameSchema(
         **_TICKS,
         **_DELAYS,
         "cpu_ns_per_packet": Column(
-            "Float64", POSITIVE, nullable=True, description="CPU time of all threads per tick received, source included, ns"
+            "Float64",
+            POSITIVE,
+            nullable=True,
+            description="CPU time of all threads per tick received, source included, ns",
         ),
         "clock_is_tsc": Column("boolean", nullable=True, description="the source read the time-stamp counter"),
         "clock_drift_ppm": Column("Float64", nullable=True, description="its rate against its calibration"),
@@ -97,19 +100,29 @@ SEARCHES = DataFrameSchema(
         "resolution": Column("float64", POSITIVE, description="width of a bracket over its larger end"),
         "ndr_ns": Column("Float64", POSITIVE, nullable=True, description="smallest interval without a loss, ns"),
         "ndr_fails_ns": Column("Float64", POSITIVE, nullable=True, description="largest interval with a loss, ns"),
-        "pdr_ns": Column("Float64", POSITIVE, nullable=True, description="smallest interval that loses 200 ppm at most, ns"),
+        "pdr_ns": Column(
+            "Float64", POSITIVE, nullable=True, description="smallest interval that loses 200 ppm at most, ns"
+        ),
         "pdr_fails_ns": Column("Float64", POSITIVE, nullable=True, description="largest interval that loses more, ns"),
-        "compared_ns": Column("Float64", POSITIVE, nullable=True, description="where none passes: another interval, ns"),
+        "compared_ns": Column(
+            "Float64", POSITIVE, nullable=True, description="where none passes: another interval, ns"
+        ),
         "compared_lost_ppm": Column("Float64", COUNT, nullable=True, description="lost of a million at that one"),
-        "compared_lost_low_ppm": Column("Float64", COUNT, nullable=True, description="exact binomial interval: low end"),
-        "compared_lost_high_ppm": Column("Float64", COUNT, nullable=True, description="exact binomial interval: high end"),
+        "compared_lost_low_ppm": Column(
+            "Float64", COUNT, nullable=True, description="exact binomial interval: low end"
+        ),
+        "compared_lost_high_ppm": Column(
+            "Float64", COUNT, nullable=True, description="exact binomial interval: high end"
+        ),
         "probes": Column("Int64", COUNT, nullable=True, description="measurements of all kinds"),
         "full_trials": Column("Int64", COUNT, nullable=True, description="of these, of full length in a fresh process"),
         "caps_reached": Column(
             "Int64", COUNT, nullable=True, description="of these, ended before three major collections"
         ),
         "search_seconds": Column("Float64", POSITIVE, nullable=True, description="the whole search, s"),
-        "grid_trials": Column("Int64", COUNT, nullable=True, description="points of a fixed grid of the same resolution"),
+        "grid_trials": Column(
+            "Int64", COUNT, nullable=True, description="points of a fixed grid of the same resolution"
+        ),
         "grid_seconds": Column(
             "Float64", POSITIVE, nullable=True, description="what the grid would take in trials of full length, s"
         ),
@@ -234,12 +247,14 @@ def tick_columns(figures: dict[str, Any], told: dict[str, Any]) -> dict[str, Any
 
 def seconds_of(figures: dict[str, Any]) -> float:
     """Length of a measured stretch; 0 when the source was stopped inside the warm-up."""
-    return max(0.0, (figures["end_ns"] - figures["start_ns"]) / 1e9)
+    return max(0.0, float(figures["end_ns"] - figures["start_ns"]) / 1e9)
 
 
 def _live_columns(record: TrialRecord) -> dict[str, Any]:
     spec = record.spec
-    factor = spec["heap_mb"] / scaled_heap_mb(spec["layout"], spec["scale"]) if spec["heap_mb"] else None
+    factor = (
+        spec["heap_mb"] / scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if spec["heap_mb"] else None
+    )
     return {
         **trial_row(record),
         **packets_columns(record),
@@ -331,7 +346,7 @@ class _Timeline:
         self.pauses = top_level_pauses(log) if log.exists() and log.stat().st_size else []
 
     def at_s(self, at_ns: int) -> float:
-        return (at_ns - self.figures["start_ns"]) / 1e9
+        return float(at_ns - self.figures["start_ns"]) / 1e9
 
     def bursts(self) -> list[dict[str, Any]]:
         queue_ns = self.record.spec["input_queue_ms"] * 1e6
