@@ -33,6 +33,9 @@ SMALLEST_MB = 16
 SMALLEST_HEAP_MB = {"zgc": 48}
 """ZGC of 11 does not start below 40 MB."""
 TCP_ONE_IN = 16
+SET_UP_S: dict[Language, float] = {"java": 1.2, "cpp": 0.6}
+"""From the start of a trial's process to its first packet, without what grows with sizes."""
+_SET_UP_NS_PER_PACKET: dict[Language, float] = {"java": 400.0, "cpp": 150.0}
 DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
 
@@ -97,6 +100,10 @@ class TrialSpec(BaseModel):
     mode: str
     block: int = Field(default=0, ge=0, description="repetition: every configuration runs once per block")
     timeout_s: float = Field(default=120.0, gt=0, description="after which the trial is killed and recorded")
+
+    def expected_seconds(self) -> float:
+        """About how long the trial takes, for plans; no longer than its time-out."""
+        return self.timeout_s
 
 
 class PacketsSpec(TrialSpec):
@@ -166,6 +173,11 @@ class PacketsSpec(TrialSpec):
             needed = max(out_at_once, self.pool_size)
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
+
+    def set_up_seconds(self) -> float:
+        """About how long it takes until queue and store are full: process, JVM, pool, packets."""
+        cost_ns = _SET_UP_NS_PER_PACKET[self.language]
+        return SET_UP_S[self.language] + cost_ns * (self.pool_size + self.fill_packets) / 1e9
 
     @property
     def solution(self) -> Solution:

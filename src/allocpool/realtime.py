@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from allocpool.errors import UserError
-from allocpool.packets import DEFAULT_RUNTIME, Language, PacketsSpec, TrialSpec
+from allocpool.packets import DEFAULT_RUNTIME, SET_UP_S, Language, PacketsSpec, TrialSpec
 from allocpool.runtimes.collectors import check_combination
 
 LONGEST_INTERVAL_NS = 1e9
@@ -68,6 +68,9 @@ class RingSpec(TrialSpec):
         _allow_time(spec, "seconds", "warmup_seconds")
         return spec
 
+    def expected_seconds(self) -> float:
+        return SET_UP_S[self.language] + self.warmup_seconds + self.seconds
+
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         if self.language == "java":
@@ -83,7 +86,7 @@ class LiveSpec(PacketsSpec):
     """What every trial with a processor on the ring states.
 
     Before the ring, the processor fills queue and store by the batch path and goes on for ``prologue_seconds``, so that
-    the code is compiled and the collector has settled. Then come warm-up ticks. Both are left out of the counts of ticks.
+    the code is compiled and the collector has settled. Then come warm-up ticks. Both are left out of all counts.
     """
 
     fill_packets: int = Field(ge=0, description="packets received by the batch path before the source starts")
@@ -93,6 +96,15 @@ class LiveSpec(PacketsSpec):
     major_collections: int = Field(
         default=0, ge=0, description="the trial lasts until it has seen so many, where the collector has any"
     )
+
+    def set_up_seconds(self) -> float:
+        """Before the first tick: also the prologue."""
+        return super().set_up_seconds() + self.prologue_seconds
+
+    def stretch_seconds(self, seconds: float, cap_seconds: float) -> float:
+        """One run of the source: half of the way to the cap where major collections are waited for."""
+        waits = self.major_collections > 0 and self.language == "java"
+        return self.warmup_seconds + ((seconds + cap_seconds) / 2 if waits else seconds) + _STRETCH_S
 
 
 class RealtimeSpec(LiveSpec):
@@ -114,6 +126,9 @@ class RealtimeSpec(LiveSpec):
         spec.setdefault("cap_seconds", spec.get("seconds"))
         _allow_time(spec, "cap_seconds", "warmup_seconds", "prologue_seconds")
         return spec
+
+    def expected_seconds(self) -> float:
+        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.cap_seconds)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -158,6 +173,11 @@ class SearchSpec(LiveSpec):
         _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * _FULL_TRIALS_AT_MOST)
         return spec
 
+    def expected_seconds(self) -> float:
+        probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
+        full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds)
+        return self.set_up_seconds() + _PROBES * probe_s + (_FULL_TRIALS + self.confirmations) * full_s
+
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if self.low_ns >= self.high_ns:
@@ -175,9 +195,13 @@ class SearchSpec(LiveSpec):
         return self
 
 
+_PROBES, _FULL_TRIALS = 12, 5
+"""What a search takes in practice, beside its confirmations."""
 _FULL_TRIALS_AT_MOST = 40
-"""Trials of full length for which a search is given time; what it takes in practice is about a quarter."""
-_SET_UP_S = 60.0
+"""Trials of full length for which a search is given time."""
+_STRETCH_S = 0.2
+"""Calibration of the source's clock, draining of the queue, the books."""
+_GRACE_S = 60.0
 
 
 def _allow_time(spec: dict[str, Any], *lengths: str) -> None:
@@ -185,7 +209,7 @@ def _allow_time(spec: dict[str, Any], *lengths: str) -> None:
     if "timeout_s" in spec:
         return
     try:
-        spec["timeout_s"] = _SET_UP_S + 3 * sum(float(spec.get(name) or 0.0) for name in lengths)
+        spec["timeout_s"] = _GRACE_S + 3 * sum(float(spec.get(name) or 0.0) for name in lengths)
     except (TypeError, ValueError):
         return  # the field's own validation tells what is wrong with it
 

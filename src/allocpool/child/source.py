@@ -24,7 +24,7 @@ SATURATED_CAPACITY = 65_536
 """Ticks in the ring of a saturating source, whose queue no time defines."""
 _SATURATED_TICKS = 2**52
 _SATURATED_WARMUP_NS = 100.0
-"""A tick of a saturating source is taken to last so long, to count its warm-up in. It is shorter, so that is reached."""
+"""A tick of a saturating source is taken to last so long, to count its warm-up in. It is shorter."""
 _POLL_S = 0.1
 _START_S = 0.1
 """From the source's start to its first tick, at most: it calibrates its clock for 20 ms."""

@@ -36,7 +36,7 @@ class MajorCollections:
         self._offset = log.stat().st_size if log.exists() else 0
         self._ended_ns: dict[bytes, int] = {}
 
-    def since(self, start_ns: int) -> int:
+    def since(self, start_ns: float) -> int:
         """Major collections that ended at or after this instant of CLOCK_MONOTONIC, and after this object was made."""
         if self._log.exists():
             with self._log.open("rb") as file:
@@ -46,7 +46,7 @@ class MajorCollections:
             for line in complete.splitlines():
                 if found := _MAJOR.match(line):
                     self._ended_ns[found.group(2)] = int(found.group(1))
-        return sum(ended_ns >= start_ns for ended_ns in self._ended_ns.values())
+        return sum(1 for ended_ns in self._ended_ns.values() if ended_ns >= start_ns)
 
 
 class Stretches:
