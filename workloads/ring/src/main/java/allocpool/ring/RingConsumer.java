@@ -219,25 +219,21 @@ public abstract class RingConsumer {
         int taken = 0;
         int count = 0;
         while (taken < wanted) {
-            if (wanted - taken >= LINE_SLOTS && isNextLine(at, previous)) {
-                if (count == 0) {
-                    runFirst[count] = previous;
-                    runBegin[count++] = taken;
-                }
-                receiveLine(previous, consumed + taken);
-                previous += LINE_SLOTS;
+            final long value = RingLayout.laWord(ring, at);
+            if (value <= previous) {
+                break;
+            }
+            if (count == 0 || value != previous + 1) {
+                miss(previous, value - 1);
+                runFirst[count] = value - 1;
+                runBegin[count++] = taken;
+            }
+            if (wanted - taken >= LINE_SLOTS && isLineFrom(at, value)) {
+                receiveLine(value - 1, consumed + taken);
+                previous = value + LINE_SLOTS - 1;
                 at += LINE_BYTES;
                 taken += LINE_SLOTS;
             } else {
-                final long value = RingLayout.laWord(ring, at);
-                if (value <= previous) {
-                    break;
-                }
-                if (count == 0 || value != previous + 1) {
-                    miss(previous, value - 1);
-                    runFirst[count] = value - 1;
-                    runBegin[count++] = taken;
-                }
                 previous = value;
                 at += RingLayout.SLOT_BYTES;
                 taken++;
@@ -256,18 +252,18 @@ public abstract class RingConsumer {
         return taken;
     }
 
-    /** Whether the next slots, a line of them, hold the next ticks without a gap. */
-    private boolean isNextLine(final int at, final long previous) {
-        // The slot written last is looked at first: if it is fresh, so are the others.
-        return at + LINE_BYTES <= endOffset
-                && RingLayout.laWord(ring, at + LINE_BYTES - RingLayout.SLOT_BYTES) == previous + LINE_SLOTS
-                && isConsecutive(at, previous + 1);
+    /** Whether {@code value}, at {@code at}, begins a line whose slots hold consecutive ticks, all fresh. */
+    private boolean isLineFrom(final int at, final long value) {
+        // The slot written last is looked at first: when it is fresh, so are those before it.
+        return at % LINE_BYTES == 0 && at + LINE_BYTES <= endOffset
+                && RingLayout.laWord(ring, at + LINE_BYTES - RingLayout.SLOT_BYTES) == value + LINE_SLOTS - 1
+                && isConsecutive(at, value);
     }
 
-    private boolean isConsecutive(final int at, final long first) {
+    private boolean isConsecutive(final int at, final long value) {
         long differences = 0;
-        for (int i = 0; i < LINE_SLOTS - 1; i++) {
-            differences |= RingLayout.lpWord(ring, at + i * RingLayout.SLOT_BYTES) ^ (first + i);
+        for (int i = 1; i < LINE_SLOTS - 1; i++) {
+            differences |= RingLayout.lpWord(ring, at + i * RingLayout.SLOT_BYTES) ^ (value + i);
         }
         return differences == 0;
     }
