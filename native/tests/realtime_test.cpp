@@ -14,6 +14,7 @@
 #include "names.hpp"
 #include "packets/registry.hpp"
 #include "realtime/consumer.hpp"
+#include "realtime/cpu.hpp"
 #include "realtime/session.hpp"
 #include "user_error.hpp"
 
