@@ -97,7 +97,18 @@ def runs() -> list[Run]:
             else:
                 wanted.append(Run(runtime, collector, "steady", 256, 80, "steady", 1, 400, signs=r"System\.gc\(\)"))
         wanted.append(
-            Run(runtime, "g1", "evacuation-failure", 128, 90, "surge", 0, 300, ("-Xmn40m",), r"exhausted|Evacuation Failure[:)]")
+            Run(
+                runtime,
+                "g1",
+                "evacuation-failure",
+                128,
+                90,
+                "surge",
+                0,
+                300,
+                ("-Xmn40m",),
+                r"exhausted|Evacuation Failure[:)]",
+            )
         )
         wanted.append(Run(runtime, "serial", "full", 128, 100, "surge", 0, 300, signs=r"Pause Full .*ms$"))
         wanted.append(_promotion_failure(runtime, "serial"))
@@ -159,9 +170,30 @@ def _execute(run: Run, runtimes: Path, classes: Path, scratch: Path) -> bytes:
     outputs = [f"-Xlog:{DECORATIONS[name].format(scratch / f'{name}.log')}:filecount=0" for name in run.outputs]
     outputs = [one if one.count(":") == 4 else one.replace(":filecount", "::filecount") for one in outputs]
     heap = [f"-Xms{run.heap_mib}m", f"-Xmx{run.heap_mib}m"]
-    command = [_java(run, runtimes), "-Xlog:disable", "-Xlog:all=warning:stderr", f"-Xlog:{asked}:filecount=0", *outputs]
-    command += [*COLLECTORS[run.collector], *_generational_on_21(run), *run.flags, *heap, "-cp", str(classes), "Pressure"]
-    command += [str(scratch / "recording.jfr"), str(run.seconds), str(run.threads), str(run.live_mib), run.shape, str(run.explicit_gcs)]
+    command = [
+        _java(run, runtimes),
+        "-Xlog:disable",
+        "-Xlog:all=warning:stderr",
+        f"-Xlog:{asked}:filecount=0",
+        *outputs,
+    ]
+    command += [
+        *COLLECTORS[run.collector],
+        *_generational_on_21(run),
+        *run.flags,
+        *heap,
+        "-cp",
+        str(classes),
+        "Pressure",
+    ]
+    command += [
+        str(scratch / "recording.jfr"),
+        str(run.seconds),
+        str(run.threads),
+        str(run.live_mib),
+        run.shape,
+        str(run.explicit_gcs),
+    ]
     command += [str(run.mib_per_second)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:

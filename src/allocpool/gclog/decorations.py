@@ -78,7 +78,9 @@ def _only_nanos_is_monotonic(tokens: list[bytes]) -> bool | None:
     """Whether a lone nanosecond stamp is ``timenanos``, where another uptime beside it can tell; None if nothing does."""
     nanos = [int(token[:-2]) for token in tokens if _NANOS.fullmatch(token)]
     uptimes = [seconds_to_ns(token[:-1]) for token in tokens if _SECONDS.fullmatch(token)]
-    uptimes += [int(token[:-2]) * 10**6 for token in tokens if _MILLIS.fullmatch(token) and int(token[:-2]) <= _EPOCH_MILLIS]
+    uptimes += [
+        int(token[:-2]) * 10**6 for token in tokens if _MILLIS.fullmatch(token) and int(token[:-2]) <= _EPOCH_MILLIS
+    ]
     if len(nanos) != 1 or not uptimes:
         return None
     return abs(nanos[0] - uptimes[0]) > 10 * 10**6

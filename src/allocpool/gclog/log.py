@@ -109,4 +109,6 @@ def _span(records: Records) -> tuple[int, int] | None:
     if records.span_ns is None:
         return None
     rows = [row[5] for row in records.pauses[:1]] + [row[1] for row in records.safepoints[:1]]
-    return min(records.span_ns[0], *(row for row in rows if isinstance(row, int)), records.span_ns[0]), records.span_ns[1]
+    return min(records.span_ns[0], *(row for row in rows if isinstance(row, int)), records.span_ns[0]), records.span_ns[
+        1
+    ]

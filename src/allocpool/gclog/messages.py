@@ -63,7 +63,15 @@ _PREFIXES = {b"y": "young", b"Y": "young", b"O": "old"}
 
 _ZGC_KINDS = frozenset({"Mark Start", "Mark End", "Relocate Start"})
 _SHENANDOAH_KINDS = frozenset(
-    {"Init Mark", "Final Mark", "Final Evac", "Init Update Refs", "Final Update Refs", "Final Roots", "Verify Final Roots"}
+    {
+        "Init Mark",
+        "Final Mark",
+        "Final Evac",
+        "Init Update Refs",
+        "Final Update Refs",
+        "Final Roots",
+        "Verify Final Roots",
+    }
     | {"Init Traversal", "Final Traversal", "Degenerated GC"}
 )
 FAMILIAR_PAUSES = frozenset(

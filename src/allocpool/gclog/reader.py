@@ -209,7 +209,9 @@ class _Reader:
         self._nesting.ends(len(self.records.pauses), gc_id, name.kind, at_ns, duration_ns)
         start_ns = self._known(at_ns - duration_ns)
         trouble = trouble or name.trouble
-        self.records.pauses.append((gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes))
+        self.records.pauses.append(
+            (gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes)
+        )
         if prefix or (name.generation and name.kind != "Full"):
             self.records.generational = True
         if before is not None:
@@ -233,7 +235,13 @@ class _Reader:
             self.records.heap.append((gc_id, f"Concurrent {name.kind}", name.cause, self._known(at_ns), *sizes))
 
     def _phase(
-        self, gc_id: int | None, kind: str, generation: str, at_ns: int, duration_ns: int, sizes: tuple[float, float, float]
+        self,
+        gc_id: int | None,
+        kind: str,
+        generation: str,
+        at_ns: int,
+        duration_ns: int,
+        sizes: tuple[float, float, float],
     ) -> None:
         cycle = kind.endswith(("Cycle", " Collection", " Generation"))
         start_ns = self._known(at_ns - duration_ns)
@@ -257,7 +265,9 @@ class _Reader:
                 self._unread(line, number, "a safepoint line in an unknown form")
             return
         start_ns = self._known(at_ns - total_ns)
-        self.records.safepoints.append((operation, start_ns, total_ns, reaching_ns, cleanup_ns, at_safepoint_ns, leaving_ns))
+        self.records.safepoints.append(
+            (operation, start_ns, total_ns, reaching_ns, cleanup_ns, at_safepoint_ns, leaving_ns)
+        )
 
     def _other(self, message: bytes, at_ns: int, gc_id: int | None) -> None:
         records = self.records
@@ -267,7 +277,9 @@ class _Reader:
             self._cycle_start[gc_id] = at_ns
         elif match := m.GENERATION_END.fullmatch(message):
             generation = m.phase_name(b"", match[1]).generation
-            self._phase(gc_id, f"{generation.title()} Generation", generation, at_ns, seconds_to_ns(match[2]), (_NAN,) * 3)
+            self._phase(
+                gc_id, f"{generation.title()} Generation", generation, at_ns, seconds_to_ns(match[2]), (_NAN,) * 3
+            )
             records.generational = True
         elif match := m.STALL.fullmatch(message):
             duration_ns = m.milliseconds_to_ns(match[3])

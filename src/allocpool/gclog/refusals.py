@@ -9,7 +9,9 @@ from typing import Literal, NoReturn, overload
 from allocpool.errors import UserError
 
 _HEAD_BYTES = 1 << 20
-_JDK_8 = re.compile(rb"\[(?:Full )?GC[ (]|\(1\.[5-8]\.0_|^CommandLine flags: |\bStopping threads took: [\d.]+ seconds$", re.M)
+_JDK_8 = re.compile(
+    rb"\[(?:Full )?GC[ (]|\(1\.[5-8]\.0_|^CommandLine flags: |\bStopping threads took: [\d.]+ seconds$", re.M
+)
 _ASK_FOR = "run java with -Xlog:gc*:file=gc.log"
 
 

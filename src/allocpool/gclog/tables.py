@@ -25,7 +25,9 @@ _TEXT = pa.Column("str")
 
 
 def _schema(name: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
-    return pa.DataFrameSchema({"collector": _TEXT, **columns}, name=name, strict=True, ordered=True, index=pa.Index("int64"))
+    return pa.DataFrameSchema(
+        {"collector": _TEXT, **columns}, name=name, strict=True, ordered=True, index=pa.Index("int64")
+    )
 
 
 PAUSES = _schema(
