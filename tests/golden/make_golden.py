@@ -2,10 +2,11 @@
 
     python tests/golden/make_golden.py --runtimes DIR [--javac JAVAC] [NAME ...]
 
-``DIR`` holds one Java runtime per folder: 11, 17, 21 and 25. Every run writes a log and, by the hand of Flight Recorder in
-the same process, what the collector did. The log is stored as ``logs/NAME.log.gz``, the record as ``expected/NAME.json``;
-nothing in the record comes from reading the log, but for ``signs``: how often a plain byte search finds the words of
-the trouble that the run was to provoke. A run that did not get into its trouble is repeated under more pressure.
+``DIR`` holds one Java runtime per folder: 11, 17, 21 and 25. Every run writes a log and, by the hand of Flight
+Recorder in the same process, what the collector did. The log is stored as ``logs/NAME.log.gz``, the record as
+``expected/NAME.json``; nothing in the record comes from reading the log, but for ``signs``: how often a plain byte
+search finds the words of the trouble that the run was to provoke. A run that did not get into its trouble is
+repeated under more pressure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The reader's checks of itself: what a log says in one line must agree with what it says in another.
 
-A pause happens inside a safepoint, so the pauses of one safepoint can't last longer than the threads stood; if they do,
-either the log is damaged or the reader counts something twice, or counts what is no pause.
+A pause happens inside a safepoint, so the pauses of one safepoint can't last longer than the threads stood; if they
+do, either the log is damaged or the reader counts something twice, or counts what is no pause.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SHRINKS_ONLY_IN_PAUSES = ("serial", "parallel", "g1")
 class SelfCheck:
     """What did not agree.
 
-    ``violations``: one row per disagreement (``check``, ``at_ns``, ``detail``). ``pauses_outside_safepoints``: pauses that no
-    logged safepoint covers, None for a log without safepoint lines.
+    ``violations``: one row per disagreement (``check``, ``at_ns``, ``detail``). ``pauses_outside_safepoints``:
+    pauses that no logged safepoint covers, None for a log without safepoint lines.
     """
 
     violations: pd.DataFrame

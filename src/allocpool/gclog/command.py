@@ -17,8 +17,8 @@ from allocpool.gclog.summary import GcLogSummary, summarise
 def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
     """Summarise garbage collection logs of JDK 11 to 25, plain or gzip.
 
-    Shows the collector, pauses by kind, safepoints and the time to reach them, allocation stalls and the minimum mutator
-    utilisation. Each FILE is summarised on its own, also those of a rotated set.
+    Shows the collector, pauses by kind, safepoints and the time to reach them, allocation stalls and the minimum
+    mutator utilisation. Each FILE is summarised on its own, also those of a rotated set.
     """
     try:
         summaries = [summarise(file) for file in files]
@@ -33,23 +33,24 @@ def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
 def as_text(summary: GcLogSummary) -> str:
     """The summary as a page of plain text."""
     version = f", JDK {summary.jvm_version}" if summary.jvm_version else ""
+    header = f"    {'kind':<24}{'count':>8}{'total ms':>12}{'mean ms':>12}{'p99 ms':>12}{'max ms':>12}{'nested':>8}"
     span = "unknown" if summary.span_ms is None else f"{summary.span_ms / 1e3:.3f} s"
     lines = [
         summary.file,
         f"  collector    {summary.collector}{version}",
         f"  span         {span} ({summary.clock} clock)",
         f"  pauses       {summary.pauses}, total {_ms(summary.pause_total_ms)}, mean {_ms(summary.pause_mean_ms)}, "
-        f"p99 {_ms(summary.pause_p99_ms)}, max {_ms(summary.pause_max_ms)}; {summary.nested} more are nested in these",
+        f"p99 {_ms(summary.pause_p99_ms)}, max {_ms(summary.pause_max_ms)}; "
+        f"{summary.nested} more are nested in these",
     ]
     if summary.pause_kinds:
-        lines.append(
-            f"    {'kind':<24}{'count':>8}{'total ms':>12}{'mean ms':>12}{'p99 ms':>12}{'max ms':>12}{'nested':>8}"
-        )
+        lines.append(header)
     for kind in summary.pause_kinds:
         times = "".join(f"{value:>12.3f}" for value in (kind.total_ms, kind.mean_ms, kind.p99_ms, kind.max_ms))
         lines.append(f"    {kind.kind:<24}{kind.count:>8}{times}{kind.nested:>8}")
     lines += [
-        f"  safepoints   {summary.safepoints}, total {_ms(summary.safepoint_total_ms)}, max {_ms(summary.safepoint_max_ms)}; "
+        f"  safepoints   {summary.safepoints}, total {_ms(summary.safepoint_total_ms)}, "
+        f"max {_ms(summary.safepoint_max_ms)}; "
         f"reaching them {_ms(summary.time_to_safepoint_total_ms)}, max {_ms(summary.time_to_safepoint_max_ms)}",
         f"  stalls       {summary.stalls}, total {_ms(summary.stall_total_ms)}, max {_ms(summary.stall_max_ms)}",
         f"  utilisation  least in any window, pauses only:   {_utilisation(summary.mmu_pauses)}",

@@ -1,8 +1,8 @@
 """What stands in brackets before a unified log message, whichever of its decorations were asked for.
 
-HotSpot writes decorations in a fixed order (JEP 158): time, utctime, uptime, timemillis, uptimemillis, timenanos, uptimenanos,
-hostname, pid, tid, level, tags. So one look at a line tells the layout of its file, and a single expression made for
-that layout reads all others.
+HotSpot writes decorations in a fixed order (JEP 158): time, utctime, uptime, timemillis, uptimemillis, timenanos,
+uptimenanos, hostname, pid, tid, level, tags. So one look at a line tells the layout of its file, and a single
+expression made for that layout reads all others.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _EPOCH_MILLIS = 10**11  # an uptime of this many milliseconds would be three yea
 class Layout:
     """How the lines of one file begin.
 
-    ``expression`` matches a whole line and captures (time stamp, level, tags, collection id, message), each ``b""`` or
-    None where the layout has none. ``stamp_ns`` turns the time stamp into nanoseconds on ``clock``; its grain is
+    ``expression`` matches a whole line and captures (time stamp, level, tags, collection id, message), each ``b""``
+    or None where the layout has none. ``stamp_ns`` turns the time stamp into nanoseconds on ``clock``; its grain is
     ``resolution_ns``.
     """
 
@@ -75,7 +75,7 @@ def _token_kinds(tokens: list[bytes]) -> list[str]:
 
 
 def _only_nanos_is_monotonic(tokens: list[bytes]) -> bool | None:
-    """Whether a lone nanosecond stamp is ``timenanos``, where another uptime beside it can tell; None if nothing does."""
+    """Whether a lone nanosecond stamp is ``timenanos``, if an uptime beside it can tell; None if not."""
     nanos = [int(token[:-2]) for token in tokens if _NANOS.fullmatch(token)]
     uptimes = [seconds_to_ns(token[:-1]) for token in tokens if _SECONDS.fullmatch(token)]
     uptimes += [

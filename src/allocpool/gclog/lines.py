@@ -1,8 +1,8 @@
 """Only one line in ten to a hundred of a garbage collection log says that something stopped: find those fast.
 
-A file is read in blocks of whole lines. One regular expression (RE2, through Arrow) runs over a block and keeps the lines
-that could matter; everything slower looks at those alone. The expression is generous: what a line means is decided
-later, so a false hit costs a microsecond and a missed one would cost a pause.
+A file is read in blocks of whole lines. One regular expression (RE2, through Arrow) runs over a block and keeps the
+lines that could matter; everything slower looks at those alone. The expression is generous: what a line means is
+decided later, so a false hit costs a microsecond and a missed one would cost a pause.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def blocks(path: Path) -> Iterator[bytes]:
 
 
 def interesting_lines(block: bytes) -> tuple[list[int], list[bytes], int]:
-    """The lines of a block that could matter: their indices, their bytes without line end, and the count of all lines."""
+    """The lines of a block that could matter: their indices, their bytes without line end; the count of all."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     if not block.endswith(b"\n"):
         ends = np.append(ends, len(block))

@@ -1,7 +1,7 @@
 """What HotSpot's messages mean, collector by collector and release by release: the knowledge of this reader.
 
-Every expression here works on the message alone: decorations and ``GC(n)`` are already off. Sizes are HotSpot's, so ``M`` is
-2**20 bytes, and every column named ``_mb`` holds those.
+Every expression here works on the message alone: decorations and ``GC(n)`` are already off. Sizes are HotSpot's, so
+``M`` is 2**20 bytes, and every column named ``_mb`` holds those.
 """
 
 from __future__ import annotations
@@ -86,8 +86,9 @@ FAMILIAR_PAUSES = frozenset(
 class PhaseName:
     """The words of a pause or concurrent phase, taken apart.
 
-    ``kind`` is what it does, ``cause`` why it was started (for a degenerated collection: the point it degenerated at),
-    ``generation`` is ``young``, ``old``, ``global`` or empty, ``trouble`` what went wrong, if the line itself says so.
+    ``kind`` is what it does, ``cause`` why it was started (for a degenerated collection: the point it degenerated
+    at), ``generation`` is ``young``, ``old``, ``global`` or empty, ``trouble`` what went wrong, if the line itself
+    says so.
     """
 
     kind: str
@@ -132,7 +133,7 @@ def milliseconds_to_ns(text: bytes) -> int:
 
 
 def _groups(text: str) -> tuple[str, list[str]]:
-    """The words before the first parenthesis and the content of each outermost pair, as causes may hold pairs themselves."""
+    """The words before the first parenthesis and what is in each outermost pair: causes may hold pairs themselves."""
     base, groups, depth, start = "", [], 0, 0
     for position, letter in enumerate(text):
         if letter == "(":

@@ -1,8 +1,9 @@
 """From the lines of a log to its records: every line is judged by its tags and level first, then by its words.
 
-A stop-the-world line has level info and the tags ``gc`` or ``gc,phases``, nothing else: ZGC writes parts of a pause as
-``Pause Roots ...`` at level debug, and Shenandoah repeats its pauses in ``gc,stats``. What looks like such a line and
-can't be read is kept as unread, because a pause that was missed in silence is worse than one that is reported.
+A stop-the-world line has level info and the tags ``gc`` or ``gc,phases``, nothing else: ZGC writes parts of a pause
+as ``Pause Roots ...`` at level debug, and Shenandoah repeats its pauses in ``gc,stats``. What looks like such a
+line and can't be read is kept as unread, because a pause that was missed in silence is worse than one that is
+reported.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNe
 
 
 def read_records(path: Path) -> Records:
-    """Everything a log tells. Raises :class:`allocpool.errors.UserError` for what is no unified log of JDK 9 or later."""
+    """Everything a log tells; raises :class:`allocpool.errors.UserError` for what is no unified log."""
     reader: _Reader | None = None
     first = b""
     last = b""

@@ -1,9 +1,9 @@
 """The log beside Flight Recorder: two witnesses of the same run that do not know of each other.
 
 ``jdk.GCPhasePause`` is one event per pause, timed by the JVM at other points of its code than the log line: for
-stop-the-world collectors the totals agree within 0.5%, for Shenandoah within 1.3%, for ZGC within about 6%, as the recorder
-misses a few pauses at start and exit. Writing the log costs time inside one of the two intervals but not the other:
-microseconds for each line of a pause, which shows where pauses are short and their lines many.
+stop-the-world collectors the totals agree within 0.5%, for Shenandoah within 1.3%, for ZGC within about 6%, as the
+recorder misses a few pauses at start and exit. Writing the log costs time inside one of the two intervals but not
+the other: microseconds for each line of a pause, which shows where pauses are short and their lines many.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ class Recording:
     """What Flight Recorder says of one run, all times in nanoseconds on the clock of the log (CLOCK_MONOTONIC).
 
     ``within_ns``: the bounds of the recording. ``pauses``: ``gc_id, start_ns, duration_ns, name`` of each
-    ``jdk.GCPhasePause``; ``heap``: ``gc_id, before_bytes, after_bytes`` (``jdk.GCHeapSummary``); ``stalls``: ``start_ns,
-    duration_ns, thread`` (``jdk.ZAllocationStall``, from JDK 17); ``safepoints``: ``start_ns, duration_ns``.
+    ``jdk.GCPhasePause``; ``heap``: ``gc_id, before_bytes, after_bytes`` (``jdk.GCHeapSummary``); ``stalls``:
+    ``start_ns, duration_ns, thread`` (``jdk.ZAllocationStall``, from JDK 17); ``safepoints``: ``start_ns,
+    duration_ns``.
     """
 
     name: str

@@ -36,11 +36,12 @@ class KindSummary:
 class GcLogSummary:
     """The summary of one log.
 
-    All ``_ms`` are milliseconds, None where the log does not tell. ``pauses`` and its totals leave out the ``nested``
-    ones. ``mmu_pauses`` and ``mmu_stopped`` hold the minimum mutator utilisation (0 to 1) by window length in
-    milliseconds: of the pauses alone, and of everything that stops all threads (safepoints with the time to reach them, and pauses).
-    ``unread`` counts lines about stopped threads that were not understood, ``violations`` lines that contradict each
-    other. ``notes`` say what the reader of this summary must know about the log.
+    All ``_ms`` are milliseconds, None where the log does not tell. ``pauses`` and its totals leave out the
+    ``nested`` ones. ``mmu_pauses`` and ``mmu_stopped`` hold the minimum mutator utilisation (0 to 1) by window
+    length in milliseconds: of the pauses alone, and of everything that stops all threads (safepoints with the time
+    to reach them, and pauses). ``unread`` counts lines about stopped threads that were not understood,
+    ``violations`` lines that contradict each other. ``notes`` say what the reader of this summary must know about
+    the log.
     """
 
     file: str

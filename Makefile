@@ -1,0 +1,87 @@
+# Set-up, findings and tests. Everything lands in .venv, .runtimes, build and data of this folder.
+
+PYTHON  ?= python3
+PROFILE ?= quick
+JOBS    ?= $(shell getconf _NPROCESSORS_ONLN)
+
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help prerequisites setup findings lab clean test \
+        test-style test-types test-notebooks test-java test-native test-python
+
+help:
+	@echo 'make findings   set up, run the studies, make the site  (PROFILE=$(PROFILE): smoke, quick, standard, article)'
+	@echo 'make test       set up, then every test of Python, Java, C++ and the notebooks'
+	@echo 'make lab        set up, then open the notebooks in JupyterLab'
+	@echo 'make setup      .venv, Java runtimes and builds, without running anything'
+	@echo 'make bench-NAME set up, then measure a part of the instrument: allocpool bench NAME'
+	@echo 'make clean      delete what set-up made; measured data stays'
+
+prerequisites:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo 'missing: Python 3.11 or newer: install it, or name it: make PYTHON=/path/to/python3' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo 'missing: the venv module of $(PYTHON): install python3-venv (Debian)' >&2; exit 1; }
+	@PYTHONPATH=src $(PYTHON) -m allocpool.tools
+
+.venv/.installed: requirements.lock pyproject.toml
+	@$(MAKE) --no-print-directory prerequisites
+	@echo 'Installing the locked Python packages into .venv (about a minute)'
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+	  --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
+	  --no-build-isolation --editable .
+	@touch $@
+
+# Both steps look for themselves at what is there already.
+setup: .venv/.installed
+	@$(BIN)/python -m allocpool.runtimes
+	@$(BIN)/python -m allocpool.build
+
+findings: setup
+	@$(BIN)/allocpool findings --profile $(PROFILE)
+
+lab: setup
+	@$(BIN)/jupyter lab notebooks
+
+bench-%: setup
+	@$(BIN)/allocpool bench $*
+
+# Every part runs, whatever the others say; the last one's summary ends the output.
+test: setup
+	@$(MAKE) --no-print-directory --keep-going \
+	  test-style test-types test-notebooks test-java test-native test-python
+
+test-style: .venv/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+test-types: .venv/.installed
+	$(BIN)/mypy
+
+test-notebooks: .venv/.installed
+	$(BIN)/nbstripout --verify notebooks/*.ipynb
+
+test-java: .venv/.installed
+	JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
+	  mvn --batch-mode --no-transfer-progress --file workloads/pom.xml verify
+
+# Once as trials run it, and once under each family of sanitizers, which exclude each other.
+test-native: test-native-plain test-native-address,undefined test-native-thread
+test-native-%: .venv/.installed
+	@mkdir -p build
+	cmake -S native -B build/test-native/$* -DCMAKE_BUILD_TYPE=$(if $(filter plain,$*),Release,RelWithDebInfo) \
+	  -DALLOCPOOL_TESTS=ON -DALLOCPOOL_SANITIZE=$(filter-out plain,$*) >build/test-native-$*.log
+	cmake --build build/test-native/$* --parallel $(JOBS) >>build/test-native-$*.log || \
+	  { tail -n 30 build/test-native-$*.log; exit 1; }
+	ctest --test-dir build/test-native/$* --output-on-failure
+
+test-python: .venv/.installed
+	$(BIN)/pytest
+
+clean:
+	rm -rf .venv .runtimes build .mypy_cache .ruff_cache .pytest_cache workloads/*/target native/build

@@ -1,0 +1,73 @@
+// Layout `allocating`: the packet with its buffer is one object, and parsing makes objects of its own by `new`, the way
+// an object-oriented parser is usually first written. They live until the packet is freed.
+//
+// What a layout gives (see Processor): a Packet with `buffer`; construct/destroy for strategies; parse, release and
+// fields for the processor; memory per packet, for the check before start.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "packets/wire.hpp"
+
+namespace allocpool {
+
+class AllocatingLayout {
+ public:
+  struct Address {
+    std::uint32_t value;
+  };
+
+  struct Header {
+    std::uint16_t length;
+    std::uint16_t source_port;
+    std::uint16_t destination_port;
+    std::uint8_t transport;
+  };
+
+  struct ParseResult {
+    std::unique_ptr<Header> header;
+    std::unique_ptr<Address> source;
+    std::unique_ptr<Address> destination;
+    const std::uint8_t* payload;
+    std::uint16_t payload_length;
+  };
+
+  struct Packet {
+    Packet() {}  // leaves the buffer unwritten, as a plain `new` of the published model does
+    std::unique_ptr<ParseResult> result;
+    std::array<std::uint8_t, kBufferBytes> buffer;
+  };
+
+  static constexpr const char* kName = "allocating";
+  static constexpr std::size_t kPacketBytes = sizeof(Packet) + sizeof(ParseResult) + sizeof(Header) + 2 * sizeof(Address);
+
+  Packet* construct() { return new Packet; }
+  void destroy(Packet* packet) { delete packet; }
+
+  // Parses the packet's buffer, whose marker has been checked, and returns the transport protocol.
+  std::uint8_t parse(Packet& packet) {
+    const std::uint8_t* const buffer = packet.buffer.data();
+    auto result = std::make_unique<ParseResult>();
+    result->header.reset(new Header{get_u16(buffer + 2), get_u16(buffer + 12), get_u16(buffer + 14), buffer[16]});
+    result->source.reset(new Address{get_u32(buffer + 4)});
+    result->destination.reset(new Address{get_u32(buffer + 8)});
+    result->payload = buffer + kPayloadOffset;
+    result->payload_length = result->header->length;
+    packet.result = std::move(result);
+    return packet.result->header->transport;
+  }
+
+  void release(Packet& packet) { packet.result.reset(); }
+
+  // False for a packet that has no parse result, which only the one packet of `dummy` can be.
+  static bool is_parsed(const Packet& packet) { return packet.result != nullptr; }
+
+  static Fields fields(const Packet& packet) {
+    const ParseResult& result = *packet.result;
+    return Fields{result.source->value,          result.destination->value, result.header->source_port,
+                  result.header->destination_port, result.payload_length,     result.header->transport};
+  }
+};
+
+}  // namespace allocpool

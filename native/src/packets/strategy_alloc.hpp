@@ -1,0 +1,39 @@
+// Strategy `alloc`: a fresh packet for every message, deleted when it is freed.
+#pragma once
+
+#include <cstdint>
+
+namespace allocpool {
+
+template <class Layout>
+class AllocStrategy {
+ public:
+  using Packet = typename Layout::Packet;
+  static constexpr const char* kName = "alloc";
+  static constexpr bool kShared = false;
+
+  AllocStrategy(Layout& layout, std::int64_t) : layout_(layout) {}
+
+  Packet* obtain() {
+    ++constructed_;
+    return layout_.construct();
+  }
+
+  void give_back(Packet* packet) {
+    ++discarded_;
+    layout_.destroy(packet);
+  }
+
+  std::int64_t constructed() const { return constructed_; }
+  std::int64_t discarded() const { return discarded_; }
+
+  template <class Visit>
+  void each_pooled(Visit) const {}
+
+ private:
+  Layout& layout_;
+  std::int64_t constructed_ = 0;
+  std::int64_t discarded_ = 0;
+};
+
+}  // namespace allocpool

@@ -1,0 +1,35 @@
+// Strategy `dummy`: one packet is handed out always and never taken back. What it costs is the cost of the test itself.
+//
+// What a strategy gives (see Processor): obtain and give_back; the number of packet objects made and dropped after start;
+// each_pooled, which visits the packets that wait to be handed out, for the audit and for the end.
+#pragma once
+
+#include <cstdint>
+
+namespace allocpool {
+
+template <class Layout>
+class DummyStrategy {
+ public:
+  using Packet = typename Layout::Packet;
+  static constexpr const char* kName = "dummy";
+  static constexpr bool kShared = true;  // one packet stands for all: the audit has nothing to tell apart
+
+  DummyStrategy(Layout& layout, std::int64_t) : packet_(layout.construct()) {}
+
+  Packet* obtain() { return packet_; }
+  void give_back(Packet*) {}
+
+  std::int64_t constructed() const { return 0; }
+  std::int64_t discarded() const { return 0; }
+
+  template <class Visit>
+  void each_pooled(Visit visit) const {
+    visit(packet_);
+  }
+
+ private:
+  Packet* const packet_;
+};
+
+}  // namespace allocpool

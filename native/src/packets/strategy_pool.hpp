@@ -1,0 +1,56 @@
+// Strategies `mix` and `pool`: a stack of packets, full at the start, last in first out. A packet is constructed when the
+// stack is empty and dropped when it does not fit back. The two differ only in the size that the registry lets pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace allocpool {
+
+template <class Layout>
+class PoolStrategy {
+ public:
+  using Packet = typename Layout::Packet;
+  static constexpr bool kShared = false;
+
+  PoolStrategy(Layout& layout, std::int64_t pool_size)
+      : layout_(layout), stack_(static_cast<std::size_t>(pool_size)), capacity_(stack_.size()), size_(capacity_) {
+    for (Packet*& slot : stack_) slot = layout_.construct();
+  }
+
+  Packet* obtain() {
+    if (size_ == 0) {
+      ++constructed_;
+      return layout_.construct();
+    }
+    return stack_[--size_];
+  }
+
+  void give_back(Packet* packet) {
+    if (size_ == capacity_) {
+      ++discarded_;
+      layout_.destroy(packet);
+    } else {
+      stack_[size_++] = packet;
+    }
+  }
+
+  std::int64_t constructed() const { return constructed_; }
+  std::int64_t discarded() const { return discarded_; }
+
+  template <class Visit>
+  void each_pooled(Visit visit) const {
+    for (std::size_t i = 0; i < size_; ++i) visit(stack_[i]);
+  }
+
+ private:
+  Layout& layout_;
+  std::vector<Packet*> stack_;
+  const std::size_t capacity_;
+  std::size_t size_;
+  std::int64_t constructed_ = 0;
+  std::int64_t discarded_ = 0;
+};
+
+}  // namespace allocpool

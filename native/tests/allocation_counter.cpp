@@ -1,0 +1,21 @@
+#include "allocation_counter.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<std::int64_t> counted{0};
+}
+
+namespace allocpool::test {
+std::int64_t allocations() { return counted.load(std::memory_order_relaxed); }
+}  // namespace allocpool::test
+
+void* operator new(std::size_t bytes) {
+  counted.fetch_add(1, std::memory_order_relaxed);
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -1,0 +1,10 @@
+// Counts what the test process allocates by `new`.
+#pragma once
+
+#include <cstdint>
+
+namespace allocpool::test {
+
+std::int64_t allocations();
+
+}  // namespace allocpool::test

@@ -1,0 +1,73 @@
+"""Which memory allocator C++ ``new`` reaches: the C library's own, or one preloaded when the process starts.
+
+An allocator must be preloaded at exec: loading it later fails for want of static thread-local storage.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from allocpool.errors import UserError, unknown_choice
+
+
+@dataclass(frozen=True)
+class Allocator:
+    """An allocator: its name in specs, the stems of its library's file name, the packages that hold it."""
+
+    name: str
+    stems: tuple[str, ...]
+    debian: str
+    conda: str
+
+
+ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
+    {
+        a.name: a
+        for a in (
+            Allocator("glibc", (), "libc6", ""),
+            Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
+            Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
+            Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
+        )
+    }
+)
+"""Every allocator by its name; ``glibc`` is what the process has without a preload."""
+
+
+def _library_folders() -> list[Path]:
+    """Where shared libraries are: this environment first (conda), then the system."""
+    system = [
+        Path("/usr/local/lib"),
+        Path("/usr/lib"),
+        Path("/lib"),
+        Path("/usr/lib64"),
+        Path("/opt/homebrew/lib"),
+    ]
+    return [Path(sys.prefix) / "lib", *Path("/usr/lib").glob("*-linux-gnu"), *system]
+
+
+def find_allocator(name: str) -> Path | None:
+    """The library to preload for allocator ``name``; None for ``glibc``, which needs no preload.
+
+    Raises:
+        UserError: unknown name, or not installed; names the packages.
+    """
+    if name not in ALLOCATORS:
+        raise unknown_choice("allocator", name, ALLOCATORS)
+    allocator = ALLOCATORS[name]
+    if not allocator.stems:
+        return None
+    suffixes = (".dylib",) if sys.platform == "darwin" else (".so", ".so.*")
+    for folder in _library_folders():
+        for stem in allocator.stems:
+            for suffix in suffixes:
+                found = sorted(folder.glob(stem + suffix))
+                if found:
+                    return found[0]
+    raise UserError(
+        f"the allocator {name} is not installed: install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
+    )

@@ -1,0 +1,71 @@
+"""What the operating system knows of this process: CPU by thread, peak memory, the clock of all measurements."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_TASKS = Path("/proc/self/task")
+
+
+def monotonic_ns() -> int:
+    """CLOCK_MONOTONIC in nanoseconds: the axis of source, pauses and iterations."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def thread_cpu_ns() -> dict[int, tuple[str, int]]:
+    """CPU time of every thread of this process, as {thread id: (name, nanoseconds)}; empty where not offered.
+
+    From ``/proc/self/task/*/schedstat``, whose first field is time on CPU in nanoseconds (Linux
+    Documentation/scheduler/sched-stats).
+    """
+    found: dict[int, tuple[str, int]] = {}
+    if not _TASKS.exists():
+        return found
+    for name in os.listdir(_TASKS):
+        task = _TASKS / name
+        try:
+            on_cpu_ns = int((task / "schedstat").read_text().split()[0])
+            found[int(name)] = ((task / "comm").read_text().strip(), on_cpu_ns)
+        except (OSError, IndexError, ValueError):
+            continue  # the thread ended between the listing and the reading
+    return found
+
+
+class CpuWindow:
+    """CPU spent between ``open`` and ``close``: by the process, and by each thread that saw both ends."""
+
+    def __init__(self) -> None:
+        self._threads = thread_cpu_ns()
+        self._process_ns = time.process_time_ns()
+        self._start_ns = monotonic_ns()
+
+    def close(self) -> dict[str, Any]:
+        """The window as plain data; ``threads`` lists [name, nanoseconds], the most first."""
+        end_ns = monotonic_ns()
+        process_ns = time.process_time_ns() - self._process_ns
+        spent: list[tuple[str, int]] = []
+        for thread, (name, now_ns) in thread_cpu_ns().items():
+            before_ns = self._threads.get(thread, (name, 0))[1]
+            if now_ns > before_ns:
+                spent.append((name, now_ns - before_ns))
+        spent.sort(key=lambda pair: -pair[1])
+        return {"start_ns": self._start_ns, "end_ns": end_ns, "process_ns": process_ns, "threads": spent}
+
+
+def peak_rss_mb() -> float:
+    """Peak resident memory of this process in MiB.
+
+    VmHWM where there is one: ``ru_maxrss`` of a child also counts what its parent was before exec.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,29 @@
+"""Start the one JVM of this process, and tell an exhausted heap from other failures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jpype
+
+
+def start(launch: dict[str, Any]) -> None:
+    """Start the JVM that ``launch["jvm"]`` describes, inside this process."""
+    jvm = launch["jvm"]
+    jpype.startJVM(
+        *jvm["flags"],
+        jvmpath=jvm["libjvm"],
+        classpath=list(jvm["classpath"]),
+        convertStrings=False,
+        interrupt=False,
+    )
+
+
+def java_class(name: str) -> Any:
+    """A Java class by its binary name; package access through ``jpype.java`` fails on runtime 11."""
+    return jpype.JClass(name)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a Java call ended because the heap, or direct memory, was exhausted."""
+    return isinstance(error, jpype.JException) and "OutOfMemoryError" in str(type(error))

@@ -1,0 +1,118 @@
+"""The packets workload behind one face, whichever language does the work."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from allocpool.child import jvm, native
+
+Iterations = list[tuple[int, int, int]]
+"""(start_ns, end_ns, packets) of each iteration."""
+
+
+class Packets(Protocol):
+    """A packets workload that is set up and can be run, stretch after stretch."""
+
+    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+        """Receive exactly so many packets."""
+
+    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+        """Receive packets until the duration has passed."""
+
+    def counts(self) -> dict[str, int]:
+        """What happened since the start of the trial."""
+
+    def checksum(self) -> str:
+        """Sixteen hex digits over everything parsed and stored."""
+
+    def audit(self) -> str:
+        """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
+
+
+class JavaPackets:
+    """The Java workload, in this process through JPype."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
+        jvm.start(launch)
+        self._trial = jvm.java_class("allocpool.packets.BatchTrial")(
+            spec["layout"], spec["strategy"], spec["pool_size"], spec["slot_count"],
+            spec["queue_size"], spec["stored_count"], spec["seed"], max_iterations,
+        )  # fmt: skip
+
+    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+        return _triples(self._trial.runPackets(packets, iteration_packets))
+
+    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+        return _triples(self._trial.runFor(duration_ns, iteration_ns))
+
+    def counts(self) -> dict[str, int]:
+        names = [str(name) for name in self._trial.countNames()]
+        return dict(zip(names, (int(count) for count in self._trial.counts()), strict=True))
+
+    def checksum(self) -> str:
+        return f"{int(self._trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+
+    def audit(self) -> str:
+        return str(self._trial.audit())
+
+
+class CppPackets:
+    """The C++ workload, in this process through cffi."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
+        self._ffi, self._library = native.load(launch)
+        self._records = self._ffi.new("ap_iteration[]", max_iterations)
+        layout = self._ffi.new("char[]", spec["layout"].encode())
+        strategy = self._ffi.new("char[]", spec["strategy"].encode())
+        config = self._ffi.new(
+            "ap_packets_config*",
+            {
+                "layout": layout,
+                "strategy": strategy,
+                "pool_size": spec["pool_size"],
+                "queue_size": spec["queue_size"],
+                "stored_count": spec["stored_count"],
+                "seed": spec["seed"],
+            },
+        )
+        error = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        self._packets = self._library.ap_packets_create(config, error, native.MESSAGE_BYTES)
+        if self._packets == self._ffi.NULL:
+            raise ValueError(self._ffi.string(error).decode())
+
+    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+        return self._recorded(self._library.ap_packets_run_packets, packets, iteration_packets)
+
+    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+        return self._recorded(self._library.ap_packets_run_for, duration_ns, iteration_ns)
+
+    def counts(self) -> dict[str, int]:
+        counts = self._ffi.new("ap_packets_counts*")
+        self._library.ap_packets_get_counts(self._packets, counts)
+        return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_packets_counts").fields}
+
+    def checksum(self) -> str:
+        return f"{int(self._library.ap_packets_checksum(self._packets)):016x}"
+
+    def audit(self) -> str:
+        message = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        found = self._library.ap_packets_audit(self._packets, message, native.MESSAGE_BYTES)
+        return str(self._ffi.string(message).decode()) if found else ""
+
+    def _recorded(self, run: Any, length: int, iteration: int) -> Iterations:
+        written = run(self._packets, length, iteration, self._records, len(self._records))
+        if written < 0:
+            raise MemoryError("C++ new failed") if written == -2 else ValueError(f"native run refused {length}")
+        records = self._records
+        return [(records[i].start_ns, records[i].end_ns, records[i].packets) for i in range(written)]
+
+
+def _triples(flat: Any) -> Iterations:
+    values = [int(value) for value in flat[:]]
+    return list(zip(values[0::3], values[1::3], values[2::3], strict=True))
+
+
+def make(spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> Packets:
+    """The workload that the spec names, set up in this process."""
+    kind = JavaPackets if spec["language"] == "java" else CppPackets
+    return kind(spec, launch, max_iterations)

@@ -1,0 +1,197 @@
+"""``allocpool``: the command line."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import signal
+import sys
+from typing import Any
+
+import click
+
+from allocpool.errors import UserError
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+_ELSEWHERE = {
+    "doctor": "allocpool.doctor:doctor_command",
+    "gclog": "allocpool.gclog.command:gclog_command",
+}
+"""Commands that live with what they show; imported when they are asked for."""
+
+
+class _OneLineErrors(click.Group):
+    """A group whose commands tell a user's error in one line and end with status 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _ELSEWHERE:
+            module, _, name = _ELSEWHERE[cmd_name].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name)
+            return command
+        return super().get_command(ctx, cmd_name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            click.echo(f"allocpool: {error}", err=True)
+            sys.exit(2)
+
+
+@click.group(cls=_OneLineErrors, context_settings=CONTEXT)
+@click.version_option(package_name="allocpool")
+def main() -> None:
+    """For every message: allocate a fresh buffer, or take one from a pool?
+
+    Measures it on this machine. Start with `allocpool doctor` (what this machine can run), then
+    `allocpool findings` (measure, then render the page), or measure a single point with
+    `allocpool trial`.
+    """
+    # A runner that is told to end must end its child first, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("settings", nargs=-1, metavar="KEY=VALUE...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def trial(settings: tuple[str, ...], as_json: bool) -> None:
+    """Run one trial: one fresh process with one fixed configuration.
+
+    \b
+    Java:  layout=heap|native runtime=11|17|21|25 collector=serial|parallel|cms|g1|zgc|genzgc|
+           shenandoah|genshenandoah|epsilon [heap_mb=N] [direct_mb=N] [pause_target_ms=N]
+    C++:   layout=allocating|flat language=cpp
+    Both:  strategy=dummy|alloc|mix|pool case=A|B|C scale=S seed=N
+           [queue_size=N] [stored_count=N] [pool_size=N]
+    Length: seconds=S [warmup_seconds=S] [iteration_ms=MS], or packets=N exactly
+
+    \b
+    Examples:
+      allocpool trial mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A \\
+          scale=0.1 seconds=5 --json
+      allocpool trial mode=batch layout=flat language=cpp strategy=pool case=C packets=1000000
+
+    Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
+    """
+    from allocpool import modes
+
+    spec = modes.parse_spec(settings)
+    record = modes.run_single(spec)
+    summary = modes.MODES[spec.mode].summarise(record)
+    if as_json:
+        click.echo(json.dumps(summary, indent=1, default=str))
+    else:
+        for key, value in summary.items():
+            if value is not None and not isinstance(value, (dict, list)):
+                click.echo(f"{key:24} {value:.4g}" if isinstance(value, float) else f"{key:24} {value}")
+        for key, value in (summary.get("counts") or {}).items():
+            click.echo(f"  {key:22} {value}")
+    if record.status != "ok":
+        click.echo(f"allocpool: the trial ended as {record.status}: {record.reason}", err=True)
+        sys.exit(1)
+
+
+def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
+    """``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
+    import yaml
+
+    found: dict[str, Any] = {}
+    for word in settings:
+        key, equals, value = word.partition("=")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals or not key:
+            raise UserError(f"--set {word!r} is not KEY=VALUE, for example --set blocks=3")
+    return found
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("study")
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
+def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
+    """Run a STUDY (or `all`) under a profile; continues where an earlier run stopped.
+
+    Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial.
+
+    \b
+    Example, another solution than the profile has:
+      allocpool run batch --set blocks=3 --set 'solutions=[java/heap/shenandoah/21, cpp/flat]'
+    """
+    from allocpool import campaign
+    from allocpool.studies import STUDIES
+
+    if study == "all" and not settings:
+        campaigns = campaign.all_of_profile(profile)
+    elif study == "all":
+        raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDIES)})")
+    else:
+        campaigns = [campaign.open_study(study, profile, _overrides(settings))]
+    for opened in campaigns:
+        done = opened.run()
+        click.echo(
+            f"{opened.study.name} ({profile}): {done.finished} of {done.planned} trials have a record, "
+            f"{done.failed} of them not ok, {done.unavailable} can't run here; {done.seconds:.0f} s measured now; "
+            f"tables in {opened.tidy_folder}"
+        )
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--profile", default=None, help="Only this profile.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def status(profile: str | None, as_json: bool) -> None:
+    """How far each study is under each profile; starts nothing."""
+    from dataclasses import asdict
+
+    from allocpool import campaign
+
+    told: dict[str, dict[str, Any]] = {}
+    for name in campaign.profiles() if profile is None else [profile]:
+        for opened in campaign.all_of_profile(name):
+            state = opened.status()
+            told.setdefault(name, {})[opened.study.name] = {**asdict(state), "complete": state.complete}
+            if not as_json:
+                click.echo(
+                    f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
+                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
+                )
+    if as_json:
+        click.echo(json.dumps(told, indent=1))
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+def findings(profile: str) -> None:
+    """Measure every study of a profile, run the notebooks, render the pages; prints where the answer is."""
+    from allocpool import campaign
+    from allocpool.site import render
+
+    for opened in campaign.all_of_profile(profile):
+        opened.run()
+    click.echo(f"The answer for this machine: {render(profile)}")
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+def site(profile: str) -> None:
+    """Build the pages again from the notebooks that `allocpool findings` executed; runs nothing."""
+    from allocpool import home
+    from allocpool.site import build_site
+
+    executed = home.build_dir() / "executed" / profile
+    if not executed.is_dir():
+        raise UserError(
+            f"profile {profile} has no executed notebooks: `allocpool findings --profile {profile}` makes them"
+        )
+    click.echo(f"Pages: {build_site(executed, home.build_dir() / 'site' / profile)}")
+
+
+if __name__ == "__main__":
+    main()

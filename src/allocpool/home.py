@@ -1,0 +1,90 @@
+"""Where things are: one repository root, and the folders below it that the project reads and writes.
+
+Sources (workloads/, native/) and the code that measures them must come from the same checkout, so the
+root is looked for from this file first and from the working directory only when the package was
+installed away from its repository.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from allocpool.errors import UserError
+
+
+def _is_root(folder: Path) -> bool:
+    """Whether ``folder`` is a checkout of this project."""
+    try:
+        return 'name = "allocpool"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+def _from_environment(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser().resolve() if value else None
+
+
+def home() -> Path:
+    """The repository root: ``ALLOCPOOL_HOME``, else found upwards from here, else from the working directory.
+
+    Raises:
+        UserError: ``ALLOCPOOL_HOME`` is no checkout, or none is found.
+    """
+    chosen = _from_environment("ALLOCPOOL_HOME")
+    if chosen is not None:
+        if not _is_root(chosen):
+            raise UserError(f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml")
+        return chosen
+    here = Path(__file__).resolve()
+    cwd = Path.cwd().resolve()
+    for folder in (*here.parents, cwd, *cwd.parents):
+        if _is_root(folder):
+            return folder
+    raise UserError("no checkout of allocpool found: run inside the repository or set ALLOCPOOL_HOME to it")
+
+
+def data_dir() -> Path:
+    """Measured data: ``ALLOCPOOL_DATA``, else ``data/`` of the repository."""
+    return _from_environment("ALLOCPOOL_DATA") or home() / "data"
+
+
+def raw_dir() -> Path:
+    """One folder per trial, as the child wrote it; never edited, not committed."""
+    return data_dir() / "raw"
+
+
+def tidy_dir() -> Path:
+    """Schema-checked tables made from the raw trials."""
+    return data_dir() / "tidy"
+
+
+def shipped_dir() -> Path:
+    """Tidy tables of campaigns that the repository ships, laid out like ``tidy_dir``."""
+    return home() / "data" / "shipped"
+
+
+def reference_dir() -> Path:
+    """Published figures; part of the repository wherever measured data goes."""
+    return home() / "data" / "reference"
+
+
+def runtimes_dir() -> Path:
+    """Embedded Java runtimes, side by side: ``ALLOCPOOL_RUNTIMES``, else ``.runtimes/`` of the repository."""
+    return _from_environment("ALLOCPOOL_RUNTIMES") or home() / ".runtimes"
+
+
+def build_dir() -> Path:
+    """Everything compiled or thrown away later: ``ALLOCPOOL_BUILD``, else ``build/`` of the repository."""
+    return _from_environment("ALLOCPOOL_BUILD") or home() / "build"
+
+
+def workloads_dir() -> Path:
+    """Java sources, a Maven project."""
+    return home() / "workloads"
+
+
+def native_dir() -> Path:
+    """C++ sources, a CMake project."""
+    return home() / "native"

@@ -1,0 +1,76 @@
+"""The modes of a single trial: which spec each one takes and how its record is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from allocpool import home
+from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.host import read_host
+from allocpool.launch import Launcher
+from allocpool.packets import TrialSpec
+from allocpool.record import TrialRecord
+from allocpool.runner import alone, run_trial, task_for
+from allocpool.studies.batch import BatchSpec
+from allocpool.studies.batch_tables import summarise_batch
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One kind of trial."""
+
+    spec: type[TrialSpec]
+    summarise: Callable[[TrialRecord], dict[str, Any]]
+    example: str
+
+
+MODES: dict[str, Mode] = {
+    "batch": Mode(
+        BatchSpec,
+        summarise_batch,
+        "mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A scale=0.1 seconds=5",
+    ),
+}
+
+
+def parse_spec(settings: Sequence[str]) -> TrialSpec:
+    """The spec that ``KEY=VALUE`` words describe.
+
+    Raises:
+        UserError: a word is no ``KEY=VALUE``, or key or value is not valid; names the valid ones.
+    """
+    given: dict[str, str] = {}
+    for word in settings:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UserError(f"{word!r} is not KEY=VALUE, for example {MODES['batch'].example}")
+        if key in given:
+            raise UserError(f"{key} is given twice")
+        given[key] = value
+    if given.get("mode") not in MODES:
+        raise unknown_choice("mode", given.get("mode"), MODES)
+    model = MODES[given["mode"]].spec
+    try:
+        return model(**given)
+    except ValidationError as error:
+        raise from_validation("trial", error, model) from None
+
+
+def run_single(spec: TrialSpec) -> TrialRecord:
+    """Run one trial now, whatever was measured before; its folder is ``data/raw/single/<trial id>``.
+
+    Raises:
+        UserError: this machine can't run it, or a campaign is measuring.
+    """
+    launcher = Launcher()
+    refused = launcher.refusal(spec)
+    if refused:
+        raise UserError(refused)
+    host = read_host()
+    task = task_for(spec, launcher, host, home.raw_dir() / "single")
+    with alone(home.raw_dir()):
+        return run_trial(task, host)

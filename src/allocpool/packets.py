@@ -1,0 +1,223 @@
+"""The packets workload as its specification sees it: sizes, strategies, layouts and solutions.
+
+The model is that of "To allocate or to pool?" (pzemtsov.github.io, 2019): a generator obtains packets from a
+strategy, an internal queue delays them, parsing makes objects or none, a store keeps the TCP packets. The sizes are
+the article's at ``scale`` 1; ``scale`` multiplies pool, queue, store and heap together, so that a small profile keeps
+the ratio of live set to heap.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from allocpool.errors import UserError, unknown_choice
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination
+
+Strategy = Literal["dummy", "alloc", "mix", "pool"]
+Case = Literal["A", "B", "C"]
+Language = Literal["java", "cpp"]
+
+STRATEGIES: tuple[Strategy, ...] = ("dummy", "alloc", "mix", "pool")
+CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
+"""Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
+LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
+ALLOCATORS = ("glibc",)
+POOL_SIZE = 1_000_000
+MIX_POOL_SIZE = 200_000
+HEAP_MB = {"heap": 2048, "native": 1024}
+DIRECT_MB = 2048
+SMALLEST_MB = 16
+SMALLEST_HEAP_MB = {"zgc": 48}
+"""ZGC of 11 does not start below 40 MB."""
+TCP_ONE_IN = 16
+DEFAULT_SEED = 20_190_117
+DEFAULT_RUNTIME = FEATURES[-1]
+
+
+class Solution(BaseModel):
+    """One row of a results table: layout with runtime and collector, or layout with allocator."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    language: Language
+    layout: str
+    runtime: int | None = None
+    collector: str | None = None
+    allocator: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``java/<layout>/<collector>/<runtime>`` or ``cpp/<layout>[/<allocator>]``; UserError otherwise."""
+        parts = text.split("/")
+        if parts[0] == "java" and len(parts) == 4 and parts[3].isdigit():
+            found = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]))
+        elif parts[0] == "cpp" and len(parts) in (2, 3):
+            found = cls(language="cpp", layout=parts[1], allocator=parts[2] if len(parts) == 3 else "glibc")
+        else:
+            raise UserError(f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME or cpp/LAYOUT[/ALLOCATOR]")
+        found.require_known_words()
+        return found
+
+    def require_known_words(self) -> None:
+        """UserError that names the valid choices where a word is outside the vocabulary."""
+        if self.layout not in LAYOUTS[self.language]:
+            raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
+        if self.language == "java":
+            check_combination(self.collector or "", self.runtime or 0)
+        elif self.allocator not in ALLOCATORS:
+            raise unknown_choice("allocator", self.allocator, ALLOCATORS)
+
+    @property
+    def key(self) -> str:
+        """The text that ``parse`` reads."""
+        if self.language == "java":
+            return f"java/{self.layout}/{self.collector}/{self.runtime}"
+        return f"cpp/{self.layout}/{self.allocator}"
+
+    @property
+    def label(self) -> str:
+        """The name of the row, as tables and plots print it."""
+        if self.language == "java" and self.collector is not None:
+            return f"{self.layout} / {COLLECTORS[self.collector].label} / {self.runtime}"
+        allocator = "" if self.allocator == "glibc" else f" / {self.allocator}"
+        return f"C++ {self.layout}{allocator}"
+
+
+class TrialSpec(BaseModel):
+    """What every trial of every study states. A spec is plain data: equal specs describe equal trials."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: str
+    block: int = Field(default=0, ge=0, description="repetition: every configuration runs once per block")
+    timeout_s: float = Field(default=120.0, gt=0, description="after which the trial is killed and recorded")
+
+
+class PacketsSpec(TrialSpec):
+    """A trial of the packets workload; sizes left out follow from strategy, case and scale."""
+
+    language: Language
+    layout: str
+    runtime: int | None = None
+    collector: str | None = None
+    pause_target_ms: int | None = Field(default=None, gt=0, description="-XX:MaxGCPauseMillis")
+    allocator: str | None = None
+    strategy: Strategy
+    case: Case = "A"
+    scale: float = Field(default=1.0, gt=0, le=4)
+    queue_size: int = Field(gt=0)
+    stored_count: int = Field(gt=0)
+    pool_size: int = Field(ge=0, description="packets made before the start")
+    slot_count: int = Field(gt=0, description="native layout: buffers in the one direct block")
+    fill_packets: int = Field(gt=0, description="packets after which queue and store are full")
+    heap_mb: int | None = Field(default=None, gt=0)
+    direct_mb: int | None = Field(default=None, ge=0)
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: Any) -> Any:
+        """Complete what follows from layout, case and scale; what is given explicitly stays."""
+        if not isinstance(given, dict):
+            return given
+        spec = dict(given)
+        for key, valid in (("strategy", STRATEGIES), ("case", CASES), ("language", LAYOUTS)):
+            if key in spec and spec[key] not in valid:
+                raise ValueError(str(unknown_choice(key, spec[key], valid)))
+        if "layout" not in spec:
+            raise ValueError(
+                "layout is missing: choose " + "; ".join(f"{k}: {', '.join(v)}" for k, v in LAYOUTS.items())
+            )
+        spec.setdefault("language", _language_of(spec["layout"]))
+        _fill_in_sizes(spec)
+        if spec["language"] == "java":
+            spec["runtime"] = _whole(spec, "runtime", DEFAULT_RUNTIME)
+            spec["collector"] = spec.get("collector") or "g1"
+            if spec["collector"] in ("cms", "parallel", "g1") and spec["runtime"] == FEATURES[0]:
+                spec.setdefault("pause_target_ms", 80)
+        else:
+            spec["allocator"] = spec.get("allocator") or "glibc"
+        return spec
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        try:
+            self.solution.require_known_words()
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        java_only = {
+            "runtime": self.runtime, "collector": self.collector, "heap_mb": self.heap_mb,
+            "direct_mb": self.direct_mb, "pause_target_ms": self.pause_target_ms,
+        }  # fmt: skip
+        if self.language == "cpp" and (wrong := [key for key, value in java_only.items() if value is not None]):
+            raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
+        if self.language == "java" and self.allocator is not None:
+            raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
+        out_at_once = self.queue_size + self.stored_count + 1
+        if self.strategy == "pool" and self.pool_size < out_at_once:
+            raise ValueError(f"pool_size {self.pool_size} is too small: queue, store and one more need {out_at_once}")
+        if self.layout == "native" and self.strategy != "dummy" and self.slot_count < max(out_at_once, self.pool_size):
+            needed = max(out_at_once, self.pool_size)
+            raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
+        return self
+
+    @property
+    def solution(self) -> Solution:
+        """The row of a results table that this trial belongs to."""
+        return Solution(
+            language=self.language, layout=self.layout, runtime=self.runtime,
+            collector=self.collector, allocator=self.allocator,
+        )  # fmt: skip
+
+
+def _language_of(layout: object) -> Language:
+    owners: list[Language] = [language for language, layouts in LAYOUTS.items() if layout in layouts]
+    if len(owners) != 1:
+        raise ValueError(str(unknown_choice("layout", layout, (name for names in LAYOUTS.values() for name in names))))
+    return owners[0]
+
+
+def _whole(spec: dict[str, Any], key: str, default: int) -> int:
+    value = spec.get(key)
+    try:
+        return default if value is None else int(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{key}: a whole number, not {value!r}") from None
+
+
+def _fill_in_sizes(spec: dict[str, Any]) -> None:
+    try:
+        scale = float(spec.get("scale", 1.0))
+    except (TypeError, ValueError):
+        raise ValueError(f"scale: a number above 0, not {spec['scale']!r}") from None
+    if not 0 < scale <= 4:
+        raise ValueError(f"scale: above 0 and at most 4, not {scale:g}")
+
+    def scaled(size: int) -> int:
+        return max(1, round(size * scale))
+
+    packets = scaled(CASES[spec.get("case", "A")])
+    spec.setdefault("queue_size", packets)
+    spec.setdefault("stored_count", packets)
+    pool_sizes = {"dummy": 0, "alloc": 0, "mix": scaled(MIX_POOL_SIZE), "pool": scaled(POOL_SIZE)}
+    spec.setdefault("pool_size", pool_sizes.get(spec.get("strategy", ""), 0))
+    spec.setdefault("slot_count", scaled(POOL_SIZE))
+    if "fill_packets" not in spec:
+        spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
+    if spec["language"] == "java":
+        smallest_mb = SMALLEST_HEAP_MB.get(str(spec.get("collector")), SMALLEST_MB)
+        base_mb = HEAP_MB.get(spec["layout"], HEAP_MB["heap"])
+        spec.setdefault("heap_mb", max(smallest_mb, math.ceil(base_mb * scale)))
+        if spec["layout"] == "native":
+            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(DIRECT_MB * scale)))
+
+
+def _fill_packets(queue_size: int, stored_count: int) -> int:
+    """Packets after which queue and store are full but for a chance below one in ten thousand.
+
+    The store takes one packet in sixteen; four standard deviations of that binomial are added.
+    """
+    return queue_size + TCP_ONE_IN * (stored_count + math.ceil(4 * math.sqrt(max(0, stored_count))))

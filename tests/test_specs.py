@@ -1,0 +1,151 @@
+"""Specs and profiles: what follows from what, and one clear line for every mistake."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocpool import campaign, home, modes
+from allocpool.errors import UserError
+from allocpool.packets import Solution
+from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
+
+
+def spec(text: str) -> BatchSpec:
+    parsed = modes.parse_spec(["mode=batch", *text.split()])
+    assert isinstance(parsed, BatchSpec)
+    return parsed
+
+
+def test_sizes_are_the_published_ones_at_scale_one() -> None:
+    pool = spec("layout=heap strategy=pool case=C packets=1")
+    assert (pool.queue_size, pool.stored_count, pool.pool_size, pool.heap_mb) == (495_000, 495_000, 1_000_000, 2048)
+    mix = spec("layout=native strategy=mix case=B packets=1")
+    assert (mix.queue_size, mix.pool_size, mix.slot_count, mix.heap_mb, mix.direct_mb) == (
+        100_000, 200_000, 1_000_000, 1024, 2048,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.1, 0.5])
+def test_scale_keeps_the_ratio_of_live_set_to_heap(scale: float) -> None:
+    full, small = (spec(f"layout=heap strategy=pool case=C packets=1 scale={s}") for s in (1, scale))
+    assert full.heap_mb and small.heap_mb
+    assert small.pool_size / small.heap_mb == pytest.approx(full.pool_size / full.heap_mb, rel=0.05)
+
+
+def test_the_articles_settings_are_the_default_on_11() -> None:
+    for collector in ("cms", "parallel", "g1"):
+        assert spec(f"layout=heap runtime=11 collector={collector} strategy=pool packets=1").pause_target_ms == 80
+    assert spec("layout=heap runtime=11 collector=zgc strategy=pool packets=1").pause_target_ms is None
+    assert spec("layout=heap runtime=25 collector=g1 strategy=pool packets=1").pause_target_ms is None
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("layout=heap strategy=lake packets=1", "choose one of dummy, alloc, mix, pool"),
+        ("layout=roof strategy=pool packets=1", "choose one of heap, native, allocating, flat"),
+        ("strategy=pool packets=1", "java: heap, native; cpp: allocating, flat"),
+        ("layout=heap strategy=pool packets=1 case=D", "choose one of A, B, C"),
+        ("layout=heap strategy=pool packets=1 collector=magic", "choose one of serial, parallel, cms"),
+        ("layout=heap strategy=pool packets=1 collector=cms", "cms runs on 11"),
+        ("layout=heap strategy=pool packets=1 runtime=12", "choose one of 11, 17, 21, 25"),
+        ("layout=heap strategy=pool packets=1 runtime=new", "runtime: a whole number"),
+        ("layout=heap strategy=pool packets=1 queue_size=big", "queue_size: a whole number"),
+        ("layout=heap strategy=pool packets=1 queue_size=0", "queue_size"),
+        ("layout=heap strategy=pool packets=1 scale=0", "above 0"),
+        ("layout=heap strategy=pool packets=1 scale=many", "scale: a number"),
+        ("layout=heap strategy=pool packets=0", "packets"),
+        ("layout=heap strategy=pool", "seconds=S or packets=N"),
+        ("layout=heap strategy=pool packets=1 seconds=1", "seconds=S or packets=N"),
+        ("layout=heap strategy=pool packets=1 colour=red", "valid keys: allocator, block"),
+        ("layout=flat strategy=pool packets=1 collector=g1", "collector belong to Java"),
+        ("layout=heap strategy=pool packets=1 allocator=glibc", "allocator belongs to C++"),
+        ("layout=flat strategy=pool packets=1 allocator=magic", "choose one of glibc"),
+        ("layout=heap language=cpp strategy=pool packets=1", "choose one of allocating, flat"),
+        ("layout=flat strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
+        ("layout=native strategy=alloc packets=1 slot_count=10", "slot_count 10 is too small"),
+        ("layout=heap strategy=pool strategy=mix packets=1", "given twice"),
+        ("layout=heap strategy pool", "is not KEY=VALUE"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_that_names_the_valid_choices(text: str, names: str) -> None:
+    with pytest.raises(UserError) as caught:
+        spec(text)
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_heap_larger_than_the_machine_is_refused_before_anything_starts() -> None:
+    with pytest.raises(UserError, match="choose a heap of at most"):
+        modes.run_single(spec("layout=heap strategy=pool packets=1 heap_mb=99000000"))
+
+
+@pytest.mark.parametrize("profile", campaign.profiles())
+def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(profile: str) -> None:
+    opened = campaign.open_study("batch", profile)
+    settings = opened.profile
+    assert isinstance(settings, BatchProfile)
+    planned = plan_batch(settings)
+    per_block = len(settings.solutions) * len(settings.strategies) * len(settings.cases)
+    assert len(planned) == per_block * settings.blocks
+    assert len({item.spec for item in planned}) == len(planned)
+    assert planned == plan_batch(settings)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        ({"bogus": 1}, "valid keys: blocks, cases"),
+        ({"cases": ["D"]}, "choose one of A, B, C"),
+        ({"strategies": ["lake"]}, "choose one of dummy, alloc, mix, pool"),
+        ({"solutions": ["java/heap/cms/25"]}, "cms runs on 11"),
+        ({"solutions": ["java/heap/magic/25"]}, "choose one of serial"),
+        ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
+        ({"solutions": []}, "at least 1"),
+        ({"blocks": 0}, "greater than or equal to 1"),
+        ({"scale": "big"}, "valid number"),
+    ],
+)
+def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], names: str) -> None:
+    with pytest.raises(UserError) as caught:
+        campaign.open_study("batch", "quick", overrides)
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_profile_or_study_names_the_known_ones() -> None:
+    with pytest.raises(UserError, match="choose one of smoke, quick, standard, article"):
+        campaign.open_study("batch", "tiny")
+    with pytest.raises(UserError, match="unknown study 'botch'"):
+        campaign.open_study("botch")
+
+
+def test_overrides_equal_to_the_profile_change_nothing_and_others_rename_the_campaign() -> None:
+    same = campaign.open_study("batch", "quick", {"blocks": 2, "cases": ["A", "B", "C"], "seconds": None})
+    assert same.profile.profile == "quick"
+    assert campaign.open_study("batch", "quick", {"blocks": 3}).profile.profile.startswith("quick-")
+
+
+def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> None:
+    opened = campaign.open_study("batch", "smoke", {"solutions": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64})
+    for item in opened.study.plan(opened.profile):
+        assert isinstance(item.spec, BatchSpec)
+        if item.unavailable:
+            assert "takes a heap of" in item.unavailable
+        else:
+            assert item.spec.packets and item.spec.packets >= item.spec.fill_packets
+    assert any(item.unavailable for item in opened.planned)
+
+
+def test_a_solution_is_read_back_from_its_key() -> None:
+    for text in ("java/heap/genzgc/25", "cpp/flat/glibc"):
+        assert Solution.parse(text).key == text
+    assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"
+
+
+def test_what_a_profile_leaves_out_is_listed() -> None:
+    summary = campaign.open_study("batch", "quick").plan_summary()
+    left_out = summary[~summary["planned"]]
+    assert len(left_out) > 0
+    assert (left_out["left_out_because"] == "profile quick leaves it out").all()
+    assert (home.home() / "papermill-configs" / "quick" / "02_batch.yaml").exists()

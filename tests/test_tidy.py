@@ -1,0 +1,97 @@
+"""Tables: what a schema promises, what a table holds, and that the dictionary says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pandera.errors
+import pytest
+
+from allocpool import campaign, dictionary, home
+from allocpool.record import unavailable_record
+from allocpool.studies.batch_tables import COUNTS, ITERATIONS, TRIALS
+
+
+@pytest.fixture
+def opened(data: Path) -> campaign.Campaign:
+    """A campaign of one C++ and one Java trial that ran."""
+    settings = {"solutions": ["cpp/flat", "java/heap/serial/17"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
+    opened = campaign.open_study("batch", "smoke", settings)
+    opened.run()
+    return opened
+
+
+def test_every_trial_and_iteration_becomes_a_row(opened: campaign.Campaign) -> None:
+    tables = opened.tables()
+    trials, iterations = tables["trials"], tables["iterations"]
+    assert list(trials["status"]) == ["ok", "ok"]
+    assert set(trials["solution"]) == {"C++ flat", "heap / Serial / 17"}
+    assert (trials["allocated"] == trials["freed"] + trials["live"]).all()
+    measured = iterations[iterations["phase"] == "measured"].groupby("trial_id")["packets"].sum()
+    assert (trials.set_index("trial_id")["packets"] == measured).all()
+    spent_ns = iterations["end_ns"] - iterations["start_ns"]
+    in_window = iterations.assign(spent_ns=spent_ns)[iterations["phase"] == "measured"].groupby("trial_id")
+    by_hand = in_window["spent_ns"].sum() / in_window["packets"].sum()
+    assert trials.set_index("trial_id")["ns_per_packet"].astype(float).sub(by_hand).abs().max() < 1e-9
+
+
+def test_cpu_counts_all_threads_and_never_less_than_the_packets_took(opened: campaign.Campaign) -> None:
+    trials = opened.tables()["trials"]
+    assert (trials["cpu_ns_per_packet"] > 0).all()
+    assert (trials["cpu_s"] > 0).all()
+
+
+def test_only_java_has_pauses(opened: campaign.Campaign) -> None:
+    trials = opened.tables()["trials"]
+    cpp, java = (trials[trials["language"] == language] for language in ("cpp", "java"))
+    assert cpp["gc_pauses"].isna().all()
+    assert (java["gc_pauses"] > 0).all()
+    assert (java["gc_pause_max_ms"] <= java["gc_pause_total_ms"]).all()
+
+
+def test_tables_and_provenance_are_stored_and_read_back(opened: campaign.Campaign) -> None:
+    tables = opened.tables()
+    stored, provenance = campaign.read_tables("batch", opened.profile.profile)
+    pd.testing.assert_frame_equal(stored["trials"], tables["trials"], check_dtype=False)
+    assert provenance["statuses"] == {"ok": 2}
+    assert provenance["host"]["cpu_model"] == opened.host.cpu_model
+    assert TRIALS.validate(stored["trials"]) is not None
+
+
+def test_a_trial_that_cannot_run_here_is_a_row_that_says_why(opened: campaign.Campaign) -> None:
+    row = opened.study.tidy([unavailable_record(opened.planned[0].spec, "no such runtime", opened.host)])["trials"]
+    assert row.loc[0, "status"] == "unavailable"
+    assert row.loc[0, "reason"] == "no such runtime"
+    assert row["ns_per_packet"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("status", "fine"), ("ns_per_packet", -1.0), ("strategy", "lake"), ("live", -1)]
+)
+def test_a_schema_refuses_what_can_not_be(opened: campaign.Campaign, column: str, value: str | float) -> None:
+    trials = opened.tables()["trials"].assign(**{column: value})
+    with pytest.raises((pandera.errors.SchemaError, pandera.errors.SchemaErrors)):
+        TRIALS.validate(trials)
+
+
+def test_no_unknown_column_is_let_in(opened: campaign.Campaign) -> None:
+    with pytest.raises((pandera.errors.SchemaError, pandera.errors.SchemaErrors)):
+        TRIALS.validate(opened.tables()["trials"].assign(extra=1))
+
+
+def test_every_column_is_described() -> None:
+    for schema in (TRIALS, ITERATIONS):
+        assert all(column.description for column in schema.columns.values())
+    assert set(COUNTS) <= set(TRIALS.columns)
+
+
+def test_the_dictionary_and_the_data_package_are_those_of_the_schemas() -> None:
+    for path, text in dictionary.files().items():
+        assert path.read_text(encoding="utf-8") == text, "run `python -m allocpool.dictionary`"
+
+
+def test_reference_figures_are_listed_in_the_data_package() -> None:
+    text = (home.home() / "data" / "datapackage.json").read_text(encoding="utf-8")
+    for path in home.reference_dir().glob("*.csv"):
+        assert f"reference/{path.name}" in text

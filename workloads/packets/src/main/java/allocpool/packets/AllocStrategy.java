@@ -1,0 +1,34 @@
+package allocpool.packets;
+
+import java.util.function.Consumer;
+
+/** Strategy {@code alloc}: a fresh packet each time, dropped when freed. */
+final class AllocStrategy extends Strategy {
+    private final PacketMemory memory;
+
+    AllocStrategy(final PacketMemory memory) {
+        this.memory = memory;
+    }
+
+    @Override
+    Packet obtain() {
+        constructed++;
+        return memory.construct();
+    }
+
+    @Override
+    void free(final Packet packet) {
+        discarded++;
+        memory.discard(packet);
+    }
+
+    @Override
+    void forEachFree(final Consumer<Packet> action) {
+        // Nothing is held ready.
+    }
+
+    @Override
+    int preparedCount() {
+        return 0;
+    }
+}

@@ -1,0 +1,31 @@
+package allocpool.packets;
+
+import java.nio.ByteBuffer;
+
+/** The parsed header of a packet, without the addresses; every field is unsigned, lengths are in bytes. */
+final class Header {
+    final int payloadLength;
+    final int sourcePort;
+    final int destinationPort;
+    final int transport;
+
+    private Header(final int payloadLength, final int sourcePort, final int destinationPort,
+            final int transport) {
+        this.payloadLength = payloadLength;
+        this.sourcePort = sourcePort;
+        this.destinationPort = destinationPort;
+        this.transport = transport;
+    }
+
+    static Header parse(final ByteBuffer buffer) {
+        return new Header(
+                buffer.getShort(PacketFormat.PAYLOAD_LENGTH_OFFSET) & 0xFFFF,
+                buffer.getShort(PacketFormat.SOURCE_PORT_OFFSET) & 0xFFFF,
+                buffer.getShort(PacketFormat.DESTINATION_PORT_OFFSET) & 0xFFFF,
+                buffer.get(PacketFormat.TRANSPORT_OFFSET) & 0xFF);
+    }
+
+    boolean isTcp() {
+        return transport == PacketFormat.TRANSPORT_TCP;
+    }
+}

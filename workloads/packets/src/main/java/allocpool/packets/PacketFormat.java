@@ -1,0 +1,28 @@
+package allocpool.packets;
+
+/**
+ * A packet on the wire: a header of 17 bytes in network byte order at the start of the buffer, then, from
+ * {@link #PAYLOAD_OFFSET}, the payload. All offsets and sizes are in bytes.
+ */
+final class PacketFormat {
+    static final int BUFFER_SIZE = 1024;
+
+    static final int MARKER_OFFSET = 0;
+    static final int PAYLOAD_LENGTH_OFFSET = 2;
+    static final int SOURCE_OFFSET = 4;
+    static final int DESTINATION_OFFSET = 8;
+    static final int SOURCE_PORT_OFFSET = 12;
+    static final int DESTINATION_PORT_OFFSET = 14;
+    static final int TRANSPORT_OFFSET = 16;
+    static final int PAYLOAD_OFFSET = 20;
+
+    /** The protocol marker of every valid packet: the EtherType of IPv4. */
+    static final short PROTOCOL_MARKER = 0x0800;
+
+    /** Transport protocols, by their IANA numbers. */
+    static final byte TRANSPORT_TCP = 6;
+    static final byte TRANSPORT_UDP = 17;
+
+    private PacketFormat() {
+    }
+}

@@ -1,0 +1,84 @@
+package allocpool.packets;
+
+/**
+ * The message processor of the packets workload. For each packet it obtains one from the strategy, fills it and
+ * puts it into the internal queue; once that is full, the oldest packet is taken out, parsed, and stored if it
+ * is TCP (in place of a random older one once the store is full), else freed.
+ *
+ * <p>Whoever drives it decides which sequence numbers arrive and when: a batch trial counts, a real-time
+ * consumer takes them from its source, with gaps where packets were lost. A processor belongs to one thread.
+ */
+public abstract class Processor {
+    /** For the layouts, all of which are in this package. */
+    Processor() {
+    }
+
+    /**
+     * Creates a processor; every pool is filled and all memory but the strategy's own is there afterwards.
+     *
+     * @param layout {@code heap} or {@code native}
+     * @param strategy {@code dummy}, {@code alloc}, {@code mix} or {@code pool}
+     * @param poolSize packets in the pool of {@code mix} or {@code pool}; the others have none, give 0
+     * @param slotCount packets that native memory has room for; other layouts have none, give 0
+     * @param queueSize packets in the internal queue
+     * @param storedCount packets in the store
+     * @param seed seed of the packets' contents and of the store's replacement
+     * @return the processor
+     * @throws IllegalArgumentException if a name is unknown or a size impossible, in one line that says what is
+     *     possible
+     */
+    public static Processor create(final String layout, final String strategy, final int poolSize,
+            final int slotCount, final int queueSize, final int storedCount, final long seed) {
+        final Layout chosenLayout = Layout.named(layout);
+        final StrategyName chosenStrategy = StrategyName.named(strategy);
+        final Sizes sizes = new Sizes(poolSize, slotCount, queueSize, storedCount);
+        chosenStrategy.check(sizes);
+        return chosenLayout.create(chosenStrategy, sizes, seed);
+    }
+
+    /**
+     * Receives one packet: the hot path.
+     *
+     * @param sequence sequence number of the packet, from 0
+     * @throws IllegalStateException if a queued buffer turns out not to hold a packet, or native memory is
+     *     exhausted
+     */
+    public abstract void receive(long sequence);
+
+    /**
+     * What was counted since the start. {@code live} is counted afresh by walking the queue and the store.
+     * With every strategy but {@code dummy}, {@code allocated = freed + live}.
+     *
+     * @return numbers of packets, in the order of {@link #countNames}
+     */
+    public abstract long[] counts();
+
+    /**
+     * The names of the counts.
+     *
+     * @return {@code received}, {@code parsed}, {@code tcp} (parsed and therefore stored), {@code evicted} (from
+     *     the store), {@code allocated} (obtained from the strategy), {@code freed} (given back to it),
+     *     {@code live} (in the queue and the store), {@code constructed} (made by the strategy since the start)
+     *     and {@code discarded} (dropped by it)
+     */
+    public static String[] countNames() {
+        return Counts.names();
+    }
+
+    /**
+     * The checksum over everything parsed, then over what the store holds now, in the order of its slots. The
+     * second part is what a packet reused too early would change. Asking changes nothing.
+     *
+     * @return 64 bits, equal for equal seeds, sizes and packets whatever the layout, strategy and language,
+     *     except with {@code dummy}
+     */
+    public abstract long checksum();
+
+    /**
+     * Walks the queue, the store and the pool and checks that no packet and no memory is in two places, that none
+     * is lost, and that the counts agree with what is there. Not for the measured part of a trial.
+     *
+     * @return the first thing found wrong, in one line, or the empty string
+     */
+    public abstract String audit();
+}

@@ -1,0 +1,31 @@
+package allocpool.packets;
+
+/** The sizes of a trial, in packets. */
+final class Sizes {
+    final int pool;
+    final int slots;
+    final int queue;
+    final int store;
+
+    Sizes(final int pool, final int slots, final int queue, final int store) {
+        requireAtLeast("pool size", pool, 0);
+        requireAtLeast("slot count", slots, 0);
+        requireAtLeast("queue size", queue, 1);
+        requireAtLeast("stored count", store, 1);
+        this.pool = pool;
+        this.slots = slots;
+        this.queue = queue;
+        this.store = store;
+    }
+
+    /** The most packets in use at once: a new one is obtained before an old one is freed. */
+    long mostInUse() {
+        return (long) queue + store + 1;
+    }
+
+    static void requireAtLeast(final String what, final long actual, final long least) {
+        if (actual < least) {
+            throw new IllegalArgumentException(what + " is " + actual + ", must be at least " + least);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package allocpool.packets;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The audit must find what is planted behind the processor's back, or finding nothing would mean nothing. */
+class AuditTest {
+    private static final int QUEUE_SIZE = 50;
+    private static final int STORED_COUNT = 20;
+    private static final int IN_USE = QUEUE_SIZE + STORED_COUNT + 1;
+
+    static Stream<Arguments> everySolution() {
+        return SameWorkTest.honestSolutionsAlone();
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldFindAStoredPacketThatWasFreed(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+
+        processor.strategy.free(processor.store.get(3));
+
+        assertNotEquals("", processor.audit());
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldFindAQueuedPacketThatWasFreedTwice(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+
+        processor.strategy.free(processor.queue.get(7));
+        processor.strategy.free(processor.queue.get(7));
+
+        assertNotEquals("", processor.audit());
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldFindAPacketInQueueAndStore(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+
+        processor.queue.set(7, processor.store.get(3));
+
+        assertTrue(processor.audit().contains("parsed already") || processor.audit().contains("another place"),
+                processor.audit());
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldFindAPacketTwiceInTheStore(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+
+        processor.store.set(4, processor.store.get(3));
+
+        assertTrue(processor.audit().contains("another place"), processor.audit());
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldFindTwoPacketsOverTheSameMemory(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+
+        final Packet victim = processor.store.get(3);
+        final Packet twin = new Packet(victim.buffer.duplicate(), victim.slot);
+        twin.parsed = victim.parsed;
+        processor.store.set(4, twin);
+
+        assertTrue(processor.audit().contains("another place"), processor.audit());
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldFindALostPacket(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+
+        processor.queue.set(7, null);
+
+        assertNotEquals("", processor.audit());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"alloc", "mix", "pool"})
+    void shouldFindANativeSlotThatIsFreeAndInUse(final String strategy) {
+        final ObjectProcessor processor = processor("native", strategy);
+
+        // Constructing takes a free slot, so that giving back another leaves their number unchanged.
+        processor.memory.construct();
+        processor.memory.discard(processor.store.get(3));
+
+        assertTrue(processor.audit().contains("slot " + processor.store.get(3).slot), processor.audit());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"alloc", "mix", "pool"})
+    void shouldFindALostNativeSlot(final String strategy) {
+        final ObjectProcessor processor = processor("native", strategy);
+
+        processor.memory.construct();
+
+        assertTrue(processor.audit().startsWith("native slots free or in use"), processor.audit());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"heap", "native"})
+    void shouldFindAForeignPacketInTheDummy(final String layout) {
+        final ObjectProcessor processor = processor(layout, "dummy");
+
+        processor.queue.set(7, new HeapMemory().construct());
+
+        assertTrue(processor.audit().contains("another packet"), processor.audit());
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldChangeTheChecksumWhenAStoredPacketIsReusedTooEarly(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+        final long checksum = processor.checksum();
+
+        final Packet reused = processor.store.get(3);
+        new PacketGenerator(99).fill(reused.buffer, 0);
+        reused.parsed = ParseResult.parse(reused.buffer);
+
+        assertNotEquals(checksum, processor.checksum());
+    }
+
+    /** A processor with a full queue and a full store, nothing wrong, and two native slots to spare. */
+    private static ObjectProcessor processor(final String layout, final String strategy) {
+        final ObjectProcessor processor = (ObjectProcessor) Processor.create(layout, strategy,
+                "mix".equals(strategy) ? IN_USE / 2 : IN_USE, IN_USE + 2, QUEUE_SIZE, STORED_COUNT, 5);
+        for (int sequence = 0; sequence < 2_000; sequence++) {
+            processor.receive(sequence);
+        }
+        assertEquals("", processor.audit());
+        return processor;
+    }
+}
