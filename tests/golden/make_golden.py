@@ -41,6 +41,7 @@ RUNS_ON = {
     21: ["serial", "parallel", "g1", "zgc", "genzgc", "shenandoah", "epsilon"],
     25: ["serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah", "epsilon"],
 }
+EVACUATION_FAILURE = r"To-space exhausted$|\(Evacuation Failure[^)]*\) .*ms$"
 DECORATIONS = {
     "default-gc-star": "gc*:file={}",
     "default-gc": "gc:file={}",
@@ -108,7 +109,7 @@ def runs() -> list[Run]:
                 0,
                 300,
                 ("-Xmn40m",),
-                r"exhausted|Evacuation Failure[:)]",
+                EVACUATION_FAILURE,
             )
         )
         wanted.append(Run(runtime, "serial", "full", 128, 100, "surge", 0, 300, signs=r"Pause Full .*ms$"))
@@ -209,8 +210,8 @@ def _store(run: Run, runtimes: Path, classes: Path, scratch: Path, log: bytes, s
     recorded = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     events: dict[str, list[tuple[int, int, int, str]]] = {}
     for line in recorded.splitlines():
-        kind, identity, start, value, text = line.split("\t")
-        events.setdefault(kind, []).append((int(identity), int(start) - from_epoch_ns + from_ns, int(value), text))
+        kind, identity, begin, value, words = line.split("\t")
+        events.setdefault(kind, []).append((int(identity), int(begin) - from_epoch_ns + from_ns, int(value), words))
 
     def within(kind: str) -> list[tuple[int, int, int, str]]:
         return [event for event in events.get(kind, []) if from_ns <= event[1] and event[1] + event[2] <= to_ns]
@@ -220,6 +221,7 @@ def _store(run: Run, runtimes: Path, classes: Path, scratch: Path, log: bytes, s
     for gc_id, start, size, when in events.get("heap", []):
         if from_ns <= start <= to_ns:
             used.setdefault(gc_id, {})[when] = size
+    pauses = within("pause")
     record = {
         "name": run.name,
         "runtime": run.runtime,
@@ -227,7 +229,7 @@ def _store(run: Run, runtimes: Path, classes: Path, scratch: Path, log: bytes, s
         "variant": run.variant,
         "signs": {"expression": run.signs, "count": signs},
         "within_ns": [from_ns, to_ns],
-        "pauses": [[gc_id, start, duration, name] for gc_id, start, duration, name in within("pause")],
+        "pauses": pauses,
         "heap": [[i, used[i]["Before GC"], used[i]["After GC"]] for i in used if len(used[i]) == 2],
         "stalls": [[start, duration, thread] for _, start, duration, thread in within("stall")],
         "safepoints": [
@@ -240,7 +242,7 @@ def _store(run: Run, runtimes: Path, classes: Path, scratch: Path, log: bytes, s
     _pack(HERE / "logs" / f"{run.name}.log.gz", log)
     for output in run.outputs:
         _pack(HERE / "logs" / f"{run.name}.{output}.log.gz", (scratch / f"{output}.log").read_bytes())
-    print(f"{run.name}: {len(record['pauses'])} pauses recorded, signs {signs}, log {len(log) >> 10} KiB", flush=True)
+    print(f"{run.name}: {len(pauses)} pauses recorded, signs {signs}, log {len(log) >> 10} KiB", flush=True)
 
 
 def _pack(path: Path, log: bytes) -> None:

@@ -48,14 +48,14 @@ def _pauses_in_safepoints(log: GcLog, found: list[tuple[str, int | None, str]]) 
         return None
     pauses = log.outermost
     durations = pauses["duration_ns"].to_numpy()
-    middles = pauses["start_ns"].to_numpy(dtype=np.int64) + durations // 2
+    ends = pauses["start_ns"].to_numpy(dtype=np.int64) + durations  # the one moment that the log itself stamped
     starts = log.safepoints["start_ns"].to_numpy(dtype=np.int64)
     totals = log.safepoints["duration_ns"].to_numpy()
     order = np.argsort(starts, kind="stable")
-    holder = np.searchsorted(starts[order], middles + log.resolution_ns, side="right") - 1
+    holder = np.searchsorted(starts[order], ends + log.resolution_ns, side="right") - 1
     covered = holder >= 0
     safepoint = order[np.maximum(holder, 0)]
-    covered &= middles <= starts[safepoint] + totals[safepoint] + log.resolution_ns
+    covered &= ends <= starts[safepoint] + totals[safepoint] + log.resolution_ns
     inside = np.bincount(safepoint[covered], durations[covered], len(starts))
     count = np.bincount(safepoint[covered], minlength=len(starts))
     for index in np.flatnonzero(inside > totals + count * _PRINTED_NS):
