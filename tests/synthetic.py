@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -34,20 +35,21 @@ QUEUE = {"A": 10_000, "B": 100_000, "C": 495_000}
 Centre = Callable[[dict[str, object]], float]
 
 
+@cache
+def _published() -> dict[tuple[str, ...], float]:
+    table = reference.published_batch()
+    return {
+        (row.language, row.layout, row.family or "", row.strategy, row.case): float(row.published_ns)
+        for row in records(table.assign(family=table["family"].fillna("")))
+    }
+
+
 def published_centre(row: dict[str, object]) -> float:
     """A third of the published figure; real CMS is given another shape than the article's "CMS" rows."""
-    published = reference.published_batch()
-    family = reference.family(str(row["language"]), row["collector"])
-    match = published[
-        (published["language"] == row["language"])
-        & (published["layout"] == row["layout"])
-        & (published["strategy"] == row["strategy"])
-        & (published["case"] == row["case"])
-    ]
-    if family is not None:
-        match = match[match["family"] == family]
+    family = reference.family(str(row["language"]), row["collector"]) or ""
+    key = (str(row["language"]), str(row["layout"]), family, str(row["strategy"]), str(row["case"]))
     factor = CMS_FACTOR[str(row["strategy"])] if row["collector"] == "cms" else 1.0
-    return float(match["published_ns"].iloc[0]) * factor / 3
+    return _published()[key] * factor / 3
 
 
 def trials(
@@ -152,7 +154,8 @@ def iterations(trials_frame: pd.DataFrame) -> pd.DataFrame:
                 }
             )
             clock += int(ns * packets)
-    return pd.DataFrame(rows)
+    names = ["trial_id", "iteration", "phase", "start_ns", "end_ns", "packets", "ns_per_packet"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def plan(left_out: tuple[str, ...] = ("java/heap/serial/25",)) -> pd.DataFrame:

@@ -10,7 +10,8 @@ from allocpool import stats, tables
 from allocpool.packets import CASES, HEAP_MB, MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
 from allocpool.studies.batch import BatchProfile
 
-POOL, ALLOCATE, DEPENDS, UNDECIDED = "Pool", "Allocate", "It depends", "Not decided"
+POOL, ALLOCATE, DEPENDS, UNDECIDED = "Pool", "Allocate", "It depends", "Mostly undecided"
+_EXCEPTIONS = 4  # so many times more often the one than the other: the other is an exception
 
 
 def _count(rows: pd.DataFrame, direction: int) -> int:
@@ -18,11 +19,19 @@ def _count(rows: pd.DataFrame, direction: int) -> int:
 
 
 def headline(comparisons: pd.DataFrame) -> str:
-    """One word or two from a table of alloc/pool comparisons (`allocpool.tables.comparison_table`)."""
+    """The answer in a few words, from a table of alloc/pool comparisons (`allocpool.tables.comparison_table`).
+
+    Undecided unless differences are shown in at least half of the configurations; then the side that is cheaper, with
+    exceptions where the other side is, too, but at least four times less often.
+    """
     dearer, cheaper = _count(comparisons, 1), _count(comparisons, -1)
-    if dearer and cheaper:
-        return DEPENDS
-    return POOL if dearer else ALLOCATE if cheaper else UNDECIDED
+    if not comparisons.size or 2 * (dearer + cheaper) < len(comparisons):
+        return UNDECIDED
+    if dearer >= _EXCEPTIONS * cheaper:
+        return f"{POOL}, with exceptions" if cheaper else POOL
+    if cheaper >= _EXCEPTIONS * dearer:
+        return f"{ALLOCATE}, with exceptions" if dearer else ALLOCATE
+    return DEPENDS
 
 
 def _list(names: list[str]) -> str:
@@ -40,14 +49,7 @@ def _by_case(rows: pd.DataFrame) -> str:
     for case, group in rows.groupby("case"):
         dearer, cheaper, same = _count(group, 1), _count(group, -1), _count(group, 0)
         shown = group[group["direction"] == 1]
-        span = (
-            ""
-            if shown.empty
-            else (
-                f" (allocation cost {stats.significant(shown['ratio'].min(), 2)} to "
-                f"{stats.significant(shown['ratio'].max(), 2)} times as much)"
-            )
-        )
+        span = f" (allocation cost {stats.span(shown['ratio'])} times as much)" if len(shown) else ""
         parts.append(
             f"**Case {case}**: pool cheaper in {dearer} of {len(group)}{span}, dearer in {cheaper}, "
             f"no difference shown or not measured in {same}."
@@ -167,7 +169,7 @@ def native_verdict(trials: pd.DataFrame) -> str:
     rows = tables.comparison_table(cpp)
     dearer, cheaper = _count(rows, 1), _count(rows, -1)
     shown = rows[rows["direction"] == 1]["ratio"]
-    span = f" ({stats.significant(shown.min(), 2)} to {stats.significant(shown.max(), 2)} times)" if dearer else ""
+    span = f" ({stats.span(shown)} times)" if dearer else ""
     return (
         f"**In C++: {headline(rows).lower()}.** Packets made with new and delete were shown to cost more than pooled "
         f"ones in {dearer} of {len(rows)} C++ configurations{span} and less in {cheaper}."

@@ -25,7 +25,7 @@ def contract_trials(trials: pd.DataFrame, provenance: Mapping[str, Any] | None) 
 
 
 def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """One row per outcome of equal work: how many trials ended with these counts and this checksum, and where.
+    """One row per outcome of equal work: this checksum and these counts, and how many trials ended with them where.
 
     More than one row for the same case, seed and sizes means that somebody did other work.
     """
@@ -35,7 +35,7 @@ def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
         facts = dict(zip(outcome, key, strict=True))
         strategies = ", ".join(sorted(group["strategy"].unique()))
         rows.append({**facts, "trials": len(group), "solutions": group["solution"].nunique(), "strategies": strategies})
-    return pd.DataFrame(rows, columns=[*outcome, "trials", "solutions", "strategies"])
+    return pd.DataFrame(rows, columns=["checksum", "trials", "solutions", "strategies", *_SAME_COUNTS])
 
 
 def contract_faults(trials: pd.DataFrame) -> list[str]:
@@ -78,7 +78,7 @@ def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
                 "low": stats.significant(row.low),
                 "high": stats.significant(row.high),
                 "n": row.n,
-                "spread is": row.gap if row.n == 0 else stats.describe_method(row.method, row.n),
+                "gap": row.gap,
             }
             for row in records(rows)
         ]
@@ -149,7 +149,8 @@ def warm_up_sentence(trials: pd.DataFrame) -> str:
     )
 
 
-_STATE_SIGNS = {"runs": "runs", "absent": "does not exist", "fails": "fails here"}
+NEVER_EXISTED = "\u2013"
+_STATE_SIGNS = {"runs": "runs", "absent": NEVER_EXISTED, "fails": "fails here"}
 
 
 def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
@@ -159,7 +160,7 @@ def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
         states = {report.collector: _STATE_SIGNS[report.state] for report in runtime.collectors}
         build = f"{runtime.version} ({runtime.vendor}, {runtime.origin})" if runtime.version else "not here"
         collectors = {
-            collector.label: states.get(name, "no runtime" if runtime.feature in collector.flags else "does not exist")
+            collector.label: states.get(name, "no runtime" if runtime.feature in collector.flags else NEVER_EXISTED)
             for name, collector in COLLECTORS.items()
         }
         rows.append({"Java": runtime.feature, "build": build, **collectors})
@@ -174,10 +175,12 @@ def remedies(diagnosis: Diagnosis) -> pd.DataFrame:
 def host_table(host: Host) -> pd.DataFrame:
     """The machine and its clock as two columns; what a system does not tell is called unknown."""
     facts = host.model_dump(mode="json")
-    texts = [", ".join(map(str, value)) if isinstance(value, list) else value for value in facts.values()]
     return pd.DataFrame(
-        {
-            "what": [name.replace("_", " ") for name in facts],
-            "value": ["unknown" if text is None else str(text) for text in texts],
-        }
+        {"what": [name.replace("_", " ") for name in facts], "value": [_as_text(value) for value in facts.values()]}
     )
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_as_text(item) for item in value)
+    return "unknown" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -157,11 +157,6 @@ def ordering_evidence(orderings: Sequence[Ordering]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=EVIDENCE_COLUMNS)
 
 
-def _span(ratios: pd.Series) -> str:
-    low, high = stats.significant(ratios.min(), 2), stats.significant(ratios.max(), 2)
-    return low if low == high else f"{low} to {high}"
-
-
 def _judge_orderings(claim: Claim, batch: Batch, rule: OrderingRule, families: Sequence[str]) -> Verdict:
     found = rule(batch)
     evidence = ordering_evidence(found)
@@ -171,7 +166,11 @@ def _judge_orderings(claim: Claim, batch: Batch, rule: OrderingRule, families: S
     shown = evidence["shown"].value_counts()
     against = evidence[evidence["shown"] == "the other way round"]
     total = len(evidence)
-    expected = f"The published ratios are {_span(published['ratio'])}."
+    if not total:
+        return Verdict(
+            claim, INCONCLUSIVE, "Nothing to compare: the solutions that it is about were not run.", evidence
+        )
+    expected = f"The published ratios are {stats.span(published['ratio'])}."
     if len(against):
         worst = against.nsmallest(1, "ratio").iloc[0]
         sentence = (
@@ -182,11 +181,11 @@ def _judge_orderings(claim: Claim, batch: Batch, rule: OrderingRule, families: S
     measured = evidence[evidence["ratio"].notna()]
     parts = [
         f"Shown in {shown.get('as published', 0)} of {total} comparisons"
-        + (f", ratios {_span(measured['ratio'])}" if len(measured) else "")
+        + (f", ratios {stats.span(measured['ratio'])}" if len(measured) else "")
     ]
     parts += [f"{name} in {shown[name]}" for name in ("no difference shown", "not measured") if name in shown]
     parts += [f"not part of this campaign: {', '.join(missing)}"] if missing else []
-    complete = total > 0 and shown.get("as published", 0) == total and not missing
+    complete = shown.get("as published", 0) == total and not missing
     return Verdict(claim, REPRODUCED if complete else INCONCLUSIVE, f"{'; '.join(parts)}. {expected}", evidence)
 
 

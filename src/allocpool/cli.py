@@ -144,6 +144,28 @@ def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
 
 
 @main.command(context_settings=CONTEXT)
+@click.argument("study")
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """What a STUDY would run under a profile, and about how long that takes; starts and builds nothing."""
+    from allocpool import campaign
+
+    rows = campaign.open_study(study, profile, _overrides(settings)).planned_cells()
+    total_s = float(rows["expected_s"].sum())
+    if as_json:
+        told = {"cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()), "expected_s": total_s}
+        click.echo(json.dumps(told, indent=1))
+        return
+    click.echo(rows.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
+    click.echo(
+        f"{study} ({profile}): {int(rows['trials'].sum())} trials in {len(rows)} cells, about {total_s:.0f} s "
+        f"({total_s / 3600:.1f} h); {int(rows['unavailable'].notna().sum())} cells can't run"
+    )
+
+
+@main.command(context_settings=CONTEXT)
 @click.option("--profile", default=None, help="Only this profile.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(profile: str | None, as_json: bool) -> None:

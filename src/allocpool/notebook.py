@@ -6,10 +6,8 @@ from it.
 """
 
 from __future__ import annotations
-import __future__
 
 import io
-import types
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -23,6 +21,7 @@ from allocpool.errors import UserError, unknown_choice
 from allocpool.studies import study_named
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
+_PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
 _SCREEN_DPI = 84
 _FIGURE_DPI = 2 * _SCREEN_DPI  # sharp on dense screens
 _IPYTHON_NAMES = {"In", "Out", "get_ipython", "exit", "quit", "open"}
@@ -39,7 +38,7 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     given = {
         name: value
         for name, value in namespace.items()
-        if not name.startswith("_") and name not in _IPYTHON_NAMES and not _is_imported(value)
+        if not name.startswith("_") and name not in _IPYTHON_NAMES and isinstance(value, _PLAIN)
     }
     unknown = sorted(set(given) - set(known)) if known is not None else []
     if known is not None and unknown:
@@ -48,13 +47,8 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     return {"profile": profile, "overrides": given}
 
 
-def _is_imported(value: Any) -> bool:
-    """Whether a variable came from an import rather than from an assignment of plain data."""
-    return isinstance(value, types.ModuleType | __future__._Feature) or callable(value)
-
-
 def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    """The trials and the provenance that a campaign left, without running anything; no rows and None if there are none."""
+    """The trials and the provenance that a campaign left, without a run; no rows and None if it left none."""
     try:
         tables, provenance = campaign.read_tables(study, profile)
     except UserError:

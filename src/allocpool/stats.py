@@ -68,6 +68,12 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
+def span(values: pd.Series, digits: int = 2) -> str:
+    """``smallest to largest`` of some figures, or the one figure if they print the same."""
+    low, high = significant(float(values.min()), digits), significant(float(values.max()), digits)
+    return low if low == high else f"{low} to {high}"
+
+
 def describe_method(method: str, trials: int) -> str:
     """A spread's name for captions; a range also says how surely it holds the true median (see
     `range_coverage`)."""
@@ -119,7 +125,8 @@ def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interv
     is what is shown and named.
     """
     array = _positive(values)
-    centre = geometric_mean(array)
+    # Rounding must not put the mean of equal values outside them.
+    centre = min(max(geometric_mean(array), float(array.min())), float(array.max()))
     n = array.size
     if n == 1:
         return Interval(centre, centre, centre, 1, "one trial")

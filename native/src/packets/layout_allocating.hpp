@@ -40,7 +40,8 @@ class AllocatingLayout {
   };
 
   static constexpr const char* kName = "allocating";
-  static constexpr std::size_t kPacketBytes = sizeof(Packet) + sizeof(ParseResult) + sizeof(Header) + 2 * sizeof(Address);
+  static constexpr std::size_t kPacketBytes =
+      sizeof(Packet) + sizeof(ParseResult) + sizeof(Header) + 2 * sizeof(Address);
 
   Packet* construct() { return new Packet; }
   void destroy(Packet* packet) { delete packet; }

@@ -43,6 +43,10 @@ class Processor final : public Workload {
     for (std::int64_t i = 0; i < count; ++i) receive(next_sequence_++);
   }
 
+  ap_consumption consume(realtime::Consumer& consumer, std::int64_t max_ticks) override {
+    return consumer.run(max_ticks, [this](std::int64_t sequence) { receive(static_cast<std::uint64_t>(sequence)); });
+  }
+
   void receive(std::uint64_t sequence) {
     Packet* const packet = strategy_.obtain();
     ++allocated_;

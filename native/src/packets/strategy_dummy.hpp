@@ -1,7 +1,7 @@
 // Strategy `dummy`: one packet is handed out always and never taken back. What it costs is the cost of the test itself.
 //
-// What a strategy gives (see Processor): obtain and give_back; the number of packet objects made and dropped after start;
-// each_pooled, which visits the packets that wait to be handed out, for the audit and for the end.
+// What a strategy gives (see Processor): obtain and give_back; the number of packet objects made and dropped after
+// start; each_pooled, which visits the packets that wait to be handed out, for the audit and for the end.
 #pragma once
 
 #include <cstdint>

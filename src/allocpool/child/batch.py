@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from allocpool.child import jvm, packets
+from allocpool.child import packets
 from allocpool.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 
 _PARTS = 20
@@ -21,9 +21,8 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     try:
         return _measure(spec, launch)
     except Exception as error:
-        if isinstance(error, MemoryError) or (spec["language"] == "java" and jvm.is_out_of_memory(error)):
-            reason = str(error).strip().splitlines()[0]
-            return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}
+        if outcome := packets.out_of_memory(error, spec["language"]):
+            return outcome
         raise
 
 

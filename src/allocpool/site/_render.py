@@ -20,12 +20,13 @@ from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
 _POLL_S = 1.0
 
 
-def render(profile: str) -> Path:
+def render(profile: str, output_dir: Path | None = None) -> Path:
     """Execute every notebook under ``profile``, then build the site; returns its first page.
 
-    Parameters come from ``papermill-configs/<profile>/<notebook>.yaml``; executed copies and logs go to
-    ``build/executed/<profile>/``, the site to ``build/site/<profile>/``. A notebook that fails does not
-    stop the others. The findings come last, because they read what the others measured.
+    Parameters come from ``papermill-configs/<profile>/<notebook>.yaml``. Executed copies and logs go to
+    ``executed/<profile>/`` and the site to ``site/<profile>/``, both in ``output_dir`` (default: ``build/``).
+    A notebook that fails does not stop the others. The findings come last, because they read what the others
+    measured.
 
     Raises:
         UserError: there is no such profile; names those that there are.
@@ -34,16 +35,18 @@ def render(profile: str) -> Path:
     known = sorted(path.name for path in configurations.iterdir() if path.is_dir())
     if profile not in known:
         raise unknown_choice("profile", profile, known)
-    executed_dir = home.build_dir() / "executed" / profile
+    output_dir = output_dir or home.build_dir()
+    executed_dir = output_dir / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
-    sources = sorted((home.home() / "notebooks").glob("*.ipynb"), key=lambda path: (path.stem == FINDINGS, path.stem))
+    found = (home.home() / "notebooks").glob("*.ipynb")
+    sources = sorted(found, key=lambda path: (path.stem == FINDINGS, path.stem))
     with tqdm(sources, desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
         for source in bar:
             bar.set_postfix_str(source.stem)
             problem = _execute(source, configurations / profile / f"{source.stem}.yaml", executed_dir, bar)
             if problem:
                 bar.write(f"{source.stem}: {problem}")
-    return build_site(executed_dir, home.build_dir() / "site" / profile)
+    return build_site(executed_dir, output_dir / "site" / profile)
 
 
 def _execute(source: Path, parameters: Path, executed_dir: Path, bar: tqdm[Path]) -> str | None:
@@ -75,7 +78,8 @@ def _papermill(source: Path, executed: Path, parameters: Path, bar: tqdm[Path]) 
                 try:
                     return child.wait(timeout=_POLL_S)
                 except subprocess.TimeoutExpired:
-                    bar.refresh()  # the clock of the bar goes on while a notebook runs
+                    if sys.stderr.isatty():
+                        bar.refresh()  # the bar's clock goes on while a notebook runs
         finally:
             if child.poll() is None:
                 child.terminate()

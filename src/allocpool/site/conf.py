@@ -8,6 +8,7 @@ from pathlib import Path
 _boxes = json.loads((Path(__file__).parent / "boxes.json").read_text(encoding="utf-8"))
 
 project = "Allocate or pool?"
+author = "the allocpool project"
 extensions = ["myst_nb"]
 root_doc = "index"
 exclude_patterns = [".doctrees"]
@@ -32,5 +33,6 @@ html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
     "home_page_in_toc": True,
+    "navbar_persistent": [],
 }
 html_context = {"default_mode": "light", "boxes": _boxes["pages"], "default_box": _boxes["default"]}

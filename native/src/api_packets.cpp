@@ -5,13 +5,11 @@
 #include <string>
 
 #include "allocpool.h"
+#include "handles.hpp"
 #include "packets/iterations.hpp"
 #include "packets/registry.hpp"
 #include "text.hpp"
-
-struct ap_packets {
-  std::unique_ptr<allocpool::Workload> workload;
-};
+#include "user_error.hpp"
 
 namespace {
 
