@@ -8,18 +8,18 @@ namespace allocpool {
 template <class Layout>
 class AllocStrategy {
  public:
-  using Packet = typename Layout::Packet;
+  using Handle = typename Layout::Handle;
   static constexpr const char* kName = "alloc";
   static constexpr bool kShared = false;
 
   AllocStrategy(Layout& layout, std::int64_t) : layout_(layout) {}
 
-  Packet* obtain() {
+  Handle obtain() {
     ++constructed_;
     return layout_.construct();
   }
 
-  void give_back(Packet* packet) {
+  void give_back(Handle packet) {
     ++discarded_;
     layout_.destroy(packet);
   }

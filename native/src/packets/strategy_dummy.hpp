@@ -11,14 +11,14 @@ namespace allocpool {
 template <class Layout>
 class DummyStrategy {
  public:
-  using Packet = typename Layout::Packet;
+  using Handle = typename Layout::Handle;
   static constexpr const char* kName = "dummy";
   static constexpr bool kShared = true;  // one packet stands for all: the audit has nothing to tell apart
 
   DummyStrategy(Layout& layout, std::int64_t) : packet_(layout.construct()) {}
 
-  Packet* obtain() { return packet_; }
-  void give_back(Packet*) {}
+  Handle obtain() { return packet_; }
+  void give_back(Handle) {}
 
   std::int64_t constructed() const { return 0; }
   std::int64_t discarded() const { return 0; }
@@ -29,7 +29,7 @@ class DummyStrategy {
   }
 
  private:
-  Packet* const packet_;
+  const Handle packet_;
 };
 
 }  // namespace allocpool

@@ -11,15 +11,15 @@ namespace allocpool {
 template <class Layout>
 class PoolStrategy {
  public:
-  using Packet = typename Layout::Packet;
+  using Handle = typename Layout::Handle;
   static constexpr bool kShared = false;
 
   PoolStrategy(Layout& layout, std::int64_t pool_size)
       : layout_(layout), stack_(static_cast<std::size_t>(pool_size)), capacity_(stack_.size()), size_(capacity_) {
-    for (Packet*& slot : stack_) slot = layout_.construct();
+    for (Handle& slot : stack_) slot = layout_.construct();
   }
 
-  Packet* obtain() {
+  Handle obtain() {
     if (size_ == 0) {
       ++constructed_;
       return layout_.construct();
@@ -27,7 +27,7 @@ class PoolStrategy {
     return stack_[--size_];
   }
 
-  void give_back(Packet* packet) {
+  void give_back(Handle packet) {
     if (size_ == capacity_) {
       ++discarded_;
       layout_.destroy(packet);
@@ -46,7 +46,7 @@ class PoolStrategy {
 
  private:
   Layout& layout_;
-  std::vector<Packet*> stack_;
+  std::vector<Handle> stack_;
   const std::size_t capacity_;
   std::size_t size_;
   std::int64_t constructed_ = 0;
