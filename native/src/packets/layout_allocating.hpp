@@ -55,17 +55,17 @@ class AllocatingLayout {
 
   static std::uint8_t* header(Handle packet) { return packet->buffer.data(); }
 
-  // Parses the packet's buffer, whose marker has been checked, and returns the transport protocol.
-  std::uint8_t parse(Handle packet) {
-    const std::uint8_t* const buffer = packet->buffer.data();
+  // Parses the packet's buffer, whose marker has been checked.
+  Fields parse(Handle packet) {
+    const Fields read = read_header(packet->buffer.data());
     auto result = std::make_unique<ParseResult>();
-    result->header.reset(new Header{get_u16(buffer + 2), get_u16(buffer + 12), get_u16(buffer + 14), buffer[16]});
-    result->source.reset(new Address{get_u32(buffer + 4)});
-    result->destination.reset(new Address{get_u32(buffer + 8)});
-    result->payload = buffer + kPayloadOffset;
-    result->payload_length = result->header->length;
+    result->header.reset(new Header{read.length, read.source_port, read.destination_port, read.transport});
+    result->source.reset(new Address{read.source});
+    result->destination.reset(new Address{read.destination});
+    result->payload = packet->buffer.data() + kPayloadOffset;
+    result->payload_length = read.length;
     packet->result = std::move(result);
-    return packet->result->header->transport;
+    return read;
   }
 
   void release(Handle packet) { packet->result.reset(); }

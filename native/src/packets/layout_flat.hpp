@@ -30,12 +30,11 @@ class FlatLayout {
 
   static std::uint8_t* header(Handle packet) { return packet->buffer.data(); }
 
-  std::uint8_t parse(Handle packet) {
-    const std::uint8_t* const buffer = packet->buffer.data();
-    packet->result = Fields{get_u32(buffer + 4),  get_u32(buffer + 8), get_u16(buffer + 12),
-                           get_u16(buffer + 14), get_u16(buffer + 2), buffer[16]};
-    packet->payload = buffer + kPayloadOffset;
-    return packet->result.transport;
+  Fields parse(Handle packet) {
+    const Fields read = read_header(packet->buffer.data());
+    packet->result = read;
+    packet->payload = packet->buffer.data() + kPayloadOffset;
+    return read;
   }
 
   void release(Handle) {}

@@ -11,9 +11,12 @@
 
 namespace allocpool {
 
-// Passes on to `new` until half of the machine's memory is in use. A resource that never frees would otherwise run until
+// Passes on until half of the machine's memory is in use. A resource that never frees would otherwise run until
 // the kernel ends the process.
 class LimitedResource final : public std::pmr::memory_resource {
+ public:
+  explicit LimitedResource(std::pmr::memory_resource* upstream) : upstream_(upstream) {}
+
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     if (bytes > left_) throw std::bad_alloc();
@@ -29,13 +32,15 @@ class LimitedResource final : public std::pmr::memory_resource {
 
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
-  std::pmr::memory_resource* const upstream_ = std::pmr::new_delete_resource();
+  std::pmr::memory_resource* const upstream_;
   std::size_t left_ = os::physical_memory_bytes() / 2;
 };
 
 template <class Resource>
 class FlatPmrLayout : public FlatLayout {
  public:
+  explicit FlatPmrLayout(std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) : limited_(upstream) {}
+
   Handle construct() { return new (resource_.allocate(sizeof(Packet), alignof(Packet))) Packet; }
 
   void destroy(Handle packet) {

@@ -14,15 +14,23 @@ class AllocStrategy {
 
   AllocStrategy(Layout& layout, std::int64_t) : layout_(layout) {}
 
-  Handle obtain() {
-    ++constructed_;
-    return layout_.construct();
-  }
+  class Run {
+   public:
+    explicit Run(AllocStrategy& owner) : owner_(owner) {}
 
-  void give_back(Handle packet) {
-    ++discarded_;
-    layout_.destroy(packet);
-  }
+    Handle obtain() {
+      ++owner_.constructed_;
+      return owner_.layout_.construct();
+    }
+
+    void give_back(Handle packet) {
+      ++owner_.discarded_;
+      owner_.layout_.destroy(packet);
+    }
+
+   private:
+    AllocStrategy& owner_;
+  };
 
   std::int64_t constructed() const { return constructed_; }
   std::int64_t discarded() const { return discarded_; }
