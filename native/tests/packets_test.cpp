@@ -35,15 +35,6 @@ ap_packets_config config(const std::string& layout, const std::string& strategy)
   return {layout.c_str(), strategy.c_str(), pool_size, kQueue, kStore, kSeed, nullptr};
 }
 
-// Every layout with each of its strategies.
-std::vector<std::tuple<std::string, std::string>> combinations() {
-  std::vector<std::tuple<std::string, std::string>> all;
-  for (const std::string& layout : test::split(ap_packets_layouts())) {
-    for (const std::string& strategy : test::split(strategy_names_of(layout))) all.emplace_back(layout, strategy);
-  }
-  return all;
-}
-
 struct Handle {
   explicit Handle(const ap_packets_config& config) : packets(ap_packets_create(&config, error, sizeof error)) {}
   ~Handle() { ap_packets_destroy(packets); }
@@ -146,7 +137,7 @@ TEST_P(Contract, runsForAGivenTime) {
   EXPECT_GE(iterations[written - 1].end_ns - iterations[0].start_ns, 3'000'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Packets, Contract, testing::ValuesIn(combinations()),
+INSTANTIATE_TEST_SUITE_P(Packets, Contract, testing::ValuesIn(test::combinations()),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 // Every combination of the steps, also those that are no rung of the ladder.

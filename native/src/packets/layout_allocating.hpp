@@ -46,7 +46,8 @@ class AllocatingLayout {
   static constexpr Handle kNone = nullptr;
   static constexpr std::size_t kPrefetch = 0;
   static constexpr const char* kName = "allocating";
-  static constexpr std::size_t kPacketBytes = sizeof(Packet) + sizeof(ParseResult) + sizeof(Header) + 2 * sizeof(Address);
+  static constexpr std::size_t kPacketBytes =
+      sizeof(Packet) + sizeof(ParseResult) + sizeof(Header) + 2 * sizeof(Address);
 
   Handle construct() { return new Packet; }
   void destroy(Handle packet) { delete packet; }

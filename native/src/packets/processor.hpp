@@ -53,6 +53,11 @@ class Processor final : public Workload {
     next_sequence_ += static_cast<std::uint64_t>(count);
   }
 
+  ap_consumption consume(realtime::Consumer& consumer, std::int64_t max_ticks) override {
+    Run run(*this);
+    return consumer.run(max_ticks, [&run](std::int64_t sequence) { run.receive(static_cast<std::uint64_t>(sequence)); });
+  }
+
   Strategy& strategy() { return strategy_; }
   const Layout& layout() const { return layout_; }
   Handle queued(std::size_t slot) const { return fifo_[slot]; }

@@ -15,6 +15,7 @@
 #include "packets/strategy_alloc.hpp"
 #include "packets/strategy_dummy.hpp"
 #include "packets/strategy_pool.hpp"
+#include "user_error.hpp"
 
 namespace allocpool {
 namespace {

@@ -3,18 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 #include "packets/workload.hpp"
 
 namespace allocpool {
-
-// A request that cannot be met; what() is the one line that the user reads.
-class UserError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // Comma-separated names.
 const std::string& layout_names();

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <utility>
 
-#include "packets/registry.hpp"
+#include "user_error.hpp"
 
 namespace allocpool {
 namespace {

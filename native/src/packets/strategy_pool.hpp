@@ -1,5 +1,6 @@
-// Strategies `mix` and `pool`: a stack of packets, full at the start, last in first out. A packet is constructed when the
-// stack is empty and dropped when it does not fit back. The two differ only in the size that the registry lets pass.
+// Strategies `mix` and `pool`: a stack of packets, full at the start, last in first out. A packet is constructed when
+// the stack is empty and dropped when it does not fit back. The two differ only in the size that the registry lets
+// pass.
 //
 // The stack's top is what was just freed, so there is nothing to prefetch; doing it all the same bought nothing.
 #pragma once

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "allocpool.h"
+#include "realtime/consumer.hpp"
 
 namespace allocpool {
 
@@ -20,6 +21,9 @@ class Workload {
 
   // Receives the next `count` packets of the sequence.
   virtual void run(std::int64_t count) = 0;
+
+  // Receives what the consumer takes from its ring; see Consumer::run.
+  virtual ap_consumption consume(realtime::Consumer& consumer, std::int64_t max_ticks) = 0;
 
   virtual ap_packets_counts counts() const = 0;
   virtual std::uint64_t checksum() const = 0;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jpype
+import jpype.nio
 
 
 def start(launch: dict[str, Any]) -> None:
@@ -22,6 +23,11 @@ def start(launch: dict[str, Any]) -> None:
 def java_class(name: str) -> Any:
     """A Java class by its binary name; package access through ``jpype.java`` fails on runtime 11."""
     return jpype.JClass(name)
+
+
+def direct_buffer(memory: memoryview) -> Any:
+    """Native memory as a direct ``java.nio.ByteBuffer``; it must outlive the buffer."""
+    return jpype.nio.convertToDirectBuffer(memory)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

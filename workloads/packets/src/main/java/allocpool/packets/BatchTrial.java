@@ -142,6 +142,11 @@ public final class BatchTrial {
         return processor.audit();
     }
 
+    /** Whose packets these are: a real-time consumer goes on with it. */
+    Processor processor() {
+        return processor;
+    }
+
     private void receive(final int packets) {
         long sequence = nextSequence;
         for (int i = 0; i < packets; i++) {

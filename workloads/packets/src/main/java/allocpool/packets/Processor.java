@@ -9,6 +9,10 @@ package allocpool.packets;
  * consumer takes them from its source, with gaps where packets were lost. A processor belongs to one thread.
  */
 public abstract class Processor {
+    /** For the layouts, all of which are in this package. */
+    Processor() {
+    }
+
     /**
      * Creates a processor; every pool is filled and all memory but the strategy's own is there afterwards.
      *

@@ -5,14 +5,12 @@
 #include <string>
 
 #include "allocpool.h"
+#include "handles.hpp"
 #include "packets/iterations.hpp"
 #include "packets/registry.hpp"
 #include "packets/slab_steps.hpp"
 #include "text.hpp"
-
-struct ap_packets {
-  std::unique_ptr<allocpool::Workload> workload;
-};
+#include "user_error.hpp"
 
 namespace {
 

@@ -1,0 +1,131 @@
+"""What every notebook does around its story: check parameters, state the campaign's progress, mark the end.
+
+The end mark is an output of its own kind. Papermill reports a dead kernel as a finished run, so only a
+notebook that carries the mark counts as finished, and the site takes the page's provenance and progress
+from it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML, Image, Markdown, display
+from matplotlib.figure import Figure
+
+from allocpool import campaign, tidy
+from allocpool.errors import UserError, unknown_choice
+from allocpool.studies import study_named
+
+FINISHED_MIME = "application/vnd.allocpool.finished+json"
+_PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
+_SCREEN_DPI = 84
+_FIGURE_DPI = 2 * _SCREEN_DPI  # sharp on dense screens
+_IPYTHON_NAMES = {"In", "Out", "get_ipython", "exit", "quit", "open"}
+
+
+def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None) -> dict[str, Any]:
+    """The notebook's parameters in the form ``open_study`` takes: ``{"profile": ..., "overrides": {...}}``.
+
+    Call it with ``globals()`` right after the parameters cell. Papermill injects whatever it is given and
+    only warns of a name that is no parameter, so a misspelt one would leave its default in force without a
+    word. Here every variable that is no import counts as a parameter: ``open_study`` refuses the names that
+    its profile does not have, and a notebook without a study names what it takes in ``known``.
+    """
+    given = {
+        name: value
+        for name, value in namespace.items()
+        if not name.startswith("_") and name not in _IPYTHON_NAMES and isinstance(value, _PLAIN)
+    }
+    unknown = sorted(set(given) - set(known)) if known is not None else []
+    if known is not None and unknown:
+        raise unknown_choice("parameter", ", ".join(unknown), known)
+    profile = given.pop("profile")
+    return {"profile": profile, "overrides": given}
+
+
+def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
+    """The trials and the provenance that a campaign left, without a run; no rows and None if it left none."""
+    try:
+        tables, provenance = campaign.read_tables(study, profile)
+    except UserError:
+        return tidy.frame([], study_named(study).schemas["trials"]), None
+    return tables["trials"], provenance
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a campaign got, in trials: those planned, and of them the ones ended well, badly, or not at
+    all."""
+
+    planned: int
+    ok: int
+    failed: int
+    unavailable: int
+    missing: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned trial ended well or was named as impossible on this machine."""
+        return self.failed == 0 and self.missing == 0
+
+    def sentence(self) -> str:
+        """The progress in words, gaps named."""
+        if self.complete and not self.unavailable:
+            return f"All {self.planned} planned trials finished."
+        parts = [f"{self.ok} of {self.planned} planned trials finished"]
+        for count, word in ((self.failed, "failed"), (self.unavailable, "are not possible on this machine")):
+            parts += [f"{count} {word}"] if count else []
+        parts += [f"{self.missing} have not run"] if self.missing else []
+        return "; ".join(parts) + "."
+
+
+def progress(provenance: Mapping[str, Any]) -> Progress:
+    """The progress that a study's provenance tells."""
+    statuses = dict(provenance["statuses"])
+    ok = int(statuses.pop("ok", 0))
+    unavailable = sum(provenance["unavailable"].values())
+    return Progress(provenance["planned"], ok, sum(statuses.values()), unavailable, provenance["missing"])
+
+
+def say(*sentences: str) -> Markdown:
+    """Computed prose as one Markdown paragraph."""
+    return Markdown(  # type: ignore[no-untyped-call]
+        " ".join(sentence for sentence in sentences if sentence)
+    )
+
+
+def figure(drawing: Figure, caption: str) -> None:
+    """Show a figure inline with its caption, which is its text for readers who can't see it as well."""
+    picture = io.BytesIO()
+    drawing.savefig(picture, format="png", dpi=_FIGURE_DPI)
+    width = round(drawing.get_figwidth() * _SCREEN_DPI)
+    display(Image(data=picture.getvalue(), width=width, alt=caption))  # type: ignore[no-untyped-call]
+    display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
+
+
+def status_banner(provenance: Mapping[str, Any]) -> HTML:
+    """The campaign's progress as a coloured line: green when nothing is missing, red when something is."""
+    found = progress(provenance)
+    colour = "#1b7f3b" if found.complete and not found.unavailable else "#b00020"
+    style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
+    return HTML(f'<p style="{style}">{found.sentence()}</p>')  # type: ignore[no-untyped-call]
+
+
+def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:
+    """End a notebook: display the mark with the study's provenance and progress, and the page's own answer.
+
+    ``answer`` is Markdown; the site's first page quotes the one of the findings.
+    """
+    found = progress(provenance)
+    mark = {
+        "notebook": name,
+        "answer": answer,
+        "progress": asdict(found) | {"complete": found.complete, "sentence": found.sentence()},
+        "provenance": dict(provenance),
+    }
+    bundle = {FINISHED_MIME: mark, "text/markdown": f"Finished. {found.sentence()}"}
+    display(bundle, raw=True)  # type: ignore[no-untyped-call]

@@ -1,0 +1,18 @@
+"""Every figure of the notebooks, in one style: colour-blind safe colours with a second cue, units, spread
+and n.
+
+Each function takes tidy data and returns a `matplotlib.figure.Figure` made without pyplot's global state,
+so a notebook shows exactly the figures it asked for. The captions that go with them are computed
+(`allocpool.cells.spread_caption`).
+"""
+
+from allocpool.plots.costs import published_against_measured, strategy_costs
+from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
+
+__all__ = [
+    "published_against_measured",
+    "stability_strip",
+    "strategy_costs",
+    "wall_against_cpu",
+    "warm_up_curves",
+]

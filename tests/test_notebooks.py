@@ -1,0 +1,137 @@
+"""The notebooks as they are stored: one story each, no machinery, no outputs, no figures typed into prose."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+
+from allocpool import campaign, home, notebook
+from allocpool.errors import UserError
+
+NOTEBOOKS = sorted((home.home() / "notebooks").glob("*.ipynb"))
+CODE_AND_LINKS = re.compile(r"`[^`]*`|\]\([^)]*\)")
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def source(path: Path, kind: str) -> list[str]:
+    return [cell.source for cell in read(path).cells if cell.cell_type == kind]
+
+
+def parameters_cell(path: Path) -> dict[str, Any]:
+    (cell,) = [cell for cell in read(path).cells if "parameters" in cell.metadata.get("tags", [])]
+    names: dict[str, Any] = {}
+    exec(cell.source, {}, names)
+    return names
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+def test_there_are_notebooks() -> None:
+    assert {"00_findings", "01_instrument", "02_batch", "05_native"} <= {path.stem for path in NOTEBOOKS}
+
+
+def test_one_title_and_it_comes_first(path: Path) -> None:
+    titles = [line for text in source(path, "markdown") for line in text.splitlines() if line.startswith("# ")]
+    assert len(titles) == 1
+    assert read(path).cells[0].source.startswith(titles[0])
+
+
+def test_imports_come_first_and_in_one_cell(path: Path) -> None:
+    code = source(path, "code")
+    assert all(line.startswith(("from allocpool", "import allocpool")) for line in code[0].splitlines())
+    assert not [text for text in code[1:] if re.search(r"^(from|import) ", text, re.MULTILINE)]
+
+
+def test_parameters_are_checked_right_after_their_cell(path: Path) -> None:
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    tagged = [index for index, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])]
+    assert tagged == [1]
+    assert "notebook.parameters(globals()" in cells[2].source
+
+
+def test_it_is_a_story_of_readable_length(path: Path) -> None:
+    cells = read(path).cells
+    assert 20 <= len(cells) <= 30
+    assert max(len(cell.source.splitlines()) for cell in cells) <= 25
+    code = source(path, "code")
+    assert not [text for text in code if re.search(r"^\s*(def|class|for|while|try) ", text, re.MULTILINE)]
+
+
+def test_no_figure_is_typed_into_prose(path: Path) -> None:
+    prose = [CODE_AND_LINKS.sub("", text) for text in source(path, "markdown")]
+    assert not [text for text in prose if re.search(r"\d", text)]
+
+
+def test_it_is_stored_without_outputs_and_with_cell_ids(path: Path) -> None:
+    stored = read(path)
+    assert stored.metadata["kernelspec"]["name"] == "python3"
+    code = [cell for cell in stored.cells if cell.cell_type == "code"]
+    assert not [cell for cell in code if cell.outputs or cell.execution_count]
+    ids = [cell["id"] for cell in stored.cells]
+    assert len(set(ids)) == len(ids)
+
+
+def test_it_ends_with_its_mark(path: Path) -> None:
+    assert source(path, "code")[-1].startswith(f'notebook.finished("{path.stem}"')
+
+
+@pytest.mark.parametrize("profile", campaign.profiles())
+def test_every_profile_gives_only_parameters_that_the_notebook_has(path: Path, profile: str) -> None:
+    file = home.home() / "papermill-configs" / profile / f"{path.stem}.yaml"
+    given = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert given["profile"] == profile
+    assert set(given) <= set(parameters_cell(path))
+
+
+@pytest.mark.parametrize(("name", "study"), [("01_instrument", "instrument"), ("02_batch", "batch")])
+def test_default_parameters_open_the_quick_profile(name: str, study: str) -> None:
+    (path,) = [path for path in NOTEBOOKS if path.stem == name]
+    opened = campaign.open_study(study, **notebook.parameters(parameters_cell(path)))
+    assert opened.profile.profile == "quick"
+
+
+def test_a_misspelt_parameter_is_refused_by_the_study() -> None:
+    given = notebook.parameters({"profile": "smoke", "blokcs": 3, "campaign": campaign, "_": 1})
+    assert given == {"profile": "smoke", "overrides": {"blokcs": 3}}
+    with pytest.raises(UserError, match=r"blokcs.*blocks"):
+        campaign.open_study("batch", **given)
+
+
+def test_a_misspelt_parameter_is_refused_without_a_study() -> None:
+    with pytest.raises(UserError, match=r"'porfile'.*profile"):
+        notebook.parameters({"profile": "smoke", "porfile": "quick"}, known=["profile"])
+
+
+@pytest.mark.parametrize(
+    ("statuses", "unavailable", "missing", "complete", "words"),
+    [
+        ({"ok": 4}, {}, 0, True, "All 4 planned trials finished."),
+        ({"ok": 3, "crashed": 1}, {}, 0, False, "3 of 4 planned trials finished; 1 failed."),
+        ({"ok": 3}, {"no Java 25": 1}, 0, True, "3 of 4 planned trials finished; 1 are not possible on this machine."),
+        ({"ok": 1}, {}, 3, False, "1 of 4 planned trials finished; 3 have not run."),
+    ],
+)
+def test_progress_names_what_is_missing(
+    statuses: dict[str, int], unavailable: dict[str, int], missing: int, complete: bool, words: str
+) -> None:
+    found = notebook.progress({"planned": 4, "statuses": statuses, "unavailable": unavailable, "missing": missing})
+    assert (found.complete, found.sentence()) == (complete, words)
+
+
+def test_a_campaign_that_never_ran_leaves_an_empty_table(data: Path) -> None:
+    trials, provenance = notebook.stored("batch", "smoke")
+    assert provenance is None
+    assert trials.empty
+    assert "ns_per_packet" in trials

@@ -1,0 +1,89 @@
+"""The whole way on a small scale: every notebook through papermill with real trials, then the site, then again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from allocpool import campaign, home
+from allocpool.site import render
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the smoke campaign's data, executed notebooks and site."""
+    root = tmp_path_factory.mktemp("story")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALLOCPOOL_DATA", str(root / "data"))
+        render("smoke", root)
+    return root
+
+
+def papermill(root: Path, notebook: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "papermill", f"notebooks/{notebook}.ipynb", str(root / f"{notebook}-again.ipynb")]
+    config = f"papermill-configs/smoke/{notebook}.yaml"
+    environment = {**os.environ, "ALLOCPOOL_DATA": str(root / "data")}
+    return subprocess.run(
+        [*command, "-f", config, *options],
+        cwd=home.home(), env=environment, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+def page(root: Path, name: str) -> BeautifulSoup:
+    return BeautifulSoup((root / "site" / "smoke" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def results(root: Path) -> dict[str, int]:
+    return {path.parent.name: path.stat().st_mtime_ns for path in (root / "data" / "raw").glob("*/result.json")}
+
+
+@pytest.mark.parametrize("name", ["00_findings", "01_instrument", "02_batch", "05_native"])
+def test_every_notebook_reaches_its_end(smoke: Path, name: str) -> None:
+    found = page(smoke, name).select_one(".campaign-banner.failed")
+    assert found is None, found.get_text() if found else ""
+
+
+def test_the_batch_page_shows_what_was_measured(smoke: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOCPOOL_DATA", str(smoke / "data"))
+    tables, _ = campaign.read_tables("batch", "smoke")
+    trials = tables["trials"]
+    assert set(trials["status"]) == {"ok"}
+    assert (trials["ns_per_packet"] > 0).all()
+    summary = page(smoke, "02_batch").select_one("table.gt_table")
+    assert summary is not None
+    rows = {row.th.get_text() for row in summary.select("tbody tr") if row.th}
+    assert rows == set(trials["solution"])
+    assert len(page(smoke, "02_batch").select("article img")) == 5
+
+
+def test_the_contract_holds_on_every_solution(smoke: Path) -> None:
+    text = page(smoke, "01_instrument").get_text()
+    assert "The contract holds" in text
+    assert "The contract is broken" not in text
+
+
+def test_findings_answer_and_judge_every_claim(smoke: Path) -> None:
+    text = " ".join(page(smoke, "00_findings").get_text(" ").split())
+    assert "In batch on this machine" in text
+    assert "published claims," in text
+
+
+def test_a_finished_campaign_is_shown_again_without_trials(smoke: Path) -> None:
+    before = results(smoke)
+    done = papermill(smoke, "05_native")
+    assert done.returncode == 0, done.stderr
+    assert before
+    assert results(smoke) == before
+
+
+def test_a_misspelt_parameter_ends_the_notebook_in_one_line(smoke: Path) -> None:
+    done = papermill(smoke, "02_batch", "-p", "stratgies", "alloc")
+    assert done.returncode != 0
+    last = done.stderr.strip().splitlines()[-1]
+    assert "stratgies" in last
+    assert "strategies" in last
