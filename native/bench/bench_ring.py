@@ -51,7 +51,12 @@ class Ring:
         """One run; its books are audited. Times are nanoseconds."""
         clock = self.ffi.new("char[]", b"auto")
         config = self.ffi.new("ap_source_config*")
-        config.interval_ns, config.capacity, config.ticks, config.warmup_ticks = interval_ns, capacity, ticks, warmup_ticks
+        config.interval_ns, config.capacity, config.ticks, config.warmup_ticks = (
+            interval_ns,
+            capacity,
+            ticks,
+            warmup_ticks,
+        )
         config.slip_threshold_ns, config.burst_gap_ns, config.processor, config.clock = 10_000, 1_000_000, -1, clock
         self._require(self.lib.ap_realtime_start(self.handle, config, self.error, 256) == 0)
         seen = self.ffi.new("ap_consumption*")
@@ -116,8 +121,13 @@ def main() -> None:
     ffi, lib = load_library(arguments.library)
     target = ROOT / "workloads/ring/target"
     jars = [target / "ring.jar", target / "test-classes", *target.glob("lib/*.jar"), *target.glob("bench-lib/*.jar")]
-    flags = ["-Xmx512m", "-XX:+DisableExplicitGC", "-Dagrona.disable.bounds.checks=true", "-XX:+IgnoreUnrecognizedVMOptions",
-             "--enable-native-access=ALL-UNNAMED"]
+    flags = [
+        "-Xmx512m",
+        "-XX:+DisableExplicitGC",
+        "-Dagrona.disable.bounds.checks=true",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        "--enable-native-access=ALL-UNNAMED",
+    ]
     jpype.startJVM(arguments.jvm or jpype.getDefaultJVMPath(), *flags, classpath=[str(jar) for jar in jars])
     paced_capacity = lib.ap_realtime_capacity(QUEUE_MS, arguments.interval_ns, ffi.NULL, 0)
     ring = Ring(ffi, lib, max(CAPACITY, paced_capacity))
@@ -148,7 +158,9 @@ def main() -> None:
         ticks = warmup + round(arguments.seconds * 1e9 / arguments.interval_ns)
         paced = ring.run("java", arguments.interval_ns, ticks, warmup, paced_capacity)
         paced["interval_ns"] = arguments.interval_ns
-        delays_us = {f"p{p}": round(ring.java.delayAtPercentileNs(p) / 1e3, 2) for p in (50.0, 99.0, 99.9, 99.99, 100.0)}
+        delays_us = {
+            f"p{p}": round(ring.java.delayAtPercentileNs(p) / 1e3, 2) for p in (50.0, 99.0, 99.9, 99.99, 100.0)
+        }
         paced["delay_us"] = delays_us
         report["paced"] = paced
         print(f"ticks every {arguments.interval_ns:g} ns into Java for {arguments.seconds:g} s: {json.dumps(paced)}")

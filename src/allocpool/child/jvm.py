@@ -31,7 +31,7 @@ def direct_buffer(memory: memoryview) -> Any:
 
 
 def live_objects() -> int:
-    """Objects on the heap after a full collection: the total of the JVM's class histogram (``jcmd GC.class_histogram``)."""
+    """Objects on the heap after a full collection: the total of what ``jcmd GC.class_histogram`` prints."""
     management = java_class("java.lang.management.ManagementFactory")
     commands = java_class("javax.management.ObjectName")("com.sun.management:type=DiagnosticCommand")
     strings = java_class("java.lang.String[]")
