@@ -57,4 +57,5 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         "counts": work.counts(),
         "checksum": work.checksum(),
         "peak_rss_mb": peak_rss_mb(),
+        "memory": work.memory(),
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Protocol
 
-from allocpool.child import jvm, native
+from allocpool.allocators import ALLOCATORS
+from allocpool.child import jvm, memory, native
 from allocpool.child.accounting import peak_rss_mb
 
 Iterations = list[tuple[int, int, int]]
@@ -28,6 +30,9 @@ class Packets(Protocol):
 
     def audit(self) -> str:
         """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
+
+    def memory(self) -> dict[str, Any]:
+        """What its memory is: columns of table ``trials``."""
 
 
 class JavaPackets:
@@ -56,6 +61,9 @@ class JavaPackets:
     def audit(self) -> str:
         return str(self.trial.audit())
 
+    def memory(self) -> dict[str, Any]:
+        return {"huge_pages_mb": memory.huge_pages_mb()}
+
 
 class CppPackets:
     """The C++ workload, in this process through cffi."""
@@ -63,8 +71,15 @@ class CppPackets:
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         self._ffi, self._library = native.load(launch)
         self._records = self._ffi.new("ap_iteration[]", max_iterations)
+        self._version: str | None = None
+        strategy_name = spec["strategy"]
+        if spec["allocator"] in ALLOCATORS:
+            self._version = memory.allocator_version(spec["allocator"]) if sys.platform == "linux" else None
+        else:
+            strategy_name = spec["allocator"]  # to the library a std::pmr resource is a strategy of its own
         layout = self._ffi.new("char[]", spec["layout"].encode())
-        strategy = self._ffi.new("char[]", spec["strategy"].encode())
+        strategy = self._ffi.new("char[]", strategy_name.encode())
+        steps = self._ffi.new("char[]", spec["steps"].encode()) if spec["steps"] else self._ffi.NULL
         config = self._ffi.new(
             "ap_packets_config*",
             {
@@ -74,6 +89,7 @@ class CppPackets:
                 "queue_size": spec["queue_size"],
                 "stored_count": spec["stored_count"],
                 "seed": spec["seed"],
+                "steps": steps,
             },
         )
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
@@ -99,6 +115,14 @@ class CppPackets:
         message = self._ffi.new("char[]", native.MESSAGE_BYTES)
         found = self._library.ap_packets_audit(self.handle, message, native.MESSAGE_BYTES)
         return str(self._ffi.string(message).decode()) if found else ""
+
+    def memory(self) -> dict[str, Any]:
+        region_bytes = self._library.ap_packets_region(self.handle).bytes
+        return {
+            "huge_pages_mb": memory.huge_pages_mb(),
+            "region_mb": region_bytes / 2**20 if region_bytes else None,
+            "allocator_version": self._version,
+        }
 
     def _recorded(self, run: Any, length: int, iteration: int) -> Iterations:
         written = run(self.handle, length, iteration, self._records, len(self._records))

@@ -30,7 +30,8 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "layout": text("where buffers and parse results live"),
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
-    "allocator": text("what C++ new reaches; empty for Java", nullable=True),
+    "allocator": text("what C++ new reaches, or the std::pmr resource in its place; empty for Java", nullable=True),
+    "steps": text("steps that are on, of layout slab; empty for the others", nullable=True),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": Column("string", Check.isin(STRATEGIES), description="dummy, alloc, mix or pool"),
     "case": Column("string", Check.isin(list(CASES)), description="A light, B realistic, C overload"),
@@ -64,6 +65,14 @@ TRIALS = DataFrameSchema(
         **{name: Column("Int64", COUNT, nullable=True, description=what) for name, what in COUNTS.items()},
         "checksum": Column("string", nullable=True, description="hex, over what was parsed and stored"),
         "peak_rss_mb": Column("Float64", POSITIVE, nullable=True, description="peak resident memory, MiB"),
+        "huge_pages_mb": Column(
+            "Float64",
+            COUNT,
+            nullable=True,
+            description="memory on huge pages at the end, as granted by the kernel, MiB",
+        ),
+        "region_mb": Column("Float64", POSITIVE, nullable=True, description="the one region of layout slab, MiB"),
+        "allocator_version": text("version of the allocator, by its own account", nullable=True),
         **GC_COLUMNS,
     },
     strict=True,
@@ -127,6 +136,7 @@ def _trial_row(record: TrialRecord) -> dict[str, Any]:
         "drift_percent": _drift_percent(measured),
         "checksum": measurement["checksum"],
         **measurement["counts"],
+        **measurement["memory"],
         **gc_row(record, measured[0][0], measured[-1][1]),
     }
     return row
