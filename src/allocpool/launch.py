@@ -134,7 +134,7 @@ def _jvm_of(spec: PacketsSpec | RingSpec) -> _Jvm:
 
 
 def _preload(spec: PacketsSpec) -> Path | None:
-    return find_allocator(spec.allocator) if spec.allocator in PRELOADED else None
+    return find_allocator(spec.allocator) if spec.allocator and spec.allocator in PRELOADED else None
 
 
 def _no_allocator(spec: PacketsSpec) -> str | None:
