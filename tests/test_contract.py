@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from allocpool import home, modes
-from allocpool.packets import LAYOUTS
+from allocpool.allocators import ALLOCATORS as PRELOADED
+from allocpool.allocators import find_allocator
+from allocpool.errors import UserError
+from allocpool.packets import LAYOUTS, RESOURCES, STRATEGIES, Solution, no_such_pair
 from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
+from allocpool.studies.native import ladder
 
 SAME_IN_ALL = ("received", "parsed", "tcp", "evicted", "freed", "live")
 
@@ -44,10 +48,51 @@ def assert_is_the_known_answer(summary: dict[str, Any]) -> None:
     assert counts["allocated"] == counts["received"]
 
 
-@pytest.mark.parametrize("strategy", ["alloc", "mix", "pool"])
-@pytest.mark.parametrize("layout", LAYOUTS["cpp"])
+CPP = [
+    (layout, strategy)
+    for layout in LAYOUTS["cpp"]
+    for strategy in STRATEGIES
+    if strategy != "dummy" and no_such_pair(Solution.parse(f"cpp/{layout}"), strategy) is None
+]
+
+
+@pytest.mark.parametrize(("layout", "strategy"), CPP)
 def test_cpp_does_the_known_work(data: Path, layout: str, strategy: str) -> None:
     assert_is_the_known_answer(run("language=cpp", f"layout={layout}", f"strategy={strategy}"))
+
+
+@pytest.mark.parametrize("key", [key for key in ladder() if "slab" in key])
+def test_every_rung_of_the_ladder_does_the_known_work(data: Path, key: str) -> None:
+    steps = Solution.parse(key).steps
+    summary = run("language=cpp", "layout=slab", "strategy=pool", f"steps={steps}")
+    assert_is_the_known_answer(summary)
+    assert summary["steps"] == steps
+    assert summary["region_mb"] > 0
+
+
+@pytest.mark.parametrize("name", RESOURCES)
+def test_every_memory_resource_does_the_known_work(data: Path, name: str) -> None:
+    assert_is_the_known_answer(run("language=cpp", "layout=flat", "strategy=alloc", f"allocator={name}"))
+
+
+def is_missing(name: str) -> bool:
+    try:
+        find_allocator(name)
+    except UserError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", PRELOADED)
+def test_every_allocator_does_the_known_work_or_says_how_to_get_it(data: Path, name: str) -> None:
+    settings = ("language=cpp", "layout=flat", "strategy=alloc", f"allocator={name}")
+    if is_missing(name):
+        with pytest.raises(UserError, match=r"install .*\(Debian\) or .*\(conda-forge\)"):
+            run(*settings)
+        return
+    summary = run(*settings)
+    assert_is_the_known_answer(summary)
+    assert any(character.isdigit() for character in summary["allocator_version"])
 
 
 @pytest.mark.parametrize("strategy", ["alloc", "mix", "pool"])

@@ -95,7 +95,9 @@ def test_every_profile_gives_only_parameters_that_the_notebook_has(path: Path, p
     assert set(given) <= set(parameters_cell(path))
 
 
-@pytest.mark.parametrize(("name", "study"), [("01_instrument", "instrument"), ("02_batch", "batch")])
+@pytest.mark.parametrize(
+    ("name", "study"), [("01_instrument", "instrument"), ("02_batch", "batch"), ("05_native", "native")]
+)
 def test_default_parameters_open_the_quick_profile(name: str, study: str) -> None:
     (path,) = [path for path in NOTEBOOKS if path.stem == name]
     opened = campaign.open_study(study, **notebook.parameters(parameters_cell(path)))

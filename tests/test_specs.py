@@ -6,8 +6,9 @@ import pytest
 
 from allocpool import campaign, home, modes
 from allocpool.errors import UserError
-from allocpool.packets import Solution
+from allocpool.packets import SLAB_STEPS, Solution
 from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
+from allocpool.studies.native import ladder
 
 
 def spec(text: str) -> BatchSpec:
@@ -43,7 +44,7 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
     ("text", "names"),
     [
         ("layout=heap strategy=lake packets=1", "choose one of dummy, alloc, mix, pool"),
-        ("layout=roof strategy=pool packets=1", "choose one of heap, native, allocating, flat"),
+        ("layout=roof strategy=pool packets=1", "choose one of heap, native, allocating, flat, slab"),
         ("strategy=pool packets=1", "java: heap, native; cpp: allocating, flat"),
         ("layout=heap strategy=pool packets=1 case=D", "choose one of A, B, C"),
         ("layout=heap strategy=pool packets=1 collector=magic", "choose one of serial, parallel, cms"),
@@ -62,6 +63,10 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
         ("layout=heap strategy=pool packets=1 allocator=glibc", "allocator belongs to C++"),
         ("layout=flat strategy=pool packets=1 allocator=magic", "choose one of glibc"),
         ("layout=heap language=cpp strategy=pool packets=1", "choose one of allocating, flat"),
+        ("layout=slab strategy=pool packets=1 steps=jump", "choose one of contiguous, one_line, stride, huge_pages"),
+        ("layout=flat strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
+        ("layout=heap strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
+        ("layout=flat strategy=alloc seconds=1 allocator=pmr_monotonic", "never frees: give packets=N"),
         ("layout=flat strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
         ("layout=native strategy=alloc packets=1 slot_count=10", "slot_count 10 is too small"),
         ("layout=heap strategy=pool strategy=mix packets=1", "given twice"),
@@ -138,9 +143,70 @@ def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> Non
 
 
 def test_a_solution_is_read_back_from_its_key() -> None:
-    for text in ("java/heap/genzgc/25", "cpp/flat/glibc"):
+    for text in (
+        "java/heap/genzgc/25", "cpp/flat/glibc", "cpp/flat/pmr_pool", "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous",
+    ):  # fmt: skip
         assert Solution.parse(text).key == text
     assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"
+    assert Solution.parse("cpp/slab/glibc/" + "+".join(SLAB_STEPS)) == Solution.parse("cpp/slab")
+    assert Solution.parse("cpp/slab/glibc/stride").steps == "contiguous,stride"
+    assert (
+        Solution.parse("cpp/slab/glibc/contiguous+stride+prefetch").label == "C++ slab / without one_line, huge_pages"
+    )
+
+
+def test_a_slab_has_all_steps_unless_some_are_named() -> None:
+    assert spec("layout=slab strategy=pool packets=1").steps == ",".join(SLAB_STEPS)
+    assert spec("layout=slab strategy=pool packets=1 steps=prefetch,one_line").steps == "contiguous,one_line,prefetch"
+    assert spec("layout=flat strategy=pool packets=1").steps is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("layout=slab strategy=alloc packets=1", "choose one of dummy, pool"),
+        ("layout=slab strategy=mix packets=1", "choose one of dummy, pool"),
+        ("layout=allocating strategy=alloc allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
+        ("layout=flat strategy=pool allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
+    ],
+)
+def test_what_makes_no_sense_on_any_machine_is_refused_in_one_line(text: str, reason: str) -> None:
+    with pytest.raises(UserError, match=reason) as caught:
+        modes.run_single(spec(text))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("profile", campaign.profiles())
+def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile: str) -> None:
+    opened = campaign.open_study("native", profile)
+    planned = opened.study.plan(opened.profile)
+    assert len({item.spec for item in planned}) == len(planned)
+    rungs = {item.spec.solution.key for item in planned if isinstance(item.spec, BatchSpec)}
+    assert set(ladder()) <= rungs
+    for item in planned:
+        assert isinstance(item.spec, BatchSpec)
+        if item.spec.allocator == "pmr_monotonic":
+            assert item.spec.packets and (item.unavailable or item.spec.packets > item.spec.fill_packets)
+    summary = opened.plan_summary().set_index("key")
+    assert summary.loc[list(ladder()), "planned"].all()
+
+
+def test_the_quick_native_study_takes_about_a_minute() -> None:
+    cells = campaign.open_study("native", "quick").planned_cells()
+    assert cells["expected_s"].sum() < 75
+
+
+def test_a_missing_allocator_is_a_row_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("allocpool.allocators._library_folders", list)
+    opened = campaign.open_study("native", "smoke")
+    missing = {
+        item.spec.solution.allocator: item.unavailable
+        for item in opened.planned
+        if item.unavailable and isinstance(item.spec, BatchSpec)
+    }
+    assert set(missing) >= {"jemalloc", "mimalloc", "tcmalloc"}
+    assert "libjemalloc2 (Debian) or jemalloc (conda-forge)" in str(missing["jemalloc"])
+    assert "glibc" not in missing
 
 
 def test_what_a_profile_leaves_out_is_listed() -> None:

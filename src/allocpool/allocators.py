@@ -13,6 +13,9 @@ from types import MappingProxyType
 
 from allocpool.errors import UserError, unknown_choice
 
+PRELOAD = "LD_PRELOAD"
+"""The environment variable that names a library to load before all others (ld.so(8))."""
+
 
 @dataclass(frozen=True)
 class Allocator:

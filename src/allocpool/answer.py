@@ -9,6 +9,7 @@ from allocpool import cells as cell_data
 from allocpool import stats, tables
 from allocpool.packets import CASES, HEAP_MB, MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
 from allocpool.studies.batch import BatchProfile
+from allocpool.studies.native import NativeProfile
 
 POOL, ALLOCATE, DEPENDS, UNDECIDED = "Pool", "Allocate", "It depends", "Mostly undecided"
 _EXCEPTIONS = 4  # so many times more often the one than the other: the other is an exception
@@ -133,6 +134,20 @@ def design(profile: BatchProfile) -> str:
         f"{sizes} packets, the pool {round(POOL_SIZE * profile.scale):,}, the mixed pool "
         f"{round(MIX_POOL_SIZE * profile.scale):,}; a heap for heap buffers has "
         f"{round(HEAP_MB['heap'] * profile.scale):,} MB."
+    )
+
+
+def native_design(profile: NativeProfile) -> str:
+    """What a native campaign consists of, from its profile: groups, blocks, sizes, durations."""
+    groups = [
+        f"{name} ({len(group.solutions)} solutions with {_list(list(group.strategies))} in {_list(list(group.cases))})"
+        for name, group in profile.groups.items()
+    ]
+    return (
+        f"Groups: {_list(groups)}. Each configuration runs once in each of {profile.blocks} blocks, in random order "
+        f"inside a block, as a fresh process that warms up for {profile.warmup_seconds:g} s and measures for "
+        f"{profile.seconds:g} s. Sizes are {profile.scale:g} of the article's; a resource that never frees has "
+        f"{profile.monotonic_mb:,} MB."
     )
 
 

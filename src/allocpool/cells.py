@@ -20,7 +20,7 @@ CONFIGURATION = ("solution", "strategy", "case")
 SOLUTION_FACTS = ("language", "layout", "collector", "runtime")
 _SUMMARY_COLUMNS = ("trials", "n", "ns", "low", "high", "method", "cv", "unstable", "gap", "partial")
 _Row = dict[str, Any]
-LAYOUT_ORDER = ("heap", "native", "allocating", "flat")
+LAYOUT_ORDER = ("heap", "native", "allocating", "flat", "slab")
 COLLECTOR_ORDER = tuple(COLLECTORS)
 
 

@@ -65,7 +65,9 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     \b
     Java:  layout=heap|native runtime=11|17|21|25 collector=serial|parallel|cms|g1|zgc|genzgc|
            shenandoah|genshenandoah|epsilon [heap_mb=N] [direct_mb=N] [pause_target_ms=N]
-    C++:   layout=allocating|flat language=cpp
+    C++:   layout=allocating|flat|slab language=cpp
+           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic]
+           [steps=contiguous,one_line,stride,huge_pages,prefetch]   (layout slab; all when left out)
     Both:  strategy=dummy|alloc|mix|pool case=A|B|C scale=S seed=N
            [queue_size=N] [stored_count=N] [pool_size=N]
     Length: seconds=S [warmup_seconds=S] [iteration_ms=MS], or packets=N exactly
@@ -75,6 +77,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
       allocpool trial mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A \\
           scale=0.1 seconds=5 --json
       allocpool trial mode=batch layout=flat language=cpp strategy=pool case=C packets=1000000
+      allocpool trial mode=batch layout=slab language=cpp steps=contiguous,one_line strategy=pool case=B seconds=1
 
     Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
     """

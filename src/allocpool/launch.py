@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from allocpool import build
+from allocpool.allocators import ALLOCATORS as PRELOADED
+from allocpool.allocators import PRELOAD, find_allocator
 from allocpool.errors import UserError
-from allocpool.packets import PacketsSpec, TrialSpec
+from allocpool.packets import PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_runtime, jvm_flags, verify_flags
@@ -55,9 +59,11 @@ class Launcher:
 
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts no trial."""
+        if isinstance(spec, PacketsSpec) and (reason := no_such_pair(spec.solution, spec.strategy)):
+            return reason
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
             return self._refused(_jvm_of(spec), spec.processes)
-        return _too_large(spec) if isinstance(spec, PacketsSpec) else None
+        return _no_allocator(spec) or _too_large(spec) if isinstance(spec, PacketsSpec) else None
 
     def _why_not_here(self, jvm: _Jvm, processes: int) -> str | None:
         several = f"{processes} processes at once: " if processes > 1 else ""
@@ -86,7 +92,14 @@ class Launcher:
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
             native = self._library()
             parts.append("native")
-        return Launch(code_hash=self._code_hash(*parts), jvm=jvm, native=native)
+        allocator = _preload(spec) if isinstance(spec, PacketsSpec) else None
+        code_hash = self._code_hash(*parts)
+        if allocator:
+            # Another version of the library is another program.
+            code_hash = hashlib.sha256(code_hash.encode() + allocator.read_bytes()).hexdigest()[:16]
+        # Also where none is wanted: one that this process was started with would be inherited.
+        environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
+        return Launch(code_hash=code_hash, jvm=jvm, native=native, environment=environment)
 
     def _library(self) -> NativeLaunch:
         built = self._native()
@@ -118,6 +131,20 @@ def _jvm_of(spec: PacketsSpec | RingSpec) -> _Jvm:
         (packets.direct_mb if packets else None) or 0,
         packets.pause_target_ms if packets else None,
     )
+
+
+def _preload(spec: PacketsSpec) -> Path | None:
+    return find_allocator(spec.allocator) if spec.allocator and spec.allocator in PRELOADED else None
+
+
+def _no_allocator(spec: PacketsSpec) -> str | None:
+    """Why the allocator of a C++ trial can't be preloaded here, or None."""
+    try:
+        if _preload(spec) and sys.platform != "linux":
+            return f"the allocator {spec.allocator} can be preloaded and confirmed on Linux only"
+    except UserError as error:
+        return str(error)
+    return None
 
 
 def _too_large(spec: PacketsSpec) -> str | None:

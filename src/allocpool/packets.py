@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.errors import UserError, unknown_choice
 from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination
 
@@ -23,8 +24,12 @@ Language = Literal["java", "cpp"]
 STRATEGIES: tuple[Strategy, ...] = ("dummy", "alloc", "mix", "pool")
 CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
-LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
-ALLOCATORS = ("glibc",)
+LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat", "slab")}
+SLAB_STEPS = ("contiguous", "one_line", "stride", "huge_pages", "prefetch")
+"""The ladder from ``flat`` to ``slab``, in order; a slab is contiguous, the others are switches."""
+RESOURCES = ("pmr_pool", "pmr_monotonic")
+"""Memory resources of ``std::pmr`` that give a packet of layout ``flat`` its memory in place of ``new``."""
+ALLOCATORS = (*PRELOADED, *RESOURCES)
 POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
 HEAP_MB = {"heap": 2048, "native": 1024}
@@ -50,17 +55,26 @@ class Solution(BaseModel):
     runtime: int | None = None
     collector: str | None = None
     allocator: str | None = None
+    steps: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``java/<layout>/<collector>/<runtime>`` or ``cpp/<layout>[/<allocator>]``; UserError otherwise."""
+        """Read ``java/<layout>/<collector>/<runtime>`` or ``cpp/<layout>[/<allocator>[/<steps>]]``.
+
+        Steps are joined by ``+``; a slab without any has all.
+
+        Raises:
+            UserError: another form, or an unknown word; names the valid ones.
+        """
         parts = text.split("/")
         if parts[0] == "java" and len(parts) == 4 and parts[3].isdigit():
             found = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]))
-        elif parts[0] == "cpp" and len(parts) in (2, 3):
-            found = cls(language="cpp", layout=parts[1], allocator=parts[2] if len(parts) == 3 else "glibc")
+        elif parts[0] == "cpp" and len(parts) in (2, 3, 4):
+            allocator = parts[2] if len(parts) > 2 else "glibc"
+            steps = checked_steps(parts[1], parts[3].replace("+", ",") if len(parts) > 3 else None)
+            found = cls(language="cpp", layout=parts[1], allocator=allocator, steps=steps)
         else:
-            raise UserError(f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME or cpp/LAYOUT[/ALLOCATOR]")
+            raise UserError(f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME or cpp/LAYOUT[/ALLOCATOR[/STEPS]]")
         found.require_known_words()
         return found
 
@@ -78,7 +92,9 @@ class Solution(BaseModel):
         """The text that ``parse`` reads."""
         if self.language == "java":
             return f"java/{self.layout}/{self.collector}/{self.runtime}"
-        return f"cpp/{self.layout}/{self.allocator}"
+        some_steps = self.steps is not None and self.steps != ",".join(SLAB_STEPS)
+        steps = f"/{self.steps.replace(',', '+')}" if self.steps and some_steps else ""
+        return f"cpp/{self.layout}/{self.allocator}{steps}"
 
     @property
     def label(self) -> str:
@@ -86,7 +102,9 @@ class Solution(BaseModel):
         if self.language == "java" and self.collector is not None:
             return f"{self.layout} / {COLLECTORS[self.collector].label} / {self.runtime}"
         allocator = "" if self.allocator == "glibc" else f" / {self.allocator}"
-        return f"C++ {self.layout}{allocator}"
+        off = [step for step in SLAB_STEPS if self.steps and step not in self.steps.split(",")]
+        steps = f" / without {', '.join(off)}" if off else ""
+        return f"C++ {self.layout}{allocator}{steps}"
 
 
 class TrialSpec(BaseModel):
@@ -115,6 +133,7 @@ class PacketsSpec(TrialSpec):
     collector: str | None = None
     pause_target_ms: int | None = Field(default=None, gt=0, description="-XX:MaxGCPauseMillis")
     allocator: str | None = None
+    steps: str | None = Field(default=None, description="of layout slab; all when left out")
     strategy: Strategy
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4)
@@ -150,6 +169,7 @@ class PacketsSpec(TrialSpec):
                 spec.setdefault("pause_target_ms", 80)
         else:
             spec["allocator"] = spec.get("allocator") or "glibc"
+        spec["steps"] = _steps_of(spec)
         return spec
 
     @model_validator(mode="after")
@@ -184,8 +204,44 @@ class PacketsSpec(TrialSpec):
         """The row of a results table that this trial belongs to."""
         return Solution(
             language=self.language, layout=self.layout, runtime=self.runtime,
-            collector=self.collector, allocator=self.allocator,
+            collector=self.collector, allocator=self.allocator, steps=self.steps,
         )  # fmt: skip
+
+
+def no_such_pair(solution: Solution, strategy: Strategy) -> str | None:
+    """One line that says why a solution has no such strategy, on any machine; None when it has."""
+    if solution.layout == "slab" and strategy in ("alloc", "mix"):
+        return (
+            f"layout slab has no strategy {strategy}: choose one of dummy, pool "
+            "(a slab's memory is all there at the start: nothing is left to allocate)"
+        )
+    if solution.allocator in RESOURCES and (solution.layout, strategy) != ("flat", "alloc"):
+        return f"allocator {solution.allocator} makes each packet by itself: choose layout flat and strategy alloc"
+    return None
+
+
+def checked_steps(layout: str, given: str | None) -> str | None:
+    """Steps of layout ``slab``, comma-separated, in the order of the ladder; None for other layouts.
+
+    Raises:
+        UserError: an unknown step, or steps of a layout that has none.
+    """
+    if layout != "slab":
+        if given is not None:
+            raise UserError(f"steps belong to layout slab, not to layout {layout}")
+        return None
+    asked = SLAB_STEPS if given is None else (SLAB_STEPS[0], *given.split(","))
+    for step in asked:
+        if step not in SLAB_STEPS:
+            raise unknown_choice("step", step, SLAB_STEPS)
+    return ",".join(step for step in SLAB_STEPS if step in asked)
+
+
+def _steps_of(spec: dict[str, Any]) -> str | None:
+    try:
+        return checked_steps(str(spec["layout"]), spec.get("steps"))
+    except UserError as error:
+        raise ValueError(str(error)) from error
 
 
 def _language_of(layout: object) -> Language:

@@ -60,4 +60,5 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         "peak_rss_mb": peak_mb,
         # Every block has the same objects alive, and Epsilon can't tell the living from the dead.
         "live_objects": work.live_objects() if spec["block"] == 0 and spec["collector"] != "epsilon" else None,
+        "memory": work.memory(),
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Protocol
 
-from allocpool.child import jvm, native
+from allocpool.allocators import ALLOCATORS
+from allocpool.child import jvm, memory, native
 from allocpool.child.accounting import peak_rss_mb
 
 Iterations = list[tuple[int, int, int]]
@@ -31,6 +33,9 @@ class Packets(Protocol):
 
     def live_objects(self) -> int | None:
         """Objects that a full collection leaves on the Java heap, the JVM's own included; None without a heap."""
+
+    def memory(self) -> dict[str, Any]:
+        """What its memory is: columns of table ``trials``."""
 
 
 class JavaPackets:
@@ -62,6 +67,9 @@ class JavaPackets:
     def live_objects(self) -> int | None:
         return jvm.live_objects()
 
+    def memory(self) -> dict[str, Any]:
+        return {"huge_pages_mb": memory.huge_pages_mb()}
+
 
 class CppPackets:
     """The C++ workload, in this process through cffi."""
@@ -69,8 +77,15 @@ class CppPackets:
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         self._ffi, self._library = native.load(launch)
         self._records = self._ffi.new("ap_iteration[]", max_iterations)
+        self._version: str | None = None
+        strategy_name = spec["strategy"]
+        if spec["allocator"] in ALLOCATORS:
+            self._version = memory.allocator_version(spec["allocator"]) if sys.platform == "linux" else None
+        else:
+            strategy_name = spec["allocator"]  # to the library a std::pmr resource is a strategy of its own
         layout = self._ffi.new("char[]", spec["layout"].encode())
-        strategy = self._ffi.new("char[]", spec["strategy"].encode())
+        strategy = self._ffi.new("char[]", strategy_name.encode())
+        steps = self._ffi.new("char[]", spec["steps"].encode()) if spec["steps"] else self._ffi.NULL
         config = self._ffi.new(
             "ap_packets_config*",
             {
@@ -80,6 +95,7 @@ class CppPackets:
                 "queue_size": spec["queue_size"],
                 "stored_count": spec["stored_count"],
                 "seed": spec["seed"],
+                "steps": steps,
             },
         )
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
@@ -108,6 +124,14 @@ class CppPackets:
 
     def live_objects(self) -> int | None:
         return None
+
+    def memory(self) -> dict[str, Any]:
+        region_bytes = self._library.ap_packets_region(self.handle).bytes
+        return {
+            "huge_pages_mb": memory.huge_pages_mb(),
+            "region_mb": region_bytes / 2**20 if region_bytes else None,
+            "allocator_version": self._version,
+        }
 
     def _recorded(self, run: Any, length: int, iteration: int) -> Iterations:
         written = run(self.handle, length, iteration, self._records, len(self._records))

@@ -7,14 +7,23 @@ iterations for ``seconds``; or runs an exact number of packets, which makes coun
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Self
 
 import pandas as pd
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.packets import CASES, LAYOUTS, STRATEGIES, Case, PacketsSpec, Solution, Strategy
+from allocpool.packets import (
+    CASES,
+    LAYOUTS,
+    STRATEGIES,
+    Case,
+    PacketsSpec,
+    Solution,
+    Strategy,
+    no_such_pair,
+)
 from allocpool.runtimes.collectors import FEATURES, collectors_on
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch
@@ -24,6 +33,9 @@ PARSE_BYTES = 208
 PACKET_BYTES = {"heap": 1152, "native": 128}
 """Upper bound of one packet on the Java heap: object, buffer and, in layout heap, its array."""
 USABLE_HEAP = 0.85
+NEVER_FREES = "pmr_monotonic"
+NEVER_FREED_BYTES = 1056
+"""A packet of layout ``flat``: the resource adds nothing."""
 _EXPECTED_NS_PER_PACKET = 250.0
 
 
@@ -44,21 +56,33 @@ class BatchSpec(PacketsSpec):
     def _one_length(self) -> Self:
         if (self.seconds is None) == (self.packets is None):
             raise ValueError("give seconds=S or packets=N, one of them")
+        if self.allocator == NEVER_FREES and self.seconds is not None:
+            raise ValueError(
+                f"allocator {NEVER_FREES} never frees: give packets=N, each takes {NEVER_FREED_BYTES} bytes"
+            )
         return self
 
 
-class BatchProfile(StudyProfile):
-    """A batch campaign: every solution x strategy x case, ``blocks`` times."""
+class Sizes(StudyProfile):
+    """Sizes and durations of batch trials."""
 
-    solutions: tuple[str, ...] = Field(min_length=1)
-    strategies: tuple[Strategy, ...] = STRATEGIES
-    cases: tuple[Case, ...] = tuple(CASES)
     scale: float = Field(gt=0, le=4)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
+    monotonic_mb: int = Field(default=4096, gt=0, description="nor does a monotonic resource ever free")
     timeout_s: float = Field(default=120.0, gt=0)
+
+
+class Selection(BaseModel):
+    """Every solution x strategy x case."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[str, ...] = Field(min_length=1)
+    strategies: tuple[Strategy, ...] = STRATEGIES
+    cases: tuple[Case, ...] = tuple(CASES)
 
     @field_validator("strategies", "cases", mode="before")
     @classmethod
@@ -78,43 +102,59 @@ class BatchProfile(StudyProfile):
             raise ValueError(str(error)) from error
 
 
+class BatchProfile(Sizes, Selection):
+    """A batch campaign: every solution x strategy x case, ``blocks`` times."""
+
+
 def plan_batch(profile: BatchProfile) -> list[Planned]:
     """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
+    return [item for block in range(profile.blocks) for item in plan_block(profile, profile, block)]
+
+
+def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
+    """Every configuration of a selection once."""
     return [
-        _planned(profile, Solution.parse(solution), strategy, case, block)
-        for block in range(profile.blocks)
-        for solution in profile.solutions
-        for strategy in profile.strategies
-        for case in profile.cases
+        _planned(sizes, Solution.parse(solution), strategy, case, block)
+        for solution in selection.solutions
+        for strategy in selection.strategies
+        for case in selection.cases
     ]
 
 
-def _planned(profile: BatchProfile, solution: Solution, strategy: Strategy, case: Case, block: int) -> Planned:
+def _planned(profile: Sizes, solution: Solution, strategy: Strategy, case: Case, block: int) -> Planned:
     settings: dict[str, Any] = {
         **solution.model_dump(exclude_none=True),
         "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
         "warmup_seconds": profile.warmup_seconds, "iteration_ms": profile.iteration_ms,
         "timeout_s": profile.timeout_s,
     }  # fmt: skip
-    timed = BatchSpec(**settings, seconds=profile.seconds)
-    if solution.collector == "epsilon":
-        bounded, reason = _bounded_by_memory(timed, settings, profile.epsilon_heap_mb)
-        return Planned(bounded, reason)
-    return Planned(timed)
+    impossible = no_such_pair(solution, strategy)
+    if impossible:
+        return Planned(BatchSpec(**settings, packets=1), impossible)
+    if solution.collector == "epsilon" or solution.allocator == NEVER_FREES:
+        return _bounded_by_memory(profile, settings)
+    return Planned(BatchSpec(**settings, seconds=profile.seconds))
 
 
-def _bounded_by_memory(timed: BatchSpec, settings: dict[str, Any], heap_mb: int) -> tuple[BatchSpec, str | None]:
-    """Without a collector a trial is as long as its heap: derive the packets that fit."""
-    packet_bytes = PACKET_BYTES[timed.layout]
-    per_packet = PARSE_BYTES + (packet_bytes if timed.strategy in ("alloc", "mix") else 0)
-    usable = USABLE_HEAP * heap_mb * 2**20 - timed.pool_size * packet_bytes
-    packets = math.floor(usable / per_packet)
-    if packets < 1.5 * timed.fill_packets:
-        needed_mb = math.ceil(
-            (1.5 * timed.fill_packets * per_packet + timed.pool_size * packet_bytes) / USABLE_HEAP / 2**20
+def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
+    """Where nothing is ever freed a trial is as long as its memory: derive the packets that fit."""
+    spec = BatchSpec(**settings, packets=1)
+    if spec.language == "cpp":
+        who, takes, given_mb = NEVER_FREES, "", profile.monotonic_mb
+        pooled_bytes, per_packet = 0, NEVER_FREED_BYTES
+    else:
+        who, takes, given_mb = "Epsilon", "a heap of ", profile.epsilon_heap_mb
+        packet_bytes = PACKET_BYTES[spec.layout]
+        pooled_bytes = spec.pool_size * packet_bytes
+        per_packet = PARSE_BYTES + (packet_bytes if spec.strategy in ("alloc", "mix") else 0)
+        settings = {**settings, "heap_mb": given_mb}
+    packets = math.floor((USABLE_HEAP * given_mb * 2**20 - pooled_bytes) / per_packet)
+    if packets < 1.5 * spec.fill_packets:
+        needed_mb = math.ceil((1.5 * spec.fill_packets * per_packet + pooled_bytes) / USABLE_HEAP / 2**20)
+        return Planned(
+            spec, f"{who} never frees: filling this case takes {takes}{needed_mb} MB, {given_mb} MB are given"
         )
-        return timed, f"Epsilon never frees: filling this case takes a heap of {needed_mb} MB, {heap_mb} MB are given"
-    return BatchSpec(**{**settings, "heap_mb": heap_mb}, packets=packets), None
+    return Planned(BatchSpec(**settings, packets=packets))
 
 
 def every_solution() -> Iterator[Solution]:
@@ -124,23 +164,25 @@ def every_solution() -> Iterator[Solution]:
             for collector in collectors_on(feature):
                 yield Solution(language="java", layout=layout, collector=collector, runtime=feature)
     for layout in LAYOUTS["cpp"]:
-        yield Solution(language="cpp", layout=layout, allocator="glibc")
+        yield Solution.parse(f"cpp/{layout}")
 
 
 def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per solution of the study, with what the profile runs of it and why the rest is left out."""
-    asked = set(profile.solutions)
+    return catalogue_of(profile.profile, profile.solutions, (solution.key for solution in every_solution()), planned)
+
+
+def catalogue_of(profile: str, asked: Sequence[str], known: Iterable[str], planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per solution key, the known ones first, then what else was asked for."""
     reasons: dict[str, set[str]] = {}
     for item in planned:
         if item.unavailable and isinstance(item.spec, BatchSpec):
             reasons.setdefault(item.spec.solution.key, set()).add(item.unavailable)
     rows = []
-    keys = {solution.key: solution for solution in every_solution()}
-    keys.update({text: Solution.parse(text) for text in profile.solutions})
-    for key, solution in keys.items():
-        left_out = None if key in asked else f"profile {profile.profile} leaves it out"
+    for key in dict.fromkeys([*known, *asked]):
+        left_out = None if key in asked else f"profile {profile} leaves it out"
         rows.append({
-            "solution": solution.label, "key": key, "planned": key in asked, "left_out_because": left_out,
+            "solution": Solution.parse(key).label, "key": key, "planned": key in asked, "left_out_because": left_out,
             "unavailable_because": "; ".join(sorted(reasons.get(key, ()))) or None,
         })  # fmt: skip
     return pd.DataFrame(rows)

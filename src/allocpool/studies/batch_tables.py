@@ -31,7 +31,8 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "layout": text("where buffers and parse results live"),
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
-    "allocator": text("what C++ new reaches; empty for Java", nullable=True),
+    "allocator": text("what C++ new reaches, or the std::pmr resource in its place; empty for Java", nullable=True),
+    "steps": text("steps that are on, of layout slab; empty for the others", nullable=True),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": Column("string", Check.isin(STRATEGIES), description="dummy, alloc, mix or pool"),
     "case": Column("string", Check.isin(list(CASES)), description="A light, B realistic, C overload"),
@@ -68,6 +69,14 @@ TRIALS = DataFrameSchema(
         "live_objects": Column(
             "Int64", POSITIVE, nullable=True, description="objects on the heap after a full collection; block 0 only"
         ),
+        "huge_pages_mb": Column(
+            "Float64",
+            COUNT,
+            nullable=True,
+            description="memory on huge pages at the end, as granted by the kernel, MiB",
+        ),
+        "region_mb": Column("Float64", POSITIVE, nullable=True, description="the one region of layout slab, MiB"),
+        "allocator_version": text("version of the allocator, by its own account", nullable=True),
         **GC_COLUMNS,
     },
     strict=True,
@@ -142,6 +151,7 @@ def _trial_row(record: TrialRecord) -> dict[str, Any]:
         "checksum": measurement["checksum"],
         "live_objects": measurement["live_objects"],
         **measurement["counts"],
+        **measurement["memory"],
         **gc_row(record, measured[0][0], measured[-1][1]),
     }
     return row

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.packets import STRATEGIES, Case, PacketsSpec, Solution, Strategy
+from allocpool.packets import STRATEGIES, Case, PacketsSpec, Solution, Strategy, no_such_pair
 from allocpool.studies.base import Planned, Study
 from allocpool.studies.batch import BatchProfile, BatchSpec, catalogue
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch
@@ -52,7 +52,11 @@ def plan_instrument(profile: InstrumentProfile) -> list[Planned]:
         for text in profile.solutions:
             solution = Solution.parse(text)
             if block == 0:
-                planned += [_contract(profile, solution, name) for name in STRATEGIES if name != "dummy"]
+                planned += [
+                    _contract(profile, solution, name)
+                    for name in STRATEGIES
+                    if name != "dummy" and no_such_pair(solution, name) is None
+                ]
             if solution.collector != "epsilon":
                 planned += [
                     _timed(profile, solution, strategy, case, block)

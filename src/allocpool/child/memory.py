@@ -1,0 +1,72 @@
+"""What this process's memory really is: which allocator serves it, and on what pages it lies."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from allocpool.allocators import ALLOCATORS, PRELOAD
+
+
+def allocator_version(name: str) -> str:
+    """Version of the allocator that this process was started with, by its own account.
+
+    Raises:
+        RuntimeError: it is not the one that serves this process, by /proc/self/maps.
+    """
+    loaded = _loaded_libraries()
+    preloaded = os.environ.get(PRELOAD)
+    if name != "glibc" and (not preloaded or Path(preloaded).resolve() not in loaded):
+        raise RuntimeError(f"the allocator {name} was not loaded: {preloaded or 'nothing'} was to be preloaded")
+    for other in ALLOCATORS.values():
+        if other.name != name and any(path.name.startswith(stem) for stem in other.stems for path in loaded):
+            raise RuntimeError(f"the allocator {other.name} is loaded beside {name}")
+    return _VERSIONS[name]()
+
+
+def _loaded_libraries() -> set[Path]:
+    lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    return {Path(fields[5]) for line in lines if len(fields := line.split(maxsplit=5)) == 6}
+
+
+def _glibc() -> str:
+    version = ctypes.CDLL(None).gnu_get_libc_version
+    version.restype = ctypes.c_char_p
+    return str(version().decode())
+
+
+def _jemalloc() -> str:
+    text, size = ctypes.c_char_p(), ctypes.c_size_t(ctypes.sizeof(ctypes.c_char_p))
+    ctypes.CDLL(None).mallctl(b"version", ctypes.byref(text), ctypes.byref(size), None, ctypes.c_size_t(0))
+    return (text.value or b"unknown").decode()
+
+
+def _mimalloc() -> str:
+    number = int(ctypes.CDLL(None).mi_version())
+    return f"{number // 100}.{number // 10 % 10}.{number % 10}"
+
+
+def _tcmalloc() -> str:
+    version = ctypes.CDLL(None).tc_version
+    version.restype = ctypes.c_char_p
+    return str(version(None, None, None).decode())
+
+
+_VERSIONS: dict[str, Callable[[], str]] = {
+    "glibc": _glibc,
+    "jemalloc": _jemalloc,
+    "mimalloc": _mimalloc,
+    "tcmalloc": _tcmalloc,
+}
+
+
+def huge_pages_mb() -> float | None:
+    """Memory of this process on huge pages, transparent and reserved, MiB; None where the kernel does not tell."""
+    try:
+        lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    sizes_kb = {name: value.split()[0] for name, _, value in (line.partition(":") for line in lines[1:])}
+    return sum(int(sizes_kb.get(name, 0)) for name in ("AnonHugePages", "Private_Hugetlb")) / 1024
