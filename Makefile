@@ -51,10 +51,11 @@ lab: setup
 bench-%: setup
 	@$(BIN)/allocpool bench $*
 
-# Every part runs, whatever the others say; the last one's summary ends the output.
+# Every part runs, whatever the others say; the output ends with pytest's summary, or with the parts that failed.
 test: setup
-	@$(MAKE) --no-print-directory --keep-going \
-	  test-style test-types test-notebooks test-java test-native test-python
+	@failed=; for part in style types notebooks java native python; do \
+	  $(MAKE) --no-print-directory test-$$part || failed="$$failed $$part"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 test-style: .venv/.installed
 	$(BIN)/ruff check .
@@ -64,7 +65,7 @@ test-types: .venv/.installed
 	$(BIN)/mypy
 
 test-notebooks: .venv/.installed
-	$(BIN)/nbstripout --verify notebooks/*.ipynb
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
 test-java: .venv/.installed
 	JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
@@ -78,7 +79,7 @@ test-native-%: .venv/.installed
 	  -DALLOCPOOL_TESTS=ON -DALLOCPOOL_SANITIZE=$(filter-out plain,$*) >build/test-native-$*.log
 	cmake --build build/test-native/$* --parallel $(JOBS) >>build/test-native-$*.log || \
 	  { tail -n 30 build/test-native-$*.log; exit 1; }
-	ctest --test-dir build/test-native/$* --output-on-failure
+	ctest --test-dir build/test-native/$* --progress --output-on-failure
 
 test-python: .venv/.installed
 	$(BIN)/pytest

@@ -44,7 +44,14 @@ typedef struct {
   int64_t queue_size;    /* slots of the internal FIFO */
   int64_t stored_count;  /* slots of the store of TCP packets */
   uint64_t seed;         /* seed of the packet generator */
+  const char* steps;     /* of layout slab: names out of ap_packets_steps(); NULL for all, and for other layouts */
 } ap_packets_config;
+
+/* A stretch of memory. */
+typedef struct {
+  void* address;
+  int64_t bytes;
+} ap_region;
 
 /* One measured stretch of work. */
 typedef struct {
@@ -66,9 +73,11 @@ typedef struct {
   int64_t discarded;   /* packet objects dropped after start: pool full, or no pool */
 } ap_packets_counts;
 
-/* Valid layouts and strategies, comma-separated. Static storage. */
+/* Valid layouts, strategies and steps of layout slab, comma-separated. A layout may not have all strategies: ap_packets_create
+   says which it has. Static storage. */
 const char* ap_packets_layouts(void);
 const char* ap_packets_strategies(void);
+const char* ap_packets_steps(void);
 
 /* Makes a processor and, for mix and pool, its full pool. NULL with a line in error when the configuration is
    invalid or needs more memory than the machine has. */
@@ -92,12 +101,149 @@ void ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts)
 /* Checksum over all that was parsed, then over the store's parse results in slot order. Changes nothing. */
 uint64_t ap_packets_checksum(const ap_packets* packets);
 
+/* Where the packets of layout slab lie, to look up what pages the kernel gave; no address and 0 bytes for other layouts. */
+ap_region ap_packets_region(const ap_packets* packets);
+
 /* Proves that no packet is in two places of FIFO, store and pool, that every packet carried the protocol marker and
    that the counts agree. Returns 0 when so; otherwise 1 and one line in (message, message_bytes). */
 int ap_packets_audit(const ap_packets* packets, char* message, size_t message_bytes);
 
 /* Frees everything. NULL is allowed. */
 void ap_packets_destroy(ap_packets* packets);
+
+/* ---- Real time: the source, the ring and its C++ consumers ------------------------------------- */
+
+/* A source, its ring and its logs. Opaque. A source may be started again and again, with another interval each time.
+   Order of calls: create; then for each run start, consume (C++ or Java), wait or stop, and the queries. The queries
+   answer for the last run and must not be called while the source runs. */
+typedef struct ap_realtime ap_realtime;
+
+/* One run of the source. */
+typedef struct {
+  double interval_ns;        /* time between ticks, up to 1e9, fractions allowed. 0: saturate; a full ring is then
+                                waited for, nothing is lost and there are no delays */
+  int64_t capacity;          /* ticks that the input queue holds, exactly; see ap_realtime_capacity */
+  int64_t ticks;             /* ticks to generate, at least 1; tick i is due at t0 + i * interval */
+  int64_t warmup_ticks;      /* ticks 0 .. warmup_ticks - 1 are warm-up; at most `ticks` */
+  int64_t slip_threshold_ns; /* the source slipped when it did not read its clock for longer than this; at least 1000 */
+  int64_t burst_gap_ns;      /* losses at most this far apart are one burst; at least 0 */
+  int64_t processor;         /* processor to tie the source to, -1 for none */
+  const char* clock;         /* auto: tsc where it is invariant; tsc; clock_gettime */
+} ap_source_config;
+
+/* Consecutive losses. Times are those of the losses, not of the ticks' being due. A burst never spans the end of the
+   warm-up. */
+typedef struct {
+  int64_t start_sequence; /* first tick lost */
+  int64_t end_sequence;   /* last tick lost */
+  int64_t start_ns;
+  int64_t end_ns;
+  int64_t count;          /* ticks lost; fewer than the sequence spans where some between them got through */
+} ap_burst;
+
+/* A stretch during which the source was not running. */
+typedef struct {
+  int64_t time_ns; /* last clock read before */
+  int64_t length_ns;
+} ap_slip;
+
+/* Counters of the source, every 100 ms and at the end. */
+typedef struct {
+  int64_t time_ns;
+  int64_t generated;
+  int64_t lost;
+} ap_sample;
+
+/* The source's account of a run. Warm-up figures are part of the totals.
+   generated = received (by the consumer) + lost + left. */
+typedef struct {
+  int64_t generated;
+  int64_t lost;
+  int64_t left;               /* ticks that were still in the ring when both had stopped, counted by walking it */
+  int64_t warmup_generated;
+  int64_t warmup_lost;
+  int64_t warmup_left;
+  int64_t pushed;             /* ticks put into the ring */
+  int64_t last_pushed;        /* number of the last of them, -1 for none */
+  int64_t t0_ns;              /* due time of tick 0 */
+  int64_t end_ns;             /* when the source stopped */
+  int64_t slip_total_ns;      /* sum over all slips, also those that the log had no place for */
+  double clock_drift_ppm;     /* rate of the counter over the run, against its calibration before it */
+  double clock_max_error_ns;  /* largest distance from CLOCK_MONOTONIC that a check of the counter found */
+  int64_t clock_is_tsc;       /* 1: time-stamp counter, 0: clock_gettime */
+  int64_t pinned;             /* 1: the source was tied to its processor */
+} ap_source_account;
+
+/* What a consumer does besides taking ticks. */
+typedef struct {
+  int64_t max_ticks;   /* stop after so many ticks; 0: until the source has finished and the ring is empty */
+  int64_t stall_at_ns; /* stop consuming on purpose at t0 + this ... */
+  int64_t stall_ns;    /* ... for so long; 0: never */
+} ap_consumer_config;
+
+/* The consumer's account of a run. Warm-up figures are part of the totals. */
+typedef struct {
+  int64_t received;
+  int64_t warmup_received;
+  int64_t missing;           /* numbers between two that came */
+  int64_t warmup_missing;
+  int64_t last_sequence;     /* -1 for none */
+  int64_t start_ns;          /* first look into the ring */
+  int64_t measured_start_ns; /* end of the last batch with a warm-up tick, or start_ns */
+  int64_t end_ns;            /* end of the last batch, or start_ns */
+  int64_t stalled_ns;        /* length of the forced stall */
+} ap_consumption;
+
+/* Ticks that a queue of `input_queue_ms` holds at `interval_ns`, rounded to the nearest; -1 with a line in error where
+   that is not from 1 to ap_realtime_max_capacity(). */
+int64_t ap_realtime_capacity(double input_queue_ms, double interval_ns, char* error, size_t error_bytes);
+
+/* Largest capacity: 2 GiB of ring, what Java can address. */
+int64_t ap_realtime_max_capacity(void);
+
+/* Makes a ring for up to `max_capacity` ticks, and logs of the given lengths (>= 0; what does not fit is counted). All
+   memory is there before a run starts. NULL with a line in error. */
+ap_realtime* ap_realtime_create(int64_t max_capacity, int64_t max_bursts, int64_t max_slips, int64_t max_samples,
+                                char* error, size_t error_bytes);
+
+/* The ring's memory, for a direct ByteBuffer of Java. Valid until destroy. */
+void* ap_realtime_memory(ap_realtime* realtime);
+int64_t ap_realtime_memory_bytes(const ap_realtime* realtime);
+
+/* Empties the ring and starts the source's thread, which waits until a consumer is ready, calibrates its clock for
+   20 ms and begins to tick. 0, or -1 with a line in error. */
+int ap_realtime_start(ap_realtime* realtime, const ap_source_config* config, char* error, size_t error_bytes);
+
+/* Consumes in C++, on the calling thread: into `packets`, or only reading when that is NULL. Delays of ticks after the
+   warm-up go into the histogram, which is emptied first. 0, or -1 with a line in error. */
+int ap_realtime_consume(ap_realtime* realtime, ap_packets* packets, const ap_consumer_config* config,
+                        ap_consumption* out, char* error, size_t error_bytes);
+
+/* Blocks until the source has generated all its ticks. Without a consumer it does not end: use ap_realtime_stop. */
+void ap_realtime_wait(ap_realtime* realtime);
+
+/* Ends generating now. A consumer then ends when it has emptied the ring. */
+void ap_realtime_stop(ap_realtime* realtime);
+
+void ap_realtime_get_account(const ap_realtime* realtime, ap_source_account* account);
+
+/* Logs of the last run: `count` records; `overflow` receives how many more there were. Valid until the next start. */
+const ap_burst* ap_realtime_bursts(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
+const ap_slip* ap_realtime_slips(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
+const ap_sample* ap_realtime_samples(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
+
+/* Delays of the last ap_realtime_consume: counts in HdrHistogram's order for lowest 1 ns, highest 3,600,000,000,000 ns
+   and 3 significant digits. Valid until the next consume. */
+const int64_t* ap_realtime_delays(const ap_realtime* realtime, int64_t* length);
+
+/* Proves that the source's account, the consumer's account (of either language) and the slots left in the ring agree:
+   generated = received + lost + left in all and in the warm-up, and each lost tick is a gap that the consumer saw, a
+   gap among the left or after the last one. 0, or 1 and one line in (message, message_bytes). */
+int ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consumption, char* message,
+                      size_t message_bytes);
+
+/* Stops the source and frees everything. NULL is allowed. */
+void ap_realtime_destroy(ap_realtime* realtime);
 
 /* cffi:end */
 

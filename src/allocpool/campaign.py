@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -26,9 +27,10 @@ from allocpool import home, tidy
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import Host, read_host
 from allocpool.launch import Launcher
+from allocpool.packets import PacketsSpec
 from allocpool.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
 from allocpool.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
-from allocpool.studies import Planned, Study, StudyProfile, study_named
+from allocpool.studies import STUDIES, Planned, Study, StudyProfile, study_named
 
 
 def profiles() -> tuple[str, ...]:
@@ -138,7 +140,17 @@ class Campaign:
 
     def _bar(self, total: int, done: int) -> Any:
         title = f"{self.study.name} ({self.profile.profile})"
-        return tqdm(total=total, initial=done, desc=title, unit="trial", dynamic_ncols=True, smoothing=0.05)
+        # A terminal is redrawn; a log file gets a line's worth of progress now and then.
+        seldom_s = 0.1 if sys.stderr.isatty() else 10.0
+        return tqdm(
+            total=total,
+            initial=done,
+            desc=title,
+            unit="trial",
+            dynamic_ncols=True,
+            smoothing=0.05,
+            mininterval=seldom_s,
+        )
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """How far the campaign is, without running anything."""
@@ -174,6 +186,21 @@ class Campaign:
     def plan_summary(self) -> pd.DataFrame:
         """One row per configuration of the whole study: planned or not, and why not."""
         return self.study.catalogue(self.profile, self.planned)
+
+    def planned_cells(self) -> pd.DataFrame:
+        """One row per planned configuration: its trials over all blocks, their expected seconds, why it can't run."""
+        rows: dict[tuple[str, ...], dict[str, Any]] = {}
+        for item in self.planned:
+            solution = item.spec.solution.label if isinstance(item.spec, PacketsSpec) else ""
+            cell = {"mode": item.spec.mode, "solution": solution}
+            cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}
+            row = rows.setdefault(tuple(cell.values()), {**cell, "trials": 0, "expected_s": 0.0, "unavailable": None})
+            if item.unavailable:
+                row["unavailable"] = item.unavailable
+            else:
+                row["trials"] += 1
+                row["expected_s"] += item.spec.expected_seconds()
+        return pd.DataFrame(list(rows.values()))
 
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from: machine, code, profile, outcomes. Plain data."""
@@ -214,6 +241,20 @@ def open_study(name: str, profile: str = "quick", overrides: Mapping[str, Any] |
     """
     study = study_named(name)
     return Campaign(study, read_profile(study, profile, overrides or {}))
+
+
+def all_of_profile(profile: str) -> list[Campaign]:
+    """Every study that the profile has settings for, in the order of the studies.
+
+    Raises:
+        UserError: no such profile; names those that there are.
+    """
+    if profile not in profiles():
+        raise unknown_choice("profile", profile, profiles())
+    folder = home.home() / "papermill-configs" / profile
+    return [
+        open_study(name, profile) for name, study in STUDIES.items() if (folder / f"{study.notebook}.yaml").exists()
+    ]
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

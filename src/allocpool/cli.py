@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import sys
@@ -14,8 +15,25 @@ from allocpool.errors import UserError
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
+_ELSEWHERE = {
+    "doctor": "allocpool.doctor:doctor_command",
+    "gclog": "allocpool.gclog.command:gclog_command",
+}
+"""Commands that live with what they show; imported when they are asked for."""
+
+
 class _OneLineErrors(click.Group):
     """A group whose commands tell a user's error in one line and end with status 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _ELSEWHERE:
+            module, _, name = _ELSEWHERE[cmd_name].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name)
+            return command
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -110,8 +128,12 @@ def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
     from allocpool import campaign
     from allocpool.studies import STUDIES
 
-    names = list(STUDIES) if study == "all" else [study]
-    campaigns = [campaign.open_study(name, profile, _overrides(settings)) for name in names]
+    if study == "all" and not settings:
+        campaigns = campaign.all_of_profile(profile)
+    elif study == "all":
+        raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDIES)})")
+    else:
+        campaigns = [campaign.open_study(study, profile, _overrides(settings))]
     for opened in campaigns:
         done = opened.run()
         click.echo(
@@ -122,6 +144,28 @@ def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
 
 
 @main.command(context_settings=CONTEXT)
+@click.argument("study")
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """What a STUDY would run under a profile, and about how long that takes; starts and builds nothing."""
+    from allocpool import campaign
+
+    rows = campaign.open_study(study, profile, _overrides(settings)).planned_cells()
+    total_s = float(rows["expected_s"].sum())
+    if as_json:
+        told = {"cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()), "expected_s": total_s}
+        click.echo(json.dumps(told, indent=1))
+        return
+    click.echo(rows.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
+    click.echo(
+        f"{study} ({profile}): {int(rows['trials'].sum())} trials in {len(rows)} cells, about {total_s:.0f} s "
+        f"({total_s / 3600:.1f} h); {int(rows['unavailable'].notna().sum())} cells can't run"
+    )
+
+
+@main.command(context_settings=CONTEXT)
 @click.option("--profile", default=None, help="Only this profile.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(profile: str | None, as_json: bool) -> None:
@@ -129,20 +173,46 @@ def status(profile: str | None, as_json: bool) -> None:
     from dataclasses import asdict
 
     from allocpool import campaign
-    from allocpool.studies import STUDIES
 
     told: dict[str, dict[str, Any]] = {}
     for name in campaign.profiles() if profile is None else [profile]:
-        for study in STUDIES:
-            state = campaign.open_study(study, name).status()
-            told.setdefault(name, {})[study] = {**asdict(state), "complete": state.complete}
+        for opened in campaign.all_of_profile(name):
+            state = opened.status()
+            told.setdefault(name, {})[opened.study.name] = {**asdict(state), "complete": state.complete}
             if not as_json:
                 click.echo(
-                    f"{name:10} {study:12} {state.finished:5} of {state.planned:5} finished, {state.failed} not ok, "
-                    f"{state.unavailable} can't run here, {state.missing} missing"
+                    f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
+                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
                 )
     if as_json:
         click.echo(json.dumps(told, indent=1))
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+def findings(profile: str) -> None:
+    """Measure every study of a profile, run the notebooks, render the pages; prints where the answer is."""
+    from allocpool import campaign
+    from allocpool.site import render
+
+    for opened in campaign.all_of_profile(profile):
+        opened.run()
+    click.echo(f"The answer for this machine: {render(profile)}")
+
+
+@main.command(context_settings=CONTEXT)
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+def site(profile: str) -> None:
+    """Build the pages again from the notebooks that `allocpool findings` executed; runs nothing."""
+    from allocpool import home
+    from allocpool.site import build_site
+
+    executed = home.build_dir() / "executed" / profile
+    if not executed.is_dir():
+        raise UserError(
+            f"profile {profile} has no executed notebooks: `allocpool findings --profile {profile}` makes them"
+        )
+    click.echo(f"Pages: {build_site(executed, home.build_dir() / 'site' / profile)}")
 
 
 if __name__ == "__main__":

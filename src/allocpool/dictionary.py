@@ -28,8 +28,9 @@ _INTRODUCTION = """# Data
 | `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 
-`allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` beside the tables. A trial
-id is the hash of its spec, of the code that it runs and of the machine. Times ending in `_ns` without a duration's meaning are CLOCK_MONOTONIC nanoseconds.
+`allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` beside the tables.
+A trial id is the hash of its spec, of the code that it runs and of the machine. `start_ns` and `end_ns` are readings of
+CLOCK_MONOTONIC.
 
 This page and `datapackage.json` are generated from the schemas: `python -m allocpool.dictionary`.
 """
@@ -94,9 +95,8 @@ def dictionary() -> str:
     parts = [_INTRODUCTION]
     for study in STUDIES.values():
         for table, schema in study.schemas.items():
-            parts.append(
-                f"\n## Study `{study.name}`, table `{table}`\n\n| column | type | meaning | may be empty |\n|---|---|---|---|"
-            )
+            parts.append(f"\n## Study `{study.name}`, table `{table}`\n")
+            parts.append("| column | type | meaning | may be empty |\n|---|---|---|---|")
             for name, column in schema.columns.items():
                 parts.append(
                     f"| `{name}` | {_type(column)} | {column.description} | {'yes' if column.nullable else 'no'} |"

@@ -250,7 +250,7 @@ def as_text(diagnosis: Diagnosis) -> str:
     missing = diagnosis.missing()
     lines += ["", "Missing"] if missing else []
     lines += [f"  {line}" for line in missing]
-    ready = "ready: the essentials are there" if diagnosis.ready else "not ready: the essentials are not all there"
+    ready = "ready: the essentials are there" if diagnosis.ready else "not ready: essentials are missing"
     return "\n".join([*lines, "", ready])
 
 

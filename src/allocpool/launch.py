@@ -4,12 +4,39 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from allocpool import build
 from allocpool.errors import UserError
 from allocpool.packets import PacketsSpec, TrialSpec
+from allocpool.realtime import LiveSpec, RingSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_runtime, jvm_flags, verify_flags
+from allocpool.runtimes.flags import available_memory_mb
+
+_CPP_PACKET_BYTES = 1280
+"""A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
+
+
+class _Jvm(NamedTuple):
+    """The JVM that a spec asks for."""
+
+    feature: int
+    collector: str
+    heap_mb: int
+    direct_mb: int
+    pause_target_ms: int | None
+
+    def flags(self) -> tuple[str, ...]:
+        return jvm_flags(
+            self.collector,
+            self.feature,
+            heap_mb=self.heap_mb,
+            direct_mb=self.direct_mb or None,
+            pause_target_ms=self.pause_target_ms,
+            gc_log=Path(GC_LOG),
+            pre_touch=True,
+        )
 
 
 class Launcher:
@@ -24,60 +51,83 @@ class Launcher:
         self._java = cache(build.java_classpath)
         self._runtime = cache(find_runtime)
         self._code_hash = cache(build.code_hash)
-        self._refused = cache(_why_not_here)
+        self._refused = cache(self._why_not_here)
 
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts no trial."""
-        if isinstance(spec, PacketsSpec) and spec.language == "java":
-            return self._refused(spec.runtime or 0, spec.collector or "", spec.heap_mb or 0, spec.direct_mb or 0)
+        if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
+            return self._refused(_jvm_of(spec), spec.processes)
+        return _too_large(spec) if isinstance(spec, PacketsSpec) else None
+
+    def _why_not_here(self, jvm: _Jvm, processes: int) -> str | None:
+        several = f"{processes} processes at once: " if processes > 1 else ""
+        try:
+            check(jvm.feature, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
+            verify_flags(self._runtime(jvm.feature), jvm.flags())
+        except UserError as error:
+            return f"{several}{error}"
         return None
 
     def launch_of(self, spec: TrialSpec) -> Launch:
         """Everything the child of this spec needs, built where it is not built yet.
 
         Raises:
-            UserError: a build failed, a runtime is missing, or the JVM refuses the flags.
+            UserError: a build failed, or a runtime is missing.
         """
-        if not isinstance(spec, PacketsSpec):
+        if not isinstance(spec, PacketsSpec | RingSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
-        return self._java_packets(spec) if spec.language == "java" else self._cpp_packets(spec)
+        parts = [f"child/{spec.mode}"]
+        jvm: JvmLaunch | None = None
+        native: NativeLaunch | None = None
+        if spec.language == "java":
+            module = "packets" if isinstance(spec, PacketsSpec) else "ring"
+            jvm = self._jvm(_jvm_of(spec), module)
+            parts.append(f"{module}-java")
+        if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
+            native = self._library()
+            parts.append("native")
+        return Launch(code_hash=self._code_hash(*parts), jvm=jvm, native=native)
 
-    def _cpp_packets(self, spec: PacketsSpec) -> Launch:
+    def _library(self) -> NativeLaunch:
         built = self._native()
-        native = NativeLaunch(
+        return NativeLaunch(
             library=str(built.library),
             header=str(built.header),
             compiler=built.compiler_version,
             compiler_flags=built.flags,
         )
-        return Launch(code_hash=self._code_hash(f"child/{spec.mode}", "native"), native=native)
 
-    def _java_packets(self, spec: PacketsSpec) -> Launch:
-        runtime = self._runtime(spec.runtime or 0)
-        flags = jvm_flags(
-            spec.collector or "",
-            runtime.feature,
-            heap_mb=spec.heap_mb or 0,
-            direct_mb=spec.direct_mb,
-            pause_target_ms=spec.pause_target_ms,
-            gc_log=Path(GC_LOG),
-            pre_touch=True,
-        )
-        verify_flags(runtime, flags)
-        built = self._java("packets")
-        jvm = JvmLaunch(
+    def _jvm(self, jvm: _Jvm, module: str) -> JvmLaunch:
+        runtime = self._runtime(jvm.feature)
+        built = self._java(module)
+        return JvmLaunch(
             libjvm=str(runtime.libjvm),
             version=runtime.version,
-            flags=flags,
+            flags=jvm.flags(),
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
-        return Launch(code_hash=self._code_hash(f"child/{spec.mode}", "packets-java"), jvm=jvm)
 
 
-def _why_not_here(feature: int, collector: str, heap_mb: int, direct_mb: int) -> str | None:
-    try:
-        check(feature, collector, heap_mb=heap_mb, direct_mb=direct_mb)
-    except UserError as error:
-        return str(error)
-    return None
+def _jvm_of(spec: PacketsSpec | RingSpec) -> _Jvm:
+    packets = spec if isinstance(spec, PacketsSpec) else None
+    return _Jvm(
+        spec.runtime or 0,
+        spec.collector or "",
+        spec.heap_mb or 0,
+        (packets.direct_mb if packets else None) or 0,
+        packets.pause_target_ms if packets else None,
+    )
+
+
+def _too_large(spec: PacketsSpec) -> str | None:
+    """Why the packets of a C++ trial don't fit into this machine's memory, or None."""
+    out_at_once = spec.queue_size + spec.stored_count + 1
+    needed_mb = max(spec.pool_size, out_at_once) * _CPP_PACKET_BYTES * spec.processes // 2**20
+    available_mb = available_memory_mb()
+    if needed_mb <= available_mb:
+        return None
+    return (
+        f"pool, queue and store need {needed_mb} MB, and this machine has {available_mb} MB available: "
+        "choose a smaller scale"
+    )

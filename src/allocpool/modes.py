@@ -13,10 +13,12 @@ from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import read_host
 from allocpool.launch import Launcher
 from allocpool.packets import TrialSpec
+from allocpool.realtime import RealtimeSpec, RingSpec, SearchSpec
 from allocpool.record import TrialRecord
 from allocpool.runner import alone, run_trial, task_for
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
+from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,17 @@ MODES: dict[str, Mode] = {
         BatchSpec,
         summarise_batch,
         "mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A scale=0.1 seconds=5",
+    ),
+    "ring": Mode(RingSpec, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
+    "realtime": Mode(
+        RealtimeSpec,
+        summarise_realtime,
+        "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 interval_ns=1000 seconds=10",
+    ),
+    "search": Mode(
+        SearchSpec,
+        summarise_search,
+        "mode=search layout=flat strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
     ),
 }
 

@@ -9,7 +9,7 @@ the ratio of live set to heap.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -29,8 +29,13 @@ POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
 HEAP_MB = {"heap": 2048, "native": 1024}
 DIRECT_MB = 2048
-SMALLEST_HEAP_MB = 16
+SMALLEST_MB = 16
+SMALLEST_HEAP_MB = {"zgc": 48}
+"""ZGC of 11 does not start below 40 MB."""
 TCP_ONE_IN = 16
+SET_UP_S: dict[Language, float] = {"java": 1.2, "cpp": 0.6}
+"""From the start of a trial's process to its first packet, without what grows with sizes."""
+_SET_UP_NS_PER_PACKET: dict[Language, float] = {"java": 400.0, "cpp": 150.0}
 DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
 
@@ -89,9 +94,16 @@ class TrialSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    processes: ClassVar[int] = 1
+    """Processes of the trial that hold its whole memory at the same time."""
+
     mode: str
     block: int = Field(default=0, ge=0, description="repetition: every configuration runs once per block")
     timeout_s: float = Field(default=120.0, gt=0, description="after which the trial is killed and recorded")
+
+    def expected_seconds(self) -> float:
+        """About how long the trial takes, for plans; no longer than its time-out."""
+        return self.timeout_s
 
 
 class PacketsSpec(TrialSpec):
@@ -162,6 +174,11 @@ class PacketsSpec(TrialSpec):
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
 
+    def set_up_seconds(self) -> float:
+        """About how long it takes until queue and store are full: process, JVM, pool, packets."""
+        cost_ns = _SET_UP_NS_PER_PACKET[self.language]
+        return SET_UP_S[self.language] + cost_ns * (self.pool_size + self.fill_packets) / 1e9
+
     @property
     def solution(self) -> Solution:
         """The row of a results table that this trial belongs to."""
@@ -206,10 +223,15 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
     if "fill_packets" not in spec:
         spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
-        base_mb = HEAP_MB.get(spec["layout"], HEAP_MB["heap"])
-        spec.setdefault("heap_mb", max(SMALLEST_HEAP_MB, math.ceil(base_mb * scale)))
+        spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], str(spec.get("collector")), scale))
         if spec["layout"] == "native":
-            spec.setdefault("direct_mb", max(SMALLEST_HEAP_MB, math.ceil(DIRECT_MB * scale)))
+            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(DIRECT_MB * scale)))
+
+
+def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
+    """The published heap of a Java layout at this scale, MiB, or the smallest that the collector starts with."""
+    smallest_mb = SMALLEST_HEAP_MB.get(collector, SMALLEST_MB)
+    return max(smallest_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
 
 
 def _fill_packets(queue_size: int, stored_count: int) -> int:

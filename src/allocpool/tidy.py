@@ -68,7 +68,7 @@ def _reader_hash() -> str:
     return digest.hexdigest()[:12]
 
 
-def _top_level_pauses(log: Path) -> list[tuple[int, int]]:
+def top_level_pauses(log: Path) -> list[tuple[int, int]]:
     """(start_ns, duration_ns) of every pause that no other pause contains; kept beside the log once read."""
     kept = log.with_name(f"pauses-{_reader_hash()}.json")
     if kept.exists():
@@ -85,7 +85,7 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> dict[str, Any]:
     log = Path(record.directory) / GC_LOG
     if not log.exists() or not log.stat().st_size:
         return dict.fromkeys(GC_COLUMNS)
-    inside_ms = [length / 1e6 for start, length in _top_level_pauses(log) if start_ns <= start < end_ns]
+    inside_ms = [length / 1e6 for start, length in top_level_pauses(log) if start_ns <= start < end_ns]
     return {
         "gc_pauses": len(inside_ms),
         "gc_pause_total_ms": sum(inside_ms),

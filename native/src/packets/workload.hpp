@@ -5,6 +5,7 @@
 #include <string>
 
 #include "allocpool.h"
+#include "realtime/consumer.hpp"
 
 namespace allocpool {
 
@@ -21,8 +22,12 @@ class Workload {
   // Receives the next `count` packets of the sequence.
   virtual void run(std::int64_t count) = 0;
 
+  // Receives what the consumer takes from its ring; see Consumer::run.
+  virtual ap_consumption consume(realtime::Consumer& consumer, std::int64_t max_ticks) = 0;
+
   virtual ap_packets_counts counts() const = 0;
   virtual std::uint64_t checksum() const = 0;
+  virtual ap_region region() const = 0;
 
   // Empty, or one line that says what is wrong.
   virtual std::string audit() const = 0;

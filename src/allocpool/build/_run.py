@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allocpool.errors import UserError
 
+_LONGEST_LINE = 300
+
+_PLACE = re.compile(r"\.\w+:[\[\d]")
+"""A file and a line in it, as compilers write them: ``a.cpp:3:1`` or ``A.java:[3,1]``."""
+
 
 class StepFailed(Exception):
-    """A build command ended with an error; the message is the telling line of its output."""
+    """A build command ended with an error; the message is the telling line of its ``output``."""
+
+    def __init__(self, output: str, status: int) -> None:
+        super().__init__(telling_line(output, status))
+        self.output = output
 
 
 def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
@@ -40,13 +50,13 @@ def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str
     if status != 0:
         with log.open("rb") as output:
             output.seek(before)
-            raise StepFailed(telling_line(output.read().decode("utf-8", "replace"), status))
+            raise StepFailed(output.read().decode("utf-8", "replace"), status)
 
 
 def telling_line(output: str, status: int) -> str:
-    """The first line that says "error", without a summary's markup, else the last line."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for line in lines:
-        if "error" in line.lower():
-            return line.removeprefix("[ERROR]").strip()[:300]
-    return lines[-1][:300] if lines else f"exit status {status}"
+    """The first error that names a place in a source, else the first error at all, else the last line."""
+    lines = [line.strip().removeprefix("[ERROR]").strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower() or _PLACE.search(line)]
+    placed = [line for line in errors if _PLACE.search(line) and "warning" not in line.lower()]
+    told = (placed or errors or lines[-1:] or [f"exit status {status}"])[0]
+    return told[:_LONGEST_LINE]

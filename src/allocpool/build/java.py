@@ -24,6 +24,8 @@ from allocpool.runtimes import Javac, find_javac
 
 _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _RECORD = "build.json"
+_OFFLINE = "in offline mode"
+"""What Maven says when only a download is missing."""
 
 
 class JavaBuild(BaseModel):
@@ -112,7 +114,9 @@ def _build(modules: list[str], javac: Javac) -> None:
         try:
             try:
                 step([*command, "--offline", *goals], log, javac.environment())
-            except StepFailed:
+            except StepFailed as failure:
+                if _OFFLINE not in failure.output:
+                    raise
                 step([*command, *goals], log, javac.environment())
         except StepFailed as failure:
             raise UserError(

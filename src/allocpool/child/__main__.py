@@ -6,25 +6,15 @@ else is told from the exit status and the tail of stderr by the parent.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
 
-_PR_SET_PDEATHSIG = 1
-
-
-def die_with_parent(parent: int) -> None:
-    """Ask Linux to kill this process when its parent dies, so that a killed campaign leaves no orphan."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            sys.exit("the parent died before the trial began")
+from allocpool.child.process import die_with_parent
 
 
 def run(folder: Path) -> dict[str, Any]:
@@ -38,7 +28,7 @@ def run(folder: Path) -> dict[str, Any]:
 def main() -> None:
     """Entry of the child process."""
     folder = Path(sys.argv[1])
-    die_with_parent(int(os.environ.get("ALLOCPOOL_PARENT", os.getppid())))
+    die_with_parent()
     gc.disable()  # JPype asks the JVM to collect whenever Python does
     measurement = run(folder)
     scratch = folder / ".measurement.json"

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from allocpool.child import jvm, packets
+from allocpool.child import packets
 from allocpool.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 
 _PARTS = 20
@@ -21,9 +21,8 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     try:
         return _measure(spec, launch)
     except Exception as error:
-        if isinstance(error, MemoryError) or (spec["language"] == "java" and jvm.is_out_of_memory(error)):
-            reason = str(error).strip().splitlines()[0]
-            return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}
+        if outcome := packets.out_of_memory(error, spec["language"]):
+            return outcome
         raise
 
 
@@ -43,10 +42,11 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
     else:
         filling = work.run_packets(fill, math.ceil(fill / _PARTS))
-        warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
+        warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns) if spec["warmup_seconds"] else []
         window = CpuWindow()
         measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
     cpu = window.close()
+    peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
     fault = work.audit()
     return {
         "status": "failed" if fault else "ok",
@@ -57,5 +57,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         "cpu": cpu,
         "counts": work.counts(),
         "checksum": work.checksum(),
-        "peak_rss_mb": peak_rss_mb(),
+        "peak_rss_mb": peak_mb,
+        # Every block has the same objects alive, and Epsilon can't tell the living from the dead.
+        "live_objects": work.live_objects() if spec["block"] == 0 and spec["collector"] != "epsilon" else None,
     }

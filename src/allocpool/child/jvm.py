@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jpype
+import jpype.nio
 
 
 def start(launch: dict[str, Any]) -> None:
@@ -22,6 +23,25 @@ def start(launch: dict[str, Any]) -> None:
 def java_class(name: str) -> Any:
     """A Java class by its binary name; package access through ``jpype.java`` fails on runtime 11."""
     return jpype.JClass(name)
+
+
+def direct_buffer(memory: memoryview) -> Any:
+    """Native memory as a direct ``java.nio.ByteBuffer``; it must outlive the buffer."""
+    return jpype.nio.convertToDirectBuffer(memory)
+
+
+def live_objects() -> int:
+    """Objects on the heap after a full collection: the total of the JVM's class histogram (``jcmd GC.class_histogram``)."""
+    management = java_class("java.lang.management.ManagementFactory")
+    commands = java_class("javax.management.ObjectName")("com.sun.management:type=DiagnosticCommand")
+    strings = java_class("java.lang.String[]")
+    arguments = java_class("java.lang.Object[]")([strings([])])
+    signature = strings(["[Ljava.lang.String;"])
+    told = management.getPlatformMBeanServer().invoke(commands, "gcClassHistogram", arguments, signature)
+    label, objects, _bytes = str(told).strip().splitlines()[-1].split()
+    if label != "Total":
+        raise RuntimeError(f"a class histogram that ends in {label!r}")
+    return int(objects)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

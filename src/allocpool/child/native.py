@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,16 @@ MESSAGE_BYTES = 512
 
 
 def load(launch: dict[str, Any]) -> tuple[FFI, Any]:
-    """The cffi interface and the loaded library that ``launch["native"]`` names."""
-    header = Path(launch["native"]["header"]).read_text(encoding="utf-8")
+    """The cffi interface and the loaded library that ``launch["native"]`` names; the same pair at every call.
+
+    A type of one interface is a stranger to another, and a source and its consumer exchange handles.
+    """
+    return _load(launch["native"]["header"], launch["native"]["library"])
+
+
+@lru_cache(maxsize=1)
+def _load(header: str, library: str) -> tuple[FFI, Any]:
+    text = Path(header).read_text(encoding="utf-8")
     ffi = FFI()
-    ffi.cdef(header.split(_BEGIN, 1)[1].split(_END, 1)[0])
-    return ffi, ffi.dlopen(launch["native"]["library"])
+    ffi.cdef(text.split(_BEGIN, 1)[1].split(_END, 1)[0])
+    return ffi, ffi.dlopen(library)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from allocpool.child import jvm, native
+from allocpool.child.accounting import peak_rss_mb
 
 Iterations = list[tuple[int, int, int]]
 """(start_ns, end_ns, packets) of each iteration."""
@@ -28,32 +29,39 @@ class Packets(Protocol):
     def audit(self) -> str:
         """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
 
+    def live_objects(self) -> int | None:
+        """Objects that a full collection leaves on the Java heap, the JVM's own included; None without a heap."""
+
 
 class JavaPackets:
     """The Java workload, in this process through JPype."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         jvm.start(launch)
-        self._trial = jvm.java_class("allocpool.packets.BatchTrial")(
+        self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
             spec["layout"], spec["strategy"], spec["pool_size"], spec["slot_count"],
             spec["queue_size"], spec["stored_count"], spec["seed"], max_iterations,
         )  # fmt: skip
 
     def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
-        return _triples(self._trial.runPackets(packets, iteration_packets))
+        return _triples(self.trial.runPackets(packets, iteration_packets))
 
     def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
-        return _triples(self._trial.runFor(duration_ns, iteration_ns))
+        return _triples(self.trial.runFor(duration_ns, iteration_ns))
 
     def counts(self) -> dict[str, int]:
-        names = [str(name) for name in self._trial.countNames()]
-        return dict(zip(names, (int(count) for count in self._trial.counts()), strict=True))
+        names = [str(name) for name in self.trial.countNames()]
+        return dict(zip(names, (int(count) for count in self.trial.counts()), strict=True))
 
     def checksum(self) -> str:
-        return f"{int(self._trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+        return f"{int(self.trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
 
     def audit(self) -> str:
-        return str(self._trial.audit())
+        return str(self.trial.audit())
+
+    def live_objects(self) -> int | None:
+        return jvm.live_objects()
+
 
 
 class CppPackets:
@@ -76,8 +84,8 @@ class CppPackets:
             },
         )
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
-        self._packets = self._library.ap_packets_create(config, error, native.MESSAGE_BYTES)
-        if self._packets == self._ffi.NULL:
+        self.handle = self._library.ap_packets_create(config, error, native.MESSAGE_BYTES)
+        if self.handle == self._ffi.NULL:
             raise ValueError(self._ffi.string(error).decode())
 
     def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
@@ -88,19 +96,22 @@ class CppPackets:
 
     def counts(self) -> dict[str, int]:
         counts = self._ffi.new("ap_packets_counts*")
-        self._library.ap_packets_get_counts(self._packets, counts)
+        self._library.ap_packets_get_counts(self.handle, counts)
         return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_packets_counts").fields}
 
     def checksum(self) -> str:
-        return f"{int(self._library.ap_packets_checksum(self._packets)):016x}"
+        return f"{int(self._library.ap_packets_checksum(self.handle)):016x}"
 
     def audit(self) -> str:
         message = self._ffi.new("char[]", native.MESSAGE_BYTES)
-        found = self._library.ap_packets_audit(self._packets, message, native.MESSAGE_BYTES)
+        found = self._library.ap_packets_audit(self.handle, message, native.MESSAGE_BYTES)
         return str(self._ffi.string(message).decode()) if found else ""
 
+    def live_objects(self) -> int | None:
+        return None
+
     def _recorded(self, run: Any, length: int, iteration: int) -> Iterations:
-        written = run(self._packets, length, iteration, self._records, len(self._records))
+        written = run(self.handle, length, iteration, self._records, len(self._records))
         if written < 0:
             raise MemoryError("C++ new failed") if written == -2 else ValueError(f"native run refused {length}")
         records = self._records
@@ -116,3 +127,11 @@ def make(spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> P
     """The workload that the spec names, set up in this process."""
     kind = JavaPackets if spec["language"] == "java" else CppPackets
     return kind(spec, launch, max_iterations)
+
+
+def out_of_memory(error: Exception, language: str) -> dict[str, Any] | None:
+    """The measurement of a trial that ended with an exhausted heap, or None when the error is another one."""
+    if isinstance(error, MemoryError) or (language == "java" and jvm.is_out_of_memory(error)):
+        reason = str(error).strip().splitlines()[0]
+        return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}
+    return None

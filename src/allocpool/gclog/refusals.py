@@ -9,7 +9,9 @@ from typing import Literal, NoReturn, overload
 from allocpool.errors import UserError
 
 _HEAD_BYTES = 1 << 20
-_JDK_8 = re.compile(rb"\[(?:Full )?GC[ (]|\(1\.[5-8]\.0_|^CommandLine flags: |\bStopping threads took: [\d.]+ seconds$", re.M)
+_JDK_8 = re.compile(
+    rb"\[(?:Full )?GC[ (]|\(1\.[5-8]\.0_|^CommandLine flags: |\bStopping threads took: [\d.]+ seconds$", re.M
+)
 _ASK_FOR = "run java with -Xlog:gc*:file=gc.log"
 
 
@@ -25,7 +27,8 @@ def refuse(path: Path, first: bytes, *, only_if_hopeless: Literal[True]) -> None
 def refuse(path: Path, first: bytes, *, only_if_hopeless: bool = False) -> None:
     """Raises the :class:`UserError` that fits a file whose first block is ``first`` and in which nothing was found.
 
-    ``only_if_hopeless`` returns where later blocks could still hold a log, so that only a binary file is refused early.
+    ``only_if_hopeless`` returns where later blocks could still hold a log, so that only a binary file is refused
+    early.
     """
     head = first[:_HEAD_BYTES]
     if b"\0" in head or any(byte < ord("\t") for byte in head[:4096]):

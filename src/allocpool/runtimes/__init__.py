@@ -11,9 +11,9 @@ from allocpool.runtimes.collectors import (
     collectors_on,
 )
 from allocpool.runtimes.discovery import Runtime, find_runtime, find_runtimes
+from allocpool.runtimes.embedded import provision
 from allocpool.runtimes.flags import available_memory_mb, check, jvm_flags, log_flags, verify_flags
 from allocpool.runtimes.javac import Javac, find_javac
-from allocpool.runtimes.provision import provision
 
 __all__ = [
     "COLLECTORS",

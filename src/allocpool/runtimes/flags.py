@@ -27,6 +27,9 @@ _GC_TABLES_SHARE = 0.05
 _LOG_FILE = re.compile(r"(?<=:file=)(\"[^\"]*\"|[^:]*)")
 _VERIFY_TIMEOUT_S = 120
 
+_SAYS_NOTHING = re.compile(r"warning|Error occurred during init|Could not create the Java|fatal exception", re.I)
+"""Lines around the reason why a JVM does not start."""
+
 
 def log_flags(collector: str, gc_log: Path, *, phases: bool = False) -> tuple[str, ...]:
     """The flags that write the GC and safepoint log of ``collector`` to ``gc_log``.
@@ -187,5 +190,4 @@ def _complaint(java: Path, flags: tuple[str, ...]) -> str:
     if done.returncode == 0:
         return ""
     said = [line.strip() for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()]
-    # The reason comes first; the lines after it repeat that the JVM could not be created.
-    return next((line for line in said if "warning" not in line.lower()), f"exit status {done.returncode}")
+    return next((line for line in said if not _SAYS_NOTHING.search(line)), f"exit status {done.returncode}")

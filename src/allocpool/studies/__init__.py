@@ -6,8 +6,9 @@ from allocpool.errors import unknown_choice
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch import BATCH
 from allocpool.studies.instrument import INSTRUMENT
+from allocpool.studies.realtime import REALTIME
 
-STUDIES: dict[str, Study] = {study.name: study for study in (INSTRUMENT, BATCH)}
+STUDIES: dict[str, Study] = {study.name: study for study in (INSTRUMENT, BATCH, REALTIME)}
 
 __all__ = ["STUDIES", "Planned", "Study", "StudyProfile", "study_named"]
 

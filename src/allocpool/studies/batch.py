@@ -24,6 +24,7 @@ PARSE_BYTES = 208
 PACKET_BYTES = {"heap": 1152, "native": 128}
 """Upper bound of one packet on the Java heap: object, buffer and, in layout heap, its array."""
 USABLE_HEAP = 0.85
+_EXPECTED_NS_PER_PACKET = 250.0
 
 
 class BatchSpec(PacketsSpec):
@@ -34,6 +35,10 @@ class BatchSpec(PacketsSpec):
     packets: int | None = Field(default=None, gt=0, le=10**12)
     warmup_seconds: float = Field(default=0.5, ge=0, le=600)
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+
+    def expected_seconds(self) -> float:
+        measured_s = self.seconds if self.seconds is not None else (self.packets or 0) * _EXPECTED_NS_PER_PACKET / 1e9
+        return self.set_up_seconds() + self.warmup_seconds + measured_s
 
     @model_validator(mode="after")
     def _one_length(self) -> Self:

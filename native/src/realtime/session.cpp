@@ -1,0 +1,184 @@
+#include "realtime/session.hpp"
+
+#include <cmath>
+#include <string_view>
+
+#include "os/thread.hpp"
+#include "user_error.hpp"
+
+namespace allocpool::realtime {
+namespace {
+
+constexpr double kMaxIntervalNs = 1e9;
+constexpr std::int64_t kMaxTicks = std::int64_t{1} << 52;  // so that i * interval stays exact to a nanosecond
+
+std::string text(double value) {
+  std::string digits = std::to_string(value);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.back() == '.') digits.pop_back();
+  return digits;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& valid) {
+  throw UserError(name + " is " + value + ": it must be " + valid);
+}
+
+void require_within(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value < low || value > high) {
+    refuse(name, std::to_string(value), "from " + std::to_string(low) + " to " + std::to_string(high));
+  }
+}
+
+const Session::Limits& checked(const Session::Limits& limits) {
+  require_within("max_capacity", limits.capacity, 1, Ring::kMaxCapacity);
+  constexpr std::int64_t kMaxRecords = 1 << 28;
+  require_within("max_bursts", limits.bursts, 0, kMaxRecords);
+  require_within("max_slips", limits.slips, 0, kMaxRecords);
+  require_within("max_samples", limits.samples, 0, kMaxRecords);
+  const std::uint64_t bytes = Ring::bytes(limits.capacity) +
+                              static_cast<std::uint64_t>(limits.bursts) * sizeof(ap_burst) +
+                              static_cast<std::uint64_t>(limits.slips) * sizeof(ap_slip) +
+                              static_cast<std::uint64_t>(limits.samples) * sizeof(ap_sample);
+  if (bytes > os::physical_memory_bytes()) {
+    throw UserError("ring and logs need " + std::to_string(bytes >> 20) + " MiB and this machine has " +
+                    std::to_string(os::physical_memory_bytes() >> 20) + " MiB: choose a smaller queue");
+  }
+  return limits;
+}
+
+bool wants_tsc(std::string_view clock) {
+  const bool invariant = tsc_is_invariant();
+  if (clock == "auto") return invariant;
+  if (clock == "clock_gettime") return false;
+  if (clock != "tsc") {
+    throw UserError("unknown clock '" + std::string(clock) + "': choose one of auto,tsc,clock_gettime");
+  }
+  if (!invariant) {
+    throw UserError("this machine has no invariant time-stamp counter: choose clock auto or clock_gettime");
+  }
+  return true;
+}
+
+std::string differ(const std::string& left, std::int64_t a, const std::string& right, std::int64_t b) {
+  return left + " " + std::to_string(a) + " is not " + right + " " + std::to_string(b);
+}
+
+}  // namespace
+
+std::int64_t capacity_of(double input_queue_ms, double interval_ns) {
+  if (!(interval_ns > 0) || interval_ns > kMaxIntervalNs) {
+    refuse("interval_ns", text(interval_ns), "above 0 and at most " + text(kMaxIntervalNs));
+  }
+  if (!(input_queue_ms > 0) || std::isinf(input_queue_ms)) refuse("input_queue_ms", text(input_queue_ms), "above 0");
+  const double ticks = std::nearbyint(input_queue_ms * 1e6 / interval_ns);
+  if (ticks < 1 || ticks > static_cast<double>(Ring::kMaxCapacity)) {
+    throw UserError("input_queue_ms " + text(input_queue_ms) + " at interval_ns " + text(interval_ns) + " is " +
+                    text(ticks) + " ticks: a ring holds from 1 to " + std::to_string(Ring::kMaxCapacity));
+  }
+  return static_cast<std::int64_t>(ticks);
+}
+
+Session::Session(const Limits& limits)
+    : max_capacity_(checked(limits).capacity),
+      memory_(Ring::bytes(max_capacity_)),
+      ring_(memory_.data()),
+      source_(ring_, static_cast<std::size_t>(limits.bursts), static_cast<std::size_t>(limits.slips),
+              static_cast<std::size_t>(limits.samples)) {}
+
+void Session::start(const ap_source_config& config) {
+  if (source_.running()) throw UserError("the source is running: wait for it or stop it before it is started again");
+  if (!(config.interval_ns >= 0) || config.interval_ns > kMaxIntervalNs) {
+    refuse("interval_ns", text(config.interval_ns), "0 (saturate) or above, and at most " + text(kMaxIntervalNs));
+  }
+  require_within("capacity", config.capacity, 1, max_capacity_);
+  require_within("ticks", config.ticks, 1, kMaxTicks);
+  require_within("warmup_ticks", config.warmup_ticks, 0, config.ticks);
+  require_within("slip_threshold_ns", config.slip_threshold_ns, 1'000, std::int64_t{1} << 62);
+  require_within("burst_gap_ns", config.burst_gap_ns, 0, std::int64_t{1} << 62);
+  require_within("processor", config.processor, -1, os::processor_count() - 1);
+  if (config.clock == nullptr) throw UserError("clock must be named: choose one of auto,tsc,clock_gettime");
+  const bool use_tsc = wants_tsc(config.clock);
+  ring_.reset(config.capacity);
+  source_.start({config.interval_ns, config.ticks, config.warmup_ticks, config.slip_threshold_ns, config.burst_gap_ns,
+                 static_cast<int>(config.processor), use_tsc});
+}
+
+void Session::begin_consuming() {
+  if (!source_.running()) throw UserError("the source was not started: start it before consuming");
+  if (ring_.header().ready.load() != 0) throw UserError("this run has its consumer: start the source again first");
+  delays_.clear();
+}
+
+Session::Left Session::left() const {
+  Left left;
+  const RingHeader& header = ring_.header();
+  const auto consumed = static_cast<std::int64_t>(header.consumed.load(std::memory_order_acquire));
+  std::uint64_t last = header.last.load(std::memory_order_acquire);
+  const auto warmup = header.warmup.load(std::memory_order_relaxed);
+  for (std::int64_t push = consumed; push < consumed + ring_.capacity(); ++push) {
+    const std::uint64_t value = ring_.slots()[push % ring_.capacity()].load(std::memory_order_relaxed);
+    if (value <= last) break;  // not written since it was consumed (R4)
+    left.missing += static_cast<std::int64_t>(value - last - 1);
+    last = value;
+    ++left.ticks;
+    if (value <= warmup) ++left.warmup_ticks;
+  }
+  left.last = static_cast<std::int64_t>(last) - 1;
+  return left;
+}
+
+ap_source_account Session::account() const {
+  const SourceAccount& source = source_.account();
+  const Left left = this->left();
+  ap_source_account account{};
+  account.generated = source.generated;
+  account.lost = source.lost;
+  account.left = left.ticks;
+  account.warmup_generated = source.warmup_generated;
+  account.warmup_lost = source.warmup_lost;
+  account.warmup_left = left.warmup_ticks;
+  account.pushed = source.pushed;
+  account.last_pushed = source.last_pushed;
+  account.t0_ns = source.t0_ns;
+  account.end_ns = source.end_ns;
+  account.slip_total_ns = source.slip_total_ns;
+  account.clock_drift_ppm = source.clock_drift_ppm;
+  account.clock_max_error_ns = source.clock_max_error_ns;
+  account.clock_is_tsc = source.is_tsc ? 1 : 0;
+  account.pinned = source.pinned ? 1 : 0;
+  return account;
+}
+
+std::string Session::audit(const ap_consumption& consumption) const {
+  const ap_source_account source = account();
+  const Left left = this->left();
+  const auto published = static_cast<std::int64_t>(ring_.header().consumed.load(std::memory_order_acquire));
+  if (published != consumption.received) return differ("published", published, "received", consumption.received);
+  if (source.generated != consumption.received + source.lost + source.left) {
+    return differ("generated", source.generated, "received + lost + left",
+                  consumption.received + source.lost + source.left);
+  }
+  if (source.warmup_generated != consumption.warmup_received + source.warmup_lost + source.warmup_left) {
+    return differ("generated in the warm-up", source.warmup_generated, "received + lost + left",
+                  consumption.warmup_received + source.warmup_lost + source.warmup_left);
+  }
+  if (source.pushed != consumption.received + left.ticks) {
+    return differ("pushed", source.pushed, "received + left", consumption.received + left.ticks);
+  }
+  if (source.last_pushed != left.last) {
+    return differ("the last tick pushed", source.last_pushed, "the last one seen", left.last);
+  }
+  const std::int64_t gaps = consumption.missing + left.missing + (source.generated - 1 - left.last);
+  if (source.lost != gaps) return differ("lost", source.lost, "the gaps in the sequence", gaps);
+  if (consumption.last_sequence >= source.warmup_generated && source.warmup_lost != consumption.warmup_missing) {
+    return differ("lost in the warm-up", source.warmup_lost, "the gaps in its sequence", consumption.warmup_missing);
+  }
+  std::int64_t in_bursts = 0;
+  for (std::size_t i = 0; i < source_.bursts().size(); ++i) in_bursts += source_.bursts().data()[i].count;
+  if (source_.bursts().overflow() == 0 && in_bursts != source.lost) {
+    return differ("lost", source.lost, "the sum of the bursts", in_bursts);
+  }
+  return {};
+}
+
+}  // namespace allocpool::realtime

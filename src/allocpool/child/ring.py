@@ -1,0 +1,29 @@
+"""A ring trial: a consumer that only reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from allocpool.child.accounting import CpuWindow, peak_rss_mb
+from allocpool.child.consumers import reader
+from allocpool.child.source import SATURATED_CAPACITY, Plan, Source
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+    """Measure."""
+    interval_ns = spec["interval_ns"]
+    capacity = round(spec["input_queue_ms"] * 1e6 / interval_ns) if interval_ns else SATURATED_CAPACITY
+    plan = Plan(interval_ns, capacity, spec["seconds"], spec["seconds"], spec["warmup_seconds"])
+    source = Source(launch, capacity, spec["seconds"] + spec["warmup_seconds"])
+    consumer = reader(spec["language"], launch)
+    window = CpuWindow()
+    told = source.run(plan, consumer)
+    fault = told.pop("fault")
+    return {
+        "status": "failed" if fault else "ok",
+        "reason": f"audit of the ring: {fault}" if fault else None,
+        **told,
+        "cpu": window.close(),
+        "peak_rss_mb": peak_rss_mb(),
+    }

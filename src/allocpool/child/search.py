@@ -1,0 +1,224 @@
+"""A search for the smallest interval that loses nothing (NDR) or next to nothing (PDR).
+
+MLRsearch (PyPI's MLRsearch 1.2.1, draft-ietf-bmwg-mlrsearch-05) decides which load to try and for how long: short
+probes narrow the bracket, and a bound counts once trials of full length agree. Its loads are ticks per second, so its
+lower bound is our smallest interval that passes, and its upper bound the largest that fails.
+
+Short probes are taken in one warm process, at one interval after the other, without a restart. Each trial of full
+length has a process of its own, while the warm one is stopped. What is no fault of the program is tried again: a probe
+that loses, once, because it may have paid for the garbage of a faster one before it, and the better of the two counts;
+a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, twice, and
+the first without such a slip counts, or the last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
+
+from allocpool.child import worker
+from allocpool.child.accounting import monotonic_ns
+from allocpool.child.process import PARENT
+
+_PRECEDING_TARGETS = 1
+_NEVER_S = 1e9
+_TRIES = 3
+
+
+class Ended(Exception):
+    """A worker came to an end; holds the outcome of the search."""
+
+    def __init__(self, outcome: dict[str, Any]) -> None:
+        super().__init__(outcome["reason"])
+        self.outcome = outcome
+
+
+class Worker:
+    """A process that holds one set-up processor and measures one stretch after the other."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> None:
+        folder.mkdir()
+        (folder / "spec.json").write_text(json.dumps({"spec": spec, "launch": launch}), encoding="utf-8")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", worker.__name__],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
+            env={**os.environ, PARENT: str(os.getpid())},
+        )  # fmt: skip
+        self._answer()
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Measure a stretch; the keys are the arguments of ``Stretches.measure``."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def rest(self) -> None:
+        """Take no CPU until ``go_on``, not even for a collection."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """End of the rest."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def close(self) -> dict[str, Any]:
+        """End the process; returns what the processor says of itself."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        told = self._answer()
+        self._process.wait()
+        return told
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            code = self._process.wait()
+            raise Ended({"status": "crashed" if code < 0 else "failed", "reason": f"a worker ended with status {code}"})
+        told: dict[str, Any] = json.loads(line)
+        if "status" in told:
+            raise Ended(told)
+        if told.get("fault"):
+            raise Ended({"status": "failed", "reason": f"audit: {told['fault']}"})
+        return told
+
+
+class Measurer:
+    """What MLRsearch asks: a load for a duration, answered from the right kind of process."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> None:
+        self._spec, self._launch, self._folder = spec, launch, folder
+        self.probes: list[dict[str, Any]] = []
+        self.peak_rss_mb = 0.0
+        self._fresh = 0
+        self._warm = Worker(spec, launch, folder / "warm")
+
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
+        """The signature is MLRsearch's: seconds, and ticks per second."""
+        interval_ns = 1e9 / intended_load
+        if intended_duration >= self._spec["full_seconds"]:
+            found = self.full(interval_ns, "full")
+        else:
+            found = self._probe(interval_ns, intended_duration)
+            if found["lost"]:
+                found = min(found, self._probe(interval_ns, intended_duration), key=_loss_ratio)
+        return MeasurementResult(
+            intended_duration=intended_duration,
+            intended_load=intended_load,
+            offered_count=found["generated"],
+            loss_count=found["lost"],
+        )
+
+    def full(self, interval_ns: float, kind: str) -> dict[str, Any]:
+        """A trial of full length, again where the platform may have caused its losses; returns its figures."""
+        self._warm.rest()
+        for _ in range(_TRIES):
+            found = self._fresh_trial(interval_ns, kind)
+            if not found["lost"] or found["slip_max_ns"] < self._spec["input_queue_ms"] * 1e6 / 2:
+                break
+        self._warm.go_on()
+        return found
+
+    def _fresh_trial(self, interval_ns: float, kind: str) -> dict[str, Any]:
+        spec = self._spec
+        begun_ns = monotonic_ns()
+        fresh = Worker(spec, self._launch, self._folder / f"fresh-{self._fresh}")
+        self._fresh += 1
+        told = fresh.ask({
+            "interval_ns": interval_ns, "seconds": spec["full_seconds"], "cap_seconds": spec["cap_seconds"],
+            "warmup_seconds": spec["warmup_seconds"], "majors": spec["major_collections"],
+        })  # fmt: skip
+        self.peak_rss_mb = max(self.peak_rss_mb, fresh.close()["peak_rss_mb"])
+        return self._keep(told, kind, begun_ns)
+
+    def _probe(self, interval_ns: float, seconds: float) -> dict[str, Any]:
+        begun_ns = monotonic_ns()
+        told = self._warm.ask({
+            "interval_ns": interval_ns, "seconds": seconds, "cap_seconds": seconds,
+            "warmup_seconds": self._spec["probe_warmup_seconds"], "majors": 0,
+        })  # fmt: skip
+        return self._keep(told, "probe", begun_ns)
+
+    def _keep(self, told: dict[str, Any], kind: str, begun_ns: int) -> dict[str, Any]:
+        self.probes.append({**told, "kind": kind, "wall_s": (monotonic_ns() - begun_ns) / 1e9})
+        figures: dict[str, Any] = told["figures"]
+        return figures
+
+    def close(self) -> None:
+        """End the warm process and hear its audit."""
+        self.peak_rss_mb = max(self.peak_rss_mb, self._warm.close()["peak_rss_mb"])
+
+
+def _loss_ratio(figures: dict[str, Any]) -> float:
+    return float(figures["lost"] / figures["generated"])
+
+
+def bracket(result: Any) -> list[float | None]:
+    """[largest interval that fails, smallest that passes] of one goal's result; None where none did."""
+    bounds = (result.relevant_upper_bound, result.relevant_lower_bound)
+    return [None if bound is None else 1e9 / float(bound) for bound in bounds]
+
+
+def search(spec: dict[str, Any], measurer: Any) -> list[list[float | None]]:
+    """The brackets of NDR and PDR."""
+    ndr = SearchGoal(
+        loss_ratio=0.0,
+        exceed_ratio=0.0,
+        relative_width=spec["resolution"],
+        initial_trial_duration=spec["probe_seconds"],
+        final_trial_duration=spec["full_seconds"],
+        duration_sum=spec["full_seconds"] * spec["confirmations"],
+        preceding_targets=_PRECEDING_TARGETS,
+        fail_fast=False,
+    )
+    goals = [ndr, dataclasses.replace(ndr, loss_ratio=spec["pdr_loss_ratio"])]
+    config = Config(
+        goals=goals,
+        min_load=1e9 / spec["high_ns"],
+        max_load=1e9 / spec["low_ns"],
+        search_duration_max=_NEVER_S,
+        warmup_duration=None,
+    )
+    results = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
+    return [bracket(results[goal]) for goal in goals]
+
+
+def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:
+    """Intervals of a fixed grid of this resolution from one bound to the other."""
+    return 1 + math.ceil(math.log(high_ns / low_ns) / -math.log1p(-resolution))
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Search; a worker's exhausted heap or crash is an outcome and is returned as one."""
+    begun_ns = monotonic_ns()
+    try:
+        measurer = Measurer(spec, launch, folder)
+        ndr, pdr = search(spec, measurer)
+        search_ns = monotonic_ns() - begun_ns
+        if pdr[1] is None:
+            measurer.full(spec["compared_ns"], "compared")
+        measurer.close()
+    except Ended as ended:
+        return ended.outcome
+    full_s = [probe["wall_s"] for probe in measurer.probes if probe["kind"] == "full"]
+    points = grid_points(spec["low_ns"], spec["high_ns"], spec["resolution"])
+    return {
+        "status": "ok",
+        "reason": None,
+        "ndr_bracket": ndr,
+        "pdr_bracket": pdr,
+        "probes": measurer.probes,
+        "seconds": search_ns / 1e9,
+        "grid_trials": points,
+        "grid_seconds": points * sum(full_s) / len(full_s) if full_s else None,
+        "peak_rss_mb": measurer.peak_rss_mb,
+    }

@@ -1,0 +1,45 @@
+"""Whose CPU time it was: threads by name, in the groups that a cost is asked for.
+
+Names are those of Linux, cut to 15 characters. HotSpot names its threads in its sources (``set_name``,
+``initialize_threads``); Serial collects on the VM thread, and the VM thread of the others does little but collect, so
+it counts as the collector's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+APPLICATION, SOURCE, GC, JIT, OTHER = "application", "source", "gc", "jit", "other"
+GROUPS = (APPLICATION, SOURCE, GC, JIT, OTHER)
+
+_PATTERNS = (
+    (JIT, re.compile(r"C[12] Comp|Sweeper|JVMCI")),
+    (
+        GC,
+        re.compile(
+            r"VM Thread|GC |G1 |CMS |Gang worker|Concurrent Mark|ParGC|Parallel GC|Z[A-Z]|XDriver|XWorker|XDirector|"
+            r"RuntimeWorker|Shenandoah|Shen|Epsilon|StrDedup"
+        ),
+    ),
+    (SOURCE, re.compile(r"ap-source|allocpool-sourc")),
+    (APPLICATION, re.compile(r"python|allocpool|main$|Thread-\d")),
+)
+
+
+def group_of(name: str) -> str:
+    """The group of a thread: one of ``GROUPS``."""
+    return next((group for group, pattern in _PATTERNS if pattern.match(name)), OTHER)
+
+
+def cpu_ns_by_group(threads: Iterable[tuple[str, int]], process_ns: int) -> dict[str, int]:
+    """Nanoseconds of CPU by group, as measured per thread; ``process_ns`` is the whole process in the same window.
+
+    What the process spent beyond its threads belongs to threads that ended in between; it counts as ``other``. Reading
+    the threads one after the other can make them sum to a little more than the process; nothing is then added.
+    """
+    spent = dict.fromkeys(GROUPS, 0)
+    for name, nanoseconds in threads:
+        spent[group_of(name)] += nanoseconds
+    spent[OTHER] += max(0, process_ns - sum(spent.values()))
+    return spent

@@ -1,0 +1,127 @@
+"""The table of collectors and runtimes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from allocpool.errors import UserError
+from allocpool.runtimes import COLLECTORS, FEATURES, PRESETS, check, collector_flags, collectors_on, flags, jvm_flags
+
+
+def test_the_table_holds_what_openjdk_offers() -> None:
+    assert {name: collector.features for name, collector in COLLECTORS.items()} == {
+        "serial": (11, 17, 21, 25),
+        "parallel": (11, 17, 21, 25),
+        "cms": (11,),
+        "g1": (11, 17, 21, 25),
+        "zgc": (11, 17, 21),
+        "genzgc": (21, 25),
+        "shenandoah": (11, 17, 21, 25),
+        "genshenandoah": (25,),
+        "epsilon": (11, 17, 21, 25),
+    }
+
+
+def test_only_what_is_experimental_unlocks_experiments() -> None:
+    unlocked = {
+        (name, feature)
+        for name in COLLECTORS
+        for feature in COLLECTORS[name].features
+        if "-XX:+UnlockExperimentalVMOptions" in collector_flags(name, feature)
+    }
+    assert unlocked == {("zgc", 11), *(("epsilon", feature) for feature in FEATURES)}
+
+
+def test_the_article_ran_on_java_11_with_2_gb() -> None:
+    assert {p.collector for p in PRESETS.values()} == {"cms", "parallel", "g1", "zgc"}
+    assert {(p.feature, p.heap_mb) for p in PRESETS.values()} == {(11, 2048)}
+    assert {p.collector: p.pause_target_ms for p in PRESETS.values()} == {
+        "cms": 80,
+        "parallel": 80,
+        "g1": 80,
+        "zgc": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("collector", "feature", "message"),
+    [
+        (
+            "cms",
+            25,
+            "cms does not run on 25: on 25 choose serial, parallel, g1, genzgc, shenandoah, genshenandoah, epsilon; "
+            "cms runs on 11",
+        ),
+        (
+            "genzgc",
+            17,
+            "genzgc does not run on 17: on 17 choose serial, parallel, g1, zgc, shenandoah, epsilon; "
+            "genzgc runs on 21 and 25",
+        ),
+        (
+            "zgc",
+            25,
+            "zgc does not run on 25: on 25 choose serial, parallel, g1, genzgc, shenandoah, genshenandoah, epsilon; "
+            "zgc runs on 11, 17 and 21",
+        ),
+        (
+            "G1",
+            17,
+            "unknown collector 'G1': choose one of serial, parallel, cms, g1, zgc, genzgc, shenandoah, genshenandoah, "
+            "epsilon",
+        ),
+        ("g1", 8, "unknown runtime 8: choose one of 11, 17, 21, 25"),
+    ],
+)
+def test_an_impossible_combination_is_refused_with_what_is_possible(collector: str, feature: int, message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        check(feature, collector, 64)
+    assert str(refused.value) == message
+
+
+def test_a_heap_that_does_not_fit_is_refused_with_one_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flags, "available_memory_mb", lambda: 4000)
+    with pytest.raises(UserError) as refused:
+        check(17, "g1", 4096, direct_mb=512)
+    assert "this machine has 4000 MB available: choose a heap of at most 3036 MB or a smaller scale" in str(
+        refused.value
+    )
+    assert check(17, "g1", 3036, direct_mb=512).feature == 17
+
+
+def test_direct_memory_alone_can_be_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flags, "available_memory_mb", lambda: 1000)
+    with pytest.raises(UserError, match="choose a smaller scale"):
+        check(17, "g1", 64, direct_mb=2048)
+
+
+def test_heap_has_one_size_and_direct_memory_a_limit() -> None:
+    made = jvm_flags("parallel", 11, heap_mb=2048, direct_mb=1024, pause_target_ms=80)
+    assert {"-Xms2048m", "-Xmx2048m", "-XX:MaxDirectMemorySize=1024m", "-XX:MaxGCPauseMillis=80"} <= set(made)
+
+
+def test_collections_on_request_are_off_unless_asked_for() -> None:
+    assert "-XX:+DisableExplicitGC" in jvm_flags("g1", 17, heap_mb=64)
+    assert "-XX:+DisableExplicitGC" not in jvm_flags("g1", 17, heap_mb=64, explicit_gc=True)
+
+
+def test_native_access_is_named_only_where_the_flag_exists() -> None:
+    named = {f for f in FEATURES if "--enable-native-access=ALL-UNNAMED" in jvm_flags("g1", f, heap_mb=64)}
+    assert named == {25}
+
+
+def test_only_cms_logs_at_level_debug_and_phases_only_on_request(tmp_path: Path) -> None:
+    for feature in FEATURES:
+        for name in collectors_on(feature):
+            log = " ".join(jvm_flags(name, feature, heap_mb=64, gc_log=tmp_path / "gc.log"))
+            assert ("gc=debug" in log) == (name == "cms")
+            assert "phases" not in log
+    assert "gc+phases=debug" in " ".join(jvm_flags("g1", 17, heap_mb=64, gc_log=tmp_path / "gc.log", phases=True))
+
+
+@pytest.mark.parametrize("pause_target_ms", [0, -5])
+def test_a_pause_target_is_positive(pause_target_ms: int) -> None:
+    with pytest.raises(UserError, match="1 or more"):
+        collector_flags("g1", 17, pause_target_ms=pause_target_ms)

@@ -1,0 +1,160 @@
+"""Runtimes are found, described as they describe themselves, and really start with the flags of the table."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from allocpool.errors import UserError
+from allocpool.runtimes import (
+    COLLECTORS,
+    FEATURES,
+    collectors_on,
+    discovery,
+    find_javac,
+    find_runtime,
+    find_runtimes,
+    jvm_flags,
+    verify_flags,
+)
+
+CELLS = [(feature, name) for feature in FEATURES for name in collectors_on(feature)]
+ABSENT = [
+    *((feature, COLLECTORS["cms"].flags[11]) for feature in (17, 21, 25)),
+    *((feature, COLLECTORS["genzgc"].flags[21]) for feature in (11, 17)),
+    *((feature, COLLECTORS["genshenandoah"].flags[25]) for feature in (11, 17, 21)),
+]
+"""Runtimes with the flags of a collector that they do not have; on 25, ZGC's old flag is merely ignored."""
+
+
+def fake_jdk(folder: Path, feature: int, *, javac: bool = False) -> Path:
+    """A Java home whose launcher only says its version."""
+    (folder / "bin").mkdir(parents=True)
+    java = folder / "bin" / "java"
+    java.write_text(
+        "#!/bin/sh\n"
+        f"echo '    java.runtime.version = {feature}.0.1+2' >&2\n"
+        f"echo '    java.specification.version = {feature}' >&2\n"
+        "echo '    java.vendor = Nobody' >&2\n"
+    )
+    java.chmod(0o755)
+    if javac:
+        (folder / "bin" / "javac").write_text("#!/bin/sh\n")
+        (folder / "bin" / "javac").chmod(0o755)
+    return folder
+
+
+def test_every_runtime_is_here_and_says_its_version_itself() -> None:
+    found = find_runtimes()
+    assert tuple(found) == FEATURES
+    for feature, runtime in found.items():
+        said = subprocess.run([runtime.java, "-version"], capture_output=True, text=True, check=True).stderr
+        assert f"(build {runtime.version})" in said
+        assert runtime.feature == feature
+        assert runtime.libjvm.is_file()
+
+
+@pytest.mark.parametrize(("feature", "collector"), CELLS)
+def test_every_cell_of_the_table_starts_and_logs(feature: int, collector: str, tmp_path: Path) -> None:
+    log = tmp_path / "a folder: with signs" / "gc.log"
+    log.parent.mkdir()
+    flags = jvm_flags(
+        collector, feature, heap_mb=64, direct_mb=16, pause_target_ms=80, gc_log=log, phases=True, pre_touch=True
+    )
+    runtime = find_runtime(feature)
+    verify_flags(runtime, flags)
+    assert not log.exists(), "trying the flags must not write the trial's log"
+    done = subprocess.run([runtime.java, *flags, "-version"], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    line = log.read_text().splitlines()[0]
+    assert re.match(r"\[\d+ns\]\[\d+ns\]\[(info|debug) *\]\[gc[a-z,]* *\] ", line), line
+
+
+@pytest.mark.parametrize(("feature", "flags"), ABSENT)
+def test_what_the_table_leaves_out_does_not_start(feature: int, flags: tuple[str, ...]) -> None:
+    with pytest.raises(UserError) as refused:
+        verify_flags(find_runtime(feature), flags)
+    assert "\n" not in str(refused.value)
+
+
+def test_flags_that_would_end_the_process_are_refused_in_the_jvm_s_words() -> None:
+    with pytest.raises(UserError, match=r"Java 17 .* does not start with .*: Multiple garbage collectors selected"):
+        verify_flags(find_runtime(17), ("-XX:+UseG1GC", "-XX:+UseSerialGC"))
+    with pytest.raises(UserError, match="Initial heap size"):
+        verify_flags(find_runtime(17), ("-Xms64m", "-Xmx32m"))
+
+
+def test_a_user_s_own_jdk_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = fake_jdk(tmp_path / "mine", 21)
+    monkeypatch.setenv("ALLOCPOOL_JDK_21", str(mine))
+    runtime = find_runtimes()[21]
+    assert (runtime.home, runtime.origin, runtime.version, runtime.vendor) == (mine, "user", "21.0.1+2", "Nobody")
+
+
+@pytest.mark.parametrize("content", [None, "#!/bin/sh\necho broken >&2\nexit 3\n", "#!/bin/sh\necho hello\n"])
+def test_a_user_s_jdk_that_does_not_work_is_refused(
+    content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if content is not None:
+        fake_jdk(tmp_path, 17)
+        (tmp_path / "bin" / "java").write_text(content)
+    monkeypatch.setenv("ALLOCPOOL_JDK_17", str(tmp_path))
+    with pytest.raises(UserError, match=r"^ALLOCPOOL_JDK_17=.* is no Java home: ") as refused:
+        find_runtimes()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_user_s_jdk_of_another_release_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOCPOOL_JDK_11", str(fake_jdk(tmp_path / "jdk", 17)))
+    with pytest.raises(UserError, match="is a Java 17: give a Java 11, or unset ALLOCPOOL_JDK_11"):
+        find_runtime(11)
+
+
+def test_a_missing_runtime_is_told_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOCPOOL_RUNTIMES", str(tmp_path))
+    monkeypatch.setattr(discovery, "system_homes", lambda: iter(()))
+    assert find_runtimes() == {}
+    with pytest.raises(UserError, match=r"no Java 11 here: run `make setup` .* or set ALLOCPOOL_JDK_11"):
+        find_runtime(11)
+
+
+def test_a_system_s_runtime_stands_in_for_an_embedded_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = fake_jdk(tmp_path / "jvm" / "jdk-21", 21)
+    broken = tmp_path / "jvm" / "broken"
+    monkeypatch.setenv("ALLOCPOOL_RUNTIMES", str(tmp_path / "none"))
+    monkeypatch.setattr(discovery, "system_homes", lambda: iter((broken, installed)))
+    assert find_runtime(21).origin == "system"
+
+
+def test_the_newest_compiler_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "allocpool.runtimes.javac.system_homes",
+        lambda: iter(
+            [
+                fake_jdk(tmp_path / "a", 17, javac=True),
+                fake_jdk(tmp_path / "b", 21, javac=True),
+                fake_jdk(tmp_path / "c", 25),
+            ]
+        ),
+    )
+    javac = find_javac()
+    assert (javac.feature, javac.home) == (21, tmp_path / "b")
+    assert javac.environment()["JAVA_HOME"] == str(tmp_path / "b")
+
+
+@pytest.mark.parametrize(("features", "told"), [([], "none was found"), ([11], "the newest found is a JDK 11")])
+def test_without_a_new_enough_compiler_the_remedy_is_told(
+    features: list[int], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes = [fake_jdk(tmp_path / str(feature), feature, javac=True) for feature in features]
+    monkeypatch.setattr("allocpool.runtimes.javac.system_homes", lambda: iter(homes))
+    with pytest.raises(UserError, match=rf"a JDK 17 or newer with javac is needed, {told}.*: install "):
+        find_javac()
+
+
+@pytest.mark.parametrize(("version", "feature"), [("1.8", 8), ("11", 11), ("25", 25)])
+def test_feature_releases_are_read_from_old_and_new_version_strings(version: str, feature: int) -> None:
+    assert discovery.feature_of(version) == feature

@@ -1,0 +1,67 @@
+package allocpool.ring;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.HdrHistogram.Histogram;
+
+/**
+ * Delays from when a tick was due to when it was consumed, in nanoseconds: one for every tick, whatever held it up, so
+ * free of coordinated omission (Tene, "How NOT to measure latency").
+ *
+ * <p>Ticks due within {@link #GROUP_NS} of one another and consumed in one batch are recorded together, with the delay
+ * of the earliest: never too short, and too long by less than that.
+ */
+final class Delays {
+    static final double GROUP_NS = 64;
+    static final long HIGHEST_NS = 3_600_000_000_000L;
+    static final int SIGNIFICANT_DIGITS = 3;
+
+    private final Histogram histogram = new Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
+    private long t0Ns;
+    private double intervalNs;
+    private long groupTicks;
+
+    /** Empties the histogram for a run whose tick i is due at {@code t0Ns + i * intervalNs}. */
+    void start(final long newT0Ns, final double newIntervalNs) {
+        histogram.reset();
+        t0Ns = newT0Ns;
+        intervalNs = newIntervalNs;
+        groupTicks = intervalNs > 0 ? Math.max(1, (long) (GROUP_NS / intervalNs)) : 1;
+    }
+
+    /** Whether ticks of this run are due at any time: not so when the source saturates. */
+    boolean areDue() {
+        return intervalNs > 0;
+    }
+
+    /** Records {@code count} ticks from {@code first} that were consumed by {@code nowNs}, if they were due. */
+    void record(final long first, final int count, final long nowNs) {
+        if (!areDue()) {
+            return;
+        }
+        for (long done = 0; done < count; done += groupTicks) {
+            final long delayNs = nowNs - t0Ns - (long) ((first + done) * intervalNs);
+            final long group = Math.min(groupTicks, count - done);
+            histogram.recordValueWithCount(Math.max(0, Math.min(delayNs, HIGHEST_NS)), group);
+        }
+    }
+
+    long count() {
+        return histogram.getTotalCount();
+    }
+
+    long atPercentile(final double percentile) {
+        return histogram.getValueAtPercentile(percentile);
+    }
+
+    long max() {
+        return histogram.getMaxValue();
+    }
+
+    /** The histogram in HdrHistogram's compressed interchange format, version 2. */
+    byte[] encoded() {
+        final ByteBuffer encoded = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+        final int length = histogram.encodeIntoCompressedByteBuffer(encoded);
+        return Arrays.copyOf(encoded.array(), length);
+    }
+}
