@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 import synthetic
@@ -39,7 +41,7 @@ def test_equal_work_has_one_outcome(contract: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("column", "value"), [("checksum", "ffffffffffffffff"), ("received", 5), ("tcp", 1), ("evicted", 7)]
 )
-def test_other_work_is_found_and_named(contract: pd.DataFrame, column: str, value: object) -> None:
+def test_other_work_is_found_and_named(contract: pd.DataFrame, column: str, value: Any) -> None:
     odd = contract.index[contract["solution"] == "C++ flat"][0]
     contract.loc[odd, column] = value
     (fault,) = checks.contract_faults(contract)
@@ -117,7 +119,7 @@ def test_a_missing_runtime_has_its_row_and_its_remedy() -> None:
     assert table.loc[25, COLLECTORS["g1"].label] == "no runtime"
     assert table.loc[25, COLLECTORS["cms"].label] == checks.NEVER_EXISTED
     assert table.loc[11, COLLECTORS["serial"].label] == "runs"
-    assert "make setup" in checks.remedies(found).iloc[0, 0]
+    assert "make setup" in str(checks.remedies(found).iloc[0, 0])
 
 
 def test_host_table_calls_unknown_what_is_not_told() -> None:
@@ -125,12 +127,12 @@ def test_host_table_calls_unknown_what_is_not_told() -> None:
     assert table.loc["governor", "value"] == "unknown"
 
 
-def instrument(**settings: object) -> InstrumentProfile:
-    given = {
+def instrument(**settings: Any) -> InstrumentProfile:
+    given: dict[str, Any] = {
         "profile": "test", "blocks": 3, "scale": 0.01, "seconds": 0.1, "warmup_seconds": 0.1,
         "contract_packets": 100_000, "solutions": ["java/heap/g1/25", "java/heap/epsilon/25", "cpp/flat"],
     }  # fmt: skip
-    return InstrumentProfile(**{**given, **settings})  # type: ignore[arg-type]
+    return InstrumentProfile(**{**given, **settings})
 
 
 def test_the_instruments_plan_has_one_contract_trial_per_strategy_and_timed_trials_in_every_block() -> None:

@@ -11,11 +11,12 @@ from typing import Any
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from allocpool.errors import UserError
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import build_site, render
+
+v4: Any = nbformat.v4
 
 PROVENANCE: dict[str, Any] = {
     "study": "batch",
@@ -46,15 +47,15 @@ def mark(name: str, provenance: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(path: Path, title: str, *outputs: Any) -> None:
-    cells = [new_markdown_cell(f"# {title}\n\nA zebra crossing the page."), new_code_cell("secret_source = 1")]
+    cells = [v4.new_markdown_cell(f"# {title}\n\nA zebra crossing the page."), v4.new_code_cell("secret_source = 1")]
     cells[1].outputs = list(outputs)
     path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_notebook(cells=cells), path)  # type: ignore[no-untyped-call]
+    nbformat.write(v4.new_notebook(cells=cells), path)  # type: ignore[no-untyped-call]
 
 
 def whole(path: Path, title: str, **changes: Any) -> None:
     bundle = mark(path.stem, {**PROVENANCE, **changes})
-    save(path, title, new_output("display_data", bundle))
+    save(path, title, v4.new_output("display_data", bundle))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save(sources / f"{name}.ipynb", title)
     whole(executed / "00_findings.ipynb", "Findings")
     whole(executed / "01_partial.ipynb", "Partial", statuses={"ok": 5, "crashed": 1}, missing=2)
-    error = new_output("error", ename="ValueError", evalue="first line\nthe last line of it", traceback=["..."])
+    error = v4.new_output("error", ename="ValueError", evalue="first line\nthe last line of it", traceback=["..."])
     save(executed / "02_failed.ipynb", "Failed", error)
     save(executed / "03_dead.ipynb", "Dead")
     whole(executed / "05_unavailable.ipynb", "Unavailable", statuses={"ok": 6}, unavailable={"no Java 25": 2})
@@ -200,11 +201,11 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     configs = root / "papermill-configs" / "tiny"
     configs.mkdir(parents=True)
     for name, code in CHECKOUT_NOTEBOOKS.items():
-        parameters = new_code_cell("profile = None", metadata={"tags": ["parameters"]})
-        cells = [new_markdown_cell(f"# {name}"), parameters, new_code_cell(code)]
+        parameters = v4.new_code_cell("profile = None", metadata={"tags": ["parameters"]})
+        cells = [v4.new_markdown_cell(f"# {name}"), parameters, v4.new_code_cell(code)]
         metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
         (root / "notebooks").mkdir(exist_ok=True)
-        stored = new_notebook(cells=cells, metadata=metadata)
+        stored = v4.new_notebook(cells=cells, metadata=metadata)
         nbformat.write(stored, root / "notebooks" / f"{name}.ipynb")  # type: ignore[no-untyped-call]
         if name != "04_unconfigured":
             (configs / f"{name}.yaml").write_text("profile: tiny\n", encoding="utf-8")

@@ -105,7 +105,9 @@ QUIET, NOISY = stats.NoiseBand(1.05, 30), stats.NoiseBand(3.0, 30)
         (blocks(10.2, 10.3), blocks(10, 10), QUIET, 0),
         (blocks(20, 9), blocks(10, 10), QUIET, 0),
         (blocks(50), blocks(10), QUIET, 0),
-        (blocks(12, 12.1, 11.9, 12.2, 12), blocks(10, 10, 10, 10, 10), NOISY, 1),
+        (blocks(12, 12.1, 11.9, 12.2, 12), blocks(10, 10, 10, 10, 10), QUIET, 1),
+        (blocks(8, 8.1, 7.9, 8.2, 8), blocks(10, 10, 10, 10, 10), QUIET, -1),
+        (blocks(12, 12.1, 11.9, 12.2, 12), blocks(10, 10, 10, 10, 10), NOISY, 0),
         (blocks(12, 9, 10, 11, 9.5), blocks(10, 10, 10, 10, 10), QUIET, 0),
     ],
 )

@@ -35,6 +35,11 @@ def headline(comparisons: pd.DataFrame) -> str:
     return DEPENDS
 
 
+def _choices(trials: pd.DataFrame) -> pd.DataFrame:
+    """The Java trials on collectors that a program can be run with."""
+    return trials[(trials["language"] == "java") & ~trials["collector"].isin(cell_data.CONTROLS)]
+
+
 def _list(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
@@ -60,7 +65,7 @@ def _by_case(rows: pd.DataFrame) -> str:
 
 def verdict(trials: pd.DataFrame) -> str:
     """The first sentence: whether pooling pays in Java on this machine, and where that was shown."""
-    java = trials[trials["language"] == "java"]
+    java = _choices(trials)
     if cell_data.finished(java).empty:
         return f"**{UNDECIDED}.** No Java trial has finished on this machine yet."
     rows = tables.comparison_table(java)
@@ -74,7 +79,7 @@ def verdict(trials: pd.DataFrame) -> str:
 
 def details(trials: pd.DataFrame) -> str:
     """The answer by case, where it turns, what the smaller pool does, and the cheapest cells, as Markdown."""
-    java = trials[trials["language"] == "java"]
+    java = _choices(trials)
     if cell_data.finished(java).empty:
         return "There is nothing to compare yet."
     rows = tables.comparison_table(java)
@@ -125,12 +130,12 @@ def certainty(trials: pd.DataFrame) -> str:
 def design(profile: BatchProfile) -> str:
     """What the campaign consists of, from its profile: configurations, blocks, sizes, durations."""
     cells = len(profile.solutions) * len(profile.strategies) * len(profile.cases)
-    sizes = _list([f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases])
+    sizes = _list([f"{round(CASES[case] * profile.scale):,} (case {case})" for case in profile.cases])
     return (
         f"{len(profile.solutions)} solutions with {_list(list(profile.strategies))} in {len(profile.cases)} cases make "
         f"{cells} configurations; each runs once in each of {profile.blocks} blocks, in random order inside a block: "
         f"{cells * profile.blocks} trials, each a fresh process that warms up for {profile.warmup_seconds:g} s and "
-        f"measures for {profile.seconds:g} s. Sizes are {profile.scale:g} of the article's: queue and store hold "
+        f"measures for {profile.seconds:g} s. Sizes are {profile.scale:g} of the article's: queue and store each hold "
         f"{sizes} packets, the pool {round(POOL_SIZE * profile.scale):,}, the mixed pool "
         f"{round(MIX_POOL_SIZE * profile.scale):,}; a heap for heap buffers has "
         f"{round(HEAP_MB['heap'] * profile.scale):,} MB."

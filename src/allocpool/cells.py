@@ -20,6 +20,8 @@ CONFIGURATION = ("solution", "strategy", "case")
 SOLUTION_FACTS = ("language", "layout", "collector", "runtime")
 _SUMMARY_COLUMNS = ("trials", "n", "ns", "low", "high", "method", "cv", "unstable", "gap", "partial")
 _Row = dict[str, Any]
+CONTROLS = ("epsilon",)
+"""Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
 LAYOUT_ORDER = ("heap", "native", "allocating", "flat", "slab")
 COLLECTOR_ORDER = tuple(COLLECTORS)
 
@@ -149,4 +151,4 @@ def spread_caption(rows: pd.DataFrame) -> str:
     n_low, n_high = int(drawn["n"].min()), int(drawn["n"].max())
     n_text = f"n = {n_low}" if n_low == n_high else f"n = {n_low} to {n_high}"
     kinds = [stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")]
-    return f"{n_text} trials per dot, each a fresh process; bars: {'; '.join(sorted(kinds))}."
+    return f"{n_text} trials each, every trial a fresh process; spread: {'; '.join(sorted(kinds))}."

@@ -36,9 +36,10 @@ class Cell(NamedTuple):
 
 
 class Batch:
-    """The finished trials of a batch campaign, looked up by cell and by published family."""
+    """The finished trials of a batch campaign, controls apart, looked up by cell and by published family."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
+        trials = trials[~trials["collector"].isin(cell_data.CONTROLS)]
         self.trials = cell_data.finished(trials)
         facts = trials.drop_duplicates("solution").copy()
         facts["family"] = [

@@ -193,9 +193,11 @@ def noise_band(trials: pd.DataFrame, configuration: Sequence[str], value: str = 
 class Comparison:
     """A ratio of two configurations, paired within blocks, against the noise of the instrument.
 
-    ``ratio`` is None when no block holds both. A difference is shown only when the interval lies wholly on
-    one side of one. A range (fewer than `BOOTSTRAP_MIN_TRIALS` blocks) is no confidence interval, so it
-    must also lie outside the A/A noise ``noise``; one block shows nothing.
+    ``ratio`` is None when no block holds both. A difference is shown only when two things agree. The spread of the
+    ratio lies wholly on one side of one; and it is more than A/A noise: a range (fewer than `BOOTSTRAP_MIN_TRIALS`
+    blocks), which is no confidence interval, must lie wholly outside the noise of a single pair of trials, and the
+    estimate of a bootstrap interval outside that noise over the root of n, which is what it is for a mean over n
+    blocks. One block shows nothing.
     """
 
     ratio: Interval | None
@@ -207,10 +209,13 @@ class Comparison:
         ratio = self.ratio
         if ratio is None or ratio.method == "one trial":
             return 0
-        margin = self.noise.factor if ratio.method == "range" else 1.0
-        if ratio.low > margin:
+        if ratio.method == "range":
+            low, high, margin = ratio.low, ratio.high, self.noise.factor
+        else:
+            low, high, margin = ratio.estimate, ratio.estimate, self.noise.factor ** (ratio.trials**-0.5)
+        if ratio.low > 1.0 and low > margin:
             return 1
-        if ratio.high < 1.0 / margin:
+        if ratio.high < 1.0 and high < 1.0 / margin:
             return -1
         return 0
 

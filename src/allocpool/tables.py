@@ -7,7 +7,7 @@ empty.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from great_tables import GT, loc, style
@@ -15,15 +15,16 @@ from great_tables import GT, loc, style
 from allocpool import cells as cell_data
 from allocpool import reference, stats
 from allocpool.cells import records
-from allocpool.claims import Verdict
+from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Verdict, tally, verdict_table
 from allocpool.packets import CASES, STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
 BEST_JAVA = "#ffe08a"
 SECOND_JAVA = "#fff3cf"
 GAP = "#f3f3f3"
-_SMALL = "font-size:0.78em;color:#555;white-space:nowrap"
-_WRAPPED = "font-size:0.78em;color:#555"
+_OUTCOME_COLOURS = {REPRODUCED: "#1b7f3b", REFUTED: "#b00020", INCONCLUSIVE: "#666666"}
+_WRAPPED = "font-size:0.82em;line-height:1.25;color:#555;display:inline-block"
+_SMALL = f"{_WRAPPED};white-space:nowrap"
 
 
 def _present(order: Iterable[str], values: pd.Series) -> list[str]:
@@ -34,12 +35,10 @@ def _present(order: Iterable[str], values: pd.Series) -> list[str]:
 def _cell_html(row: pd.Series) -> str:
     published = "" if pd.isna(row["published_ns"]) else f"pub. {stats.significant(row['published_ns'])}"
     if pd.notna(row["gap"]):
-        reason = html.escape(str(row["gap"]))
-        head, _, tail = reason.partition(":")
-        return (
-            f'<span style="{_WRAPPED}"><em>{head}</em>{"<br>" + tail.strip() if tail else ""}'
-            f"{'<br>' + published if published else ''}</span>"
-        )
+        # The whole reason is a line of the table of gaps; here it would widen the column.
+        reason = html.escape(str(row["gap"]), quote=True)
+        head = reason.partition(":")[0]
+        return f'<span style="{_WRAPPED}"><em title="{reason}">{head}</em><br>{published}</span>'
     spread = (
         []
         if row["method"] == "one trial"
@@ -54,15 +53,16 @@ def _cell_html(row: pd.Series) -> str:
 
 
 def highlights(cells: pd.DataFrame) -> pd.DataFrame:
-    """Per case, over all strategies but ``dummy``: the cheapest cell overall, the cheapest and
-    second-cheapest in Java.
+    """Per case, over all strategies but ``dummy`` and all collectors but controls: the cheapest cell overall, the
+    cheapest and the second-cheapest in Java.
 
     Columns: case, strategy, solution, rank (``best overall``, ``best Java``, ``second-best Java``). The
     second-best Java cell belongs to another solution than the best one, so that it is a second choice
     rather than the same again.
     """
     rows = []
-    good = cells[cells["ns"].notna() & (cells["strategy"] != "dummy")]
+    choices = (cells["strategy"] != "dummy") & ~cells["collector"].isin(cell_data.CONTROLS)
+    good = cells[cells["ns"].notna() & choices]
     for case, group in good.groupby("case"):
         java = group[group["language"] == "java"].sort_values("ns").drop_duplicates("solution").head(2)
         ranked = pd.concat([group.nsmallest(1, "ns"), java])
@@ -98,7 +98,13 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
         .fmt_passthrough(columns=names, escape=False)
         .cols_label({name: name.split()[1] for name in names})
         .cols_align("right", columns=names)
-        .tab_options(table_font_size="13px", data_row_padding="4px", table_width="100%")
+        .tab_options(
+            table_font_size="12px",
+            data_row_padding="3px",
+            data_row_padding_horizontal="3px",
+            column_labels_padding_horizontal="3px",
+            table_width="100%",
+        )
     )
     for case in cases:
         table = table.tab_spanner(label=f"case {case}, ns per packet", columns=[n for n in names if n[0] == case])
@@ -174,6 +180,23 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
                 }
             )
     return pd.DataFrame(rows)
+
+
+def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
+    """A table of comparisons as a grid: one row per solution, one column per case, the ratio in words in each."""
+    grid = compared.pivot(index="solution", columns="case", values="text").reindex(compared["solution"].unique())
+    grid.columns = [f"case {case}" for case in grid.columns]
+    return grid.reset_index()
+
+
+def verdicts_table(verdicts: Sequence[Verdict]) -> GT:
+    """The claims with their verdicts, coloured, and how many of each there are."""
+    rows = verdict_table(verdicts)
+    table = plain_table(rows, "Published claims on this machine", tally(verdicts))
+    for outcome, colour in _OUTCOME_COLOURS.items():
+        where = rows.index[rows["verdict"] == outcome].tolist()
+        table = table.tab_style(style.text(color=colour, weight="bold"), loc.body(columns="verdict", rows=where))
+    return table
 
 
 def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:

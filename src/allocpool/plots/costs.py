@@ -44,7 +44,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
         return nothing("no trial has finished yet")
     order = cell_data.solution_order(cells)
     height = 1.3 + _ROW_INCHES * max(len(order), 3)
-    figure, axes = new_figure(1, len(cases), 3.3 + 2.9 * len(cases), height, sharey=True)
+    figure, axes = new_figure(1, len(cases), 2.6 + 2.25 * len(cases), height, sharey=True)
     drawn = [name for name in STRATEGIES if name in set(cells["strategy"])]
     offsets = dict(zip(drawn, np.linspace(-0.27, 0.27, len(drawn)) if len(drawn) > 1 else [0.0], strict=True))
     good = cell_data.finished(trials)
@@ -133,7 +133,7 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     groups = [(name, group) for name, group in _by_layout(rows)]
     columns = min(2, len(groups))
     figure, axes = new_figure(
-        math.ceil(len(groups) / columns), columns, 4.8 * columns, 4.1 * math.ceil(len(groups) / columns)
+        math.ceil(len(groups) / columns), columns, 4.65 * columns, 4.1 * math.ceil(len(groups) / columns)
     )
     low = min(rows["published_ns"].min(), rows["ns"].min())
     high = max(rows["published_ns"].max(), rows["ns"].max())

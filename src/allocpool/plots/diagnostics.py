@@ -35,7 +35,7 @@ def wall_against_cpu(trials: pd.DataFrame) -> Figure:
     if good.empty:
         return nothing("no trial has finished yet")
     cases = sorted(good["case"].unique())
-    figure, axes = new_figure(1, len(cases), 1.0 + 3.6 * len(cases), 4.4, sharey=True)
+    figure, axes = new_figure(1, len(cases), 0.8 + 2.85 * len(cases), 3.9, sharey=True)
     both = good[["ns_per_packet", "cpu_ns_per_packet"]]
     low, high = float(both.min().min()), float(both.max().max())
     ends = np.array([low / 2, high * 2])
@@ -97,7 +97,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     order = [name for name in cell_data.solution_order(good) if name in set(joined["solution"])]
     columns = min(4, len(order))
     rows = math.ceil(len(order) / columns)
-    figure, axes = new_figure(rows, columns, 2.9 * columns + 0.6, 2.2 * rows + 0.7, sharey=True)
+    figure, axes = new_figure(rows, columns, 2.2 * columns + 0.5, 2.2 * rows + 0.7, sharey=True)
     high = float(min(joined["relative"].max(), 20))
     low = float(max(joined["relative"].min(), 0.05))
     for axis, solution in zip(axes, order, strict=False):
@@ -140,7 +140,7 @@ def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
         return nothing("no trial has finished yet")
     good["deviation"] = (good["ns_per_packet"] / good["ns"] - 1) * 100
     order = cell_data.solution_order(good)
-    figure, (axis,) = new_figure(1, 1, 9.5, 1.3 + 0.36 * max(len(order), 3))
+    figure, (axis,) = new_figure(1, 1, 9.3, 1.3 + 0.36 * max(len(order), 3))
     drawn = [name for name in STRATEGIES if name in set(good["strategy"])]
     offsets = dict(zip(drawn, np.linspace(-0.25, 0.25, len(drawn)) if len(drawn) > 1 else [0.0], strict=True))
     for row in records(good):
