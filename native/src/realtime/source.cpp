@@ -29,8 +29,8 @@ Fixed fixed(double value) {
   return Fixed{high} << 64 | static_cast<std::uint64_t>((value - whole) * 0x1p64);
 }
 
-// Ticks that found the ring full. Losses without a tick between them, or within the gap of one another, are one burst: a
-// slip of the source amid losses does not end it.
+// Ticks that found the ring full. Losses without a tick between them, or within the gap of one another, are one
+// burst: a slip of the source amid losses does not end it.
 class Losses {
  public:
   Losses(Log<ap_burst>& log, const Timeline& timeline, std::int64_t gap_ns, std::int64_t warmup)
