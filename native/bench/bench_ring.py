@@ -26,6 +26,8 @@ CAPACITY = 65_536
 QUEUE_MS = 100.0
 PACED_WARMUP_SECONDS = 2.0
 WARMUP_ROUNDS = 3
+STRESS_CAPACITY = 4_096
+STRESS_INTERVALS_NS = (0.0, 20.0)
 
 
 def load_library(path: Path) -> tuple[cffi.FFI, Any]:
@@ -45,24 +47,22 @@ class Ring:
         self.handle = lib.ap_realtime_create(max_capacity, 1 << 16, 1 << 16, 1 << 16, self.error, 256)
         self._require(self.handle != ffi.NULL)
         memory = ffi.buffer(lib.ap_realtime_memory(self.handle), lib.ap_realtime_memory_bytes(self.handle))
-        self.java = jpype.JClass("allocpool.ring.DrainConsumer")(jpype.nio.convertToDirectBuffer(memory))
+        self.memory = jpype.nio.convertToDirectBuffer(memory)
+        self.java = jpype.JClass("allocpool.ring.DrainConsumer")(self.memory)
 
-    def run(self, language: str, interval_ns: float, ticks: int, warmup_ticks: int, capacity: int) -> dict[str, Any]:
-        """One run; its books are audited. Times are nanoseconds."""
+    def run(self, consumer: Any, interval_ns: float, ticks: int, warmup_ticks: int, capacity: int) -> dict[str, Any]:
+        """One run into a Java consumer, or into C++ when that is None; its books are audited."""
         clock = self.ffi.new("char[]", b"auto")
         config = self.ffi.new("ap_source_config*")
-        config.interval_ns, config.capacity, config.ticks, config.warmup_ticks = (
-            interval_ns,
-            capacity,
-            ticks,
-            warmup_ticks,
-        )
-        config.slip_threshold_ns, config.burst_gap_ns, config.processor, config.clock = 10_000, 1_000_000, -1, clock
+        config.interval_ns, config.capacity = interval_ns, capacity
+        config.ticks, config.warmup_ticks = ticks, warmup_ticks
+        config.slip_threshold_ns, config.burst_gap_ns = 10_000, 1_000_000
+        config.processor, config.clock = -1, clock
         self._require(self.lib.ap_realtime_start(self.handle, config, self.error, 256) == 0)
         seen = self.ffi.new("ap_consumption*")
-        if language == "java":
-            self.java.consume(0, 0, 0)
-            for name, value in zip(self.java.accountNames(), self.java.account(), strict=True):
+        if consumer is not None:
+            consumer.consume(0, 0, 0)
+            for name, value in zip(consumer.accountNames(), consumer.account(), strict=True):
                 setattr(seen, str(name), int(value))
         else:
             all_ticks = self.ffi.new("ap_consumer_config*")
@@ -106,6 +106,16 @@ def compare(contenders: dict[str, Callable[[], float]], rounds: int) -> dict[str
     return {name: np.array(values) for name, values in times.items()}
 
 
+def stress(ring: Ring, ticks: int) -> None:
+    """Ticks into a Java consumer that stalls at random: in order, and with books that agree, or this ends here."""
+    for interval_ns in STRESS_INTERVALS_NS:
+        consumer = jpype.JClass("allocpool.ring.StallingConsumer")(ring.memory)
+        run = ring.run(consumer, interval_ns, ticks, 0, STRESS_CAPACITY)
+        if consumer.disorders() != 0:
+            raise SystemExit(f"{consumer.disorders()} ticks came out of order")
+        print(f"stress into Java at {interval_ns:g} ns: books agree, {run['generated']} ticks, {run['lost']} lost")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", type=Path, default=ROOT / "native/build/release/liballocpool_native.so")
@@ -114,31 +124,34 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=20_000_000, help="ticks or longs per round")
     parser.add_argument("--interval-ns", type=float, default=10.0, help="interval of the paced run")
     parser.add_argument("--seconds", type=float, default=60.0, help="length of the paced run, 0 for none")
+    parser.add_argument("--stress-ticks", type=int, default=0, help="instead: this many into a stalling consumer")
     parser.add_argument("--json", type=Path, default=None, help="file for the raw numbers")
     arguments = parser.parse_args()
 
     gc.disable()  # JPype may answer a collection of Python's with one of Java's
     ffi, lib = load_library(arguments.library)
     target = ROOT / "workloads/ring/target"
-    jars = [target / "ring.jar", target / "test-classes", *target.glob("lib/*.jar"), *target.glob("bench-lib/*.jar")]
-    flags = [
-        "-Xmx512m",
-        "-XX:+DisableExplicitGC",
-        "-Dagrona.disable.bounds.checks=true",
-        "-XX:+IgnoreUnrecognizedVMOptions",
-        "--enable-native-access=ALL-UNNAMED",
+    jars = [
+        target / "ring.jar",
+        target / "test-classes",
+        *target.glob("lib/*.jar"),
+        *target.glob("bench-lib/*.jar"),
     ]
+    flags = ["-Xmx512m", "-XX:+DisableExplicitGC", "-XX:+IgnoreUnrecognizedVMOptions"]
+    flags += ["--enable-native-access=ALL-UNNAMED", "-Dagrona.disable.bounds.checks=true"]
     jpype.startJVM(arguments.jvm or jpype.getDefaultJVMPath(), *flags, classpath=[str(jar) for jar in jars])
     paced_capacity = lib.ap_realtime_capacity(QUEUE_MS, arguments.interval_ns, ffi.NULL, 0)
     ring = Ring(ffi, lib, max(CAPACITY, paced_capacity))
+    if arguments.stress_ticks > 0:
+        return stress(ring, arguments.stress_ticks)
     queue = jpype.JClass("allocpool.ring.QueueBenchmark")
     jctools, agrona = queue("jctools", CAPACITY), queue("agrona", CAPACITY)
 
     items, warmup = arguments.items, arguments.items // 10
     times = compare(
         {
-            "ring, source to Java": lambda: ring.run("java", 0, items, warmup, CAPACITY)["ns_per_tick"],
-            "ring, source to C++": lambda: ring.run("cpp", 0, items, warmup, CAPACITY)["ns_per_tick"],
+            "ring, source to Java": lambda: ring.run(ring.java, 0, items, warmup, CAPACITY)["ns_per_tick"],
+            "ring, source to C++": lambda: ring.run(None, 0, items, warmup, CAPACITY)["ns_per_tick"],
             "JCTools SpscArrayQueue": lambda: float(jctools.measure(items)),
             "Agrona OneToOneRingBuffer": lambda: float(agrona.measure(items)),
         },
@@ -156,12 +169,10 @@ def main() -> None:
     if arguments.seconds > 0:
         warmup = round(PACED_WARMUP_SECONDS * 1e9 / arguments.interval_ns)
         ticks = warmup + round(arguments.seconds * 1e9 / arguments.interval_ns)
-        paced = ring.run("java", arguments.interval_ns, ticks, warmup, paced_capacity)
+        paced = ring.run(ring.java, arguments.interval_ns, ticks, warmup, paced_capacity)
         paced["interval_ns"] = arguments.interval_ns
-        delays_us = {
-            f"p{p}": round(ring.java.delayAtPercentileNs(p) / 1e3, 2) for p in (50.0, 99.0, 99.9, 99.99, 100.0)
-        }
-        paced["delay_us"] = delays_us
+        percentiles = (50.0, 99.0, 99.9, 99.99, 100.0)
+        paced["delay_us"] = {f"p{p:g}": ring.java.delayAtPercentileNs(p) / 1e3 for p in percentiles}
         report["paced"] = paced
         print(f"ticks every {arguments.interval_ns:g} ns into Java for {arguments.seconds:g} s: {json.dumps(paced)}")
     if arguments.json is not None:

@@ -126,7 +126,7 @@ typedef struct {
   int64_t ticks;             /* ticks to generate, at least 1; tick i is due at t0 + i * interval */
   int64_t warmup_ticks;      /* ticks 0 .. warmup_ticks - 1 are warm-up; at most `ticks` */
   int64_t slip_threshold_ns; /* the source slipped when it did not read its clock for longer than this; at least 1000 */
-  int64_t burst_gap_ns;      /* losses at most this far apart are one burst; at least 0 */
+  int64_t burst_gap_ns;      /* losses at most this far apart, or with no tick between them, are one burst; >= 0 */
   int64_t processor;         /* processor to tie the source to, -1 for none */
   const char* clock;         /* auto: tsc where it is invariant; tsc; clock_gettime */
 } ap_source_config;

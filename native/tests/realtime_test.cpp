@@ -229,6 +229,9 @@ TEST(SourceTest, losesWhatAStoppedConsumerCannotTake) {
   EXPECT_EQ(overflow, 0);
   std::int64_t lost = 0;
   for (std::int64_t i = 0; i < count; ++i) {
+    if (i > 0) {
+      EXPECT_GT(bursts[i].start_sequence, bursts[i - 1].end_sequence + 1) << "one burst, not two";
+    }
     lost += bursts[i].count;
     EXPECT_LE(bursts[i].count, bursts[i].end_sequence - bursts[i].start_sequence + 1);
     EXPECT_LE(bursts[i].start_ns, bursts[i].end_ns);

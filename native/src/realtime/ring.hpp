@@ -134,7 +134,9 @@ class RingWriter {
 
   // Pushes a tick where known_room() > 0.
   void push(std::int64_t tick) {
-    if (slot_ % kSlotsPerLine == 0) prefetch_for_write(reinterpret_cast<std::uintptr_t>(slots_ + slot_) + kPrefetchBytes);
+    if (slot_ % kSlotsPerLine == 0) {
+      prefetch_for_write(reinterpret_cast<std::uintptr_t>(slots_ + slot_) + kPrefetchBytes);
+    }
     slots_[slot_].store(static_cast<std::uint64_t>(tick) + 1, std::memory_order_release);
     if (++slot_ == capacity_) slot_ = 0;
     ++pushed_;

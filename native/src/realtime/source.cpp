@@ -29,7 +29,8 @@ Fixed fixed(double value) {
   return Fixed{high} << 64 | static_cast<std::uint64_t>((value - whole) * 0x1p64);
 }
 
-// Ticks that found the ring full. Losses that follow one another within the gap belong to one burst.
+// Ticks that found the ring full. Losses without a tick between them, or within the gap of one another, are one
+// burst: a slip of the source amid losses does not end it.
 class Losses {
  public:
   Losses(Log<ap_burst>& log, const Timeline& timeline, std::int64_t gap_ns, std::int64_t warmup)
@@ -41,8 +42,8 @@ class Losses {
   void add(std::int64_t tick, std::uint64_t now) {
     ++lost_;
     if (tick < warmup_) ++warmup_lost_;
-    const bool continues = burst_.count > 0 && static_cast<double>(now - last_) <= gap_units_ &&
-                           (burst_.start_sequence < warmup_) == (tick < warmup_);
+    const bool near = tick == burst_.end_sequence + 1 || static_cast<double>(now - last_) <= gap_units_;
+    const bool continues = burst_.count > 0 && near && (burst_.start_sequence < warmup_) == (tick < warmup_);
     if (!continues) {
       close();
       burst_ = {tick, tick, timeline_.to_ns(now), 0, 0};

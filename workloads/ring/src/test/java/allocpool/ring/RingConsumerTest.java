@@ -12,7 +12,6 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Random;
 import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import org.HdrHistogram.Histogram;
@@ -172,7 +171,7 @@ class RingConsumerTest {
         final int capacity = 4_096;
         final ByteBuffer memory = RingWriter.memory(capacity);
         final RingWriter writer = new RingWriter(memory, capacity);
-        final Stalling consumer = new Stalling(memory);
+        final StallingConsumer consumer = new StallingConsumer(memory);
         final long[] lost = new long[1];
         final Thread source = source(writer, w -> {
             for (long tick = 0; tick < STRESS_TICKS; tick++) {
@@ -188,7 +187,7 @@ class RingConsumerTest {
         consumer.consume(0, 0, 0);
         source.join();
         final Map<String, Long> account = account(consumer);
-        assertEquals(0, consumer.disorders);
+        assertEquals(0, consumer.disorders());
         assertEquals(STRESS_TICKS, account.get("received") + lost[0]);
         assertEquals(writer.pushed(), account.get("received"));
         final long afterLast = STRESS_TICKS - 1 - account.get("last_sequence");
@@ -309,35 +308,6 @@ class RingConsumerTest {
         /** How many ticks the source could know to be taken, as each was received. */
         long[] published() {
             return Arrays.copyOf(taken, count);
-        }
-    }
-
-    private static final class Stalling extends RingConsumer {
-        private final Random random = new Random(17);
-        private long previous = -1;
-        private long disorders;
-        private int untilStall = 1_000;
-
-        Stalling(final ByteBuffer ring) {
-            super(ring);
-        }
-
-        @Override
-        protected void receive(final long sequence) {
-            if (sequence <= previous) {
-                disorders++;
-            }
-            previous = sequence;
-            untilStall--;
-            if (untilStall > 0) {
-                return;
-            }
-            untilStall = random.nextInt(100_000);
-            final long start = System.nanoTime();
-            final long length = random.nextInt(300_000);
-            while (System.nanoTime() - start < length) {
-                Thread.onSpinWait();
-            }
         }
     }
 }
