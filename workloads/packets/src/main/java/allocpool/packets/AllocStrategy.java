@@ -11,24 +11,24 @@ final class AllocStrategy extends Strategy {
     }
 
     @Override
-    Packet obtain() {
+    protected Packet obtain() {
         constructed++;
         return memory.construct();
     }
 
     @Override
-    void free(final Packet packet) {
+    protected void free(final Packet packet) {
         discarded++;
         memory.discard(packet);
     }
 
     @Override
-    void forEachFree(final Consumer<Packet> action) {
+    protected void forEachFree(final Consumer<Packet> action) {
         // Nothing is held ready.
     }
 
     @Override
-    int preparedCount() {
+    protected int preparedCount() {
         return 0;
     }
 }

@@ -1,58 +1,73 @@
 package allocpool.packets;
 
 import java.util.BitSet;
-import java.util.Collections;
-import java.util.IdentityHashMap;
+import java.util.HashSet;
 import java.util.Set;
 
 /**
  * Proof, after a trial, that no packet and no memory is in two places. Fed with every packet there is, it
  * keeps the first thing that is wrong.
  */
-final class Audit {
-    private final Set<Object> seenArrays = Collections.newSetFromMap(new IdentityHashMap<>());
+public final class Audit {
+    private final Set<Object> seenMemory = new HashSet<>();
     private final BitSet seenSlots = new BitSet();
     private long seenPackets;
     private String finding = "";
 
-    /** A packet that was received and not yet parsed. */
-    void queued(final Packet packet) {
-        owned(packet, "the queue");
-        require(packet.parsed == null, "a packet in the queue is parsed already");
+    Audit() {
     }
 
-    /** A packet that was parsed and kept. */
-    void stored(final Packet packet) {
-        owned(packet, "the store");
-        require(packet.parsed != null, "a packet in the store was freed or not parsed");
+    /**
+     * The memory of a packet that has it for itself.
+     *
+     * @param memory equal to that of another packet if both share it: an array, an address
+     * @param place where the packet was found
+     */
+    public void claim(final Object memory, final String place) {
+        seenPackets++;
+        require(seenMemory.add(memory), "a packet in " + place + " is in another place too");
     }
 
-    /** A packet held ready by the strategy. */
-    void free(final Packet packet) {
-        owned(packet, "the pool");
-        require(packet.parsed == null, "a packet in the pool still holds a parse result");
-    }
-
-    /** A slot of native memory that no packet has. */
-    void freeSlot(final int slot) {
-        require(!seenSlots.get(slot), "native slot " + slot + " is free and in use, or free twice");
+    /**
+     * The slot of a packet in memory that all packets share.
+     *
+     * @param slot number of the slot
+     * @param place where the packet was found
+     */
+    public void claimSlot(final int slot, final String place) {
+        seenPackets++;
+        if (seenSlots.get(slot)) {
+            found("the memory of a packet in " + place + ", slot " + slot + ", is in another place too");
+        }
         seenSlots.set(slot);
     }
 
-    /** Called last: every slot of native memory must have been seen. */
+    /**
+     * States what must be so.
+     *
+     * @param holds whether it is
+     * @param otherwise the finding when it is not, in one line
+     */
+    public void require(final boolean holds, final String otherwise) {
+        if (!holds) {
+            found(otherwise);
+        }
+    }
+
+    /** A slot of shared memory that no packet has. */
+    void freeSlot(final int slot) {
+        require(!seenSlots.get(slot), "slot " + slot + " is free and in use, or free twice");
+        seenSlots.set(slot);
+    }
+
+    /** Called last: every slot of shared memory must have been seen. */
     void allSlotsSeen(final int slotCount) {
-        requireEqual("native slots free or in use", seenSlots.cardinality(), slotCount);
+        requireEqual("slots free or in use", seenSlots.cardinality(), slotCount);
     }
 
     void requireEqual(final String what, final long actual, final long expected) {
         if (actual != expected) {
             found(what + ": " + actual + ", expected " + expected);
-        }
-    }
-
-    void require(final boolean holds, final String otherwise) {
-        if (!holds) {
-            found(otherwise);
         }
     }
 
@@ -69,23 +84,9 @@ final class Audit {
         requireEqual("packets allocated", counts.allocated, counts.freed + queued + stored);
     }
 
-    /** The packets seen until now must be those the strategy made and did not drop. */
-    void allPacketsSeen(final Strategy strategy) {
-        requireEqual("packets in queue, store and pool", seenPackets,
-                strategy.preparedCount() + strategy.constructed - strategy.discarded);
-    }
-
-    private void owned(final Packet packet, final String place) {
-        seenPackets++;
-        if (packet.slot == Packet.NO_SLOT) {
-            require(seenArrays.add(packet.buffer.array()), "a packet in " + place + " is in another place too");
-        } else {
-            if (seenSlots.get(packet.slot)) {
-                found("the memory of a packet in " + place + ", native slot " + packet.slot
-                        + ", is in another place too");
-            }
-            seenSlots.set(packet.slot);
-        }
+    /** The packets seen until now must be those that were made and not dropped. */
+    void allPacketsSeen(final long prepared, final long constructed, final long discarded) {
+        requireEqual("packets in queue, store and pool", seenPackets, prepared + constructed - discarded);
     }
 
     private void found(final String what) {

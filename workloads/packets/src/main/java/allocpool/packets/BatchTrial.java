@@ -17,16 +17,19 @@ public final class BatchTrial {
 
     private final Processor processor;
     private final long[] record;
+    private final AllocatedBytes allocated = new AllocatedBytes();
+    private long allocatedBytes;
     private int recordLength;
     private long nextSequence;
 
     /**
      * Creates a trial. All its memory but what the strategy allocates later is there afterwards.
      *
-     * @param layout {@code heap} or {@code native}
+     * @param layout {@code heap}, {@code native}, {@code flat} or one of a jar beside this
      * @param strategy {@code dummy}, {@code alloc}, {@code mix} or {@code pool}
      * @param poolSize packets in the pool of {@code mix} or {@code pool}; the others have none, give 0
-     * @param slotCount packets that native memory has room for; other layouts have none, give 0
+     * @param slotCount packets that the shared memory of {@code native} and the flat layouts has room for; others
+     *     have none, give 0
      * @param queueSize packets in the internal queue
      * @param storedCount packets in the store
      * @param seed seed of the packets' contents and of the store's replacement
@@ -37,10 +40,7 @@ public final class BatchTrial {
     public BatchTrial(final String layout, final String strategy, final int poolSize, final int slotCount,
             final int queueSize, final int storedCount, final long seed, final int maxIterations) {
         Sizes.requireAtLeast("max iterations", maxIterations, 1);
-        if (maxIterations > Integer.MAX_VALUE / COLUMNS) {
-            throw new IllegalArgumentException("max iterations is " + maxIterations + ", must be at most "
-                    + Integer.MAX_VALUE / COLUMNS);
-        }
+        Sizes.requireAtMost("max iterations", maxIterations, Integer.MAX_VALUE / COLUMNS);
         record = new long[maxIterations * COLUMNS];
         processor = Processor.create(layout, strategy, poolSize, slotCount, queueSize, storedCount, seed);
     }
@@ -61,6 +61,7 @@ public final class BatchTrial {
         Sizes.requireAtLeast("iteration packets", iterationPackets, 1);
         requireRoom(packets, iterationPackets);
         recordLength = 0;
+        allocated.start();
         long remaining = packets;
         long start = System.nanoTime();
         while (remaining > 0) {
@@ -90,6 +91,7 @@ public final class BatchTrial {
         Sizes.requireAtLeast("iteration in ns", iterationNs, 1);
         requireRoom(durationNs, iterationNs);
         recordLength = 0;
+        allocated.start();
         final long begin = System.nanoTime();
         long start = begin;
         while (start - begin < durationNs) {
@@ -122,6 +124,15 @@ public final class BatchTrial {
      */
     public static String[] countNames() {
         return Processor.countNames();
+    }
+
+    /**
+     * What the latest run allocated on the Java heap, in the thread that ran it.
+     *
+     * @return bytes
+     */
+    public long allocatedBytes() {
+        return allocatedBytes;
     }
 
     /**
@@ -164,6 +175,7 @@ public final class BatchTrial {
     }
 
     private long[] recorded() {
+        allocatedBytes = allocated.sinceStart();
         return Arrays.copyOf(record, recordLength);
     }
 

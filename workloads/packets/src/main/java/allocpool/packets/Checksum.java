@@ -21,6 +21,16 @@ final class Checksum {
         final long addresses = (long) source << 32 | destination & 0xFFFFFFFFL;
         final long header = (long) sourcePort << 48 | (long) destinationPort << 32
                 | (long) transport << 16 | payloadLength;
+        return fold(checksum, addresses, header);
+    }
+
+    /**
+     * The checksum after one more packet, whose fields are together already.
+     *
+     * @param addresses source and destination, 32 bits each
+     * @param header source port, destination port, transport protocol and payload length, 16 bits each
+     */
+    static long fold(final long checksum, final long addresses, final long header) {
         return checksum * CHAIN_FACTOR
                 + (addresses * ADDRESS_FACTOR ^ Long.rotateLeft(header * HEADER_FACTOR, 32));
     }

@@ -14,22 +14,22 @@ final class DummyStrategy extends Strategy {
     }
 
     @Override
-    Packet obtain() {
+    protected Packet obtain() {
         return packet;
     }
 
     @Override
-    void free(final Packet freed) {
+    protected void free(final Packet freed) {
         // It is in use again already.
     }
 
     @Override
-    void forEachFree(final Consumer<Packet> action) {
+    protected void forEachFree(final Consumer<Packet> action) {
         // Nothing is held ready.
     }
 
     @Override
-    int preparedCount() {
+    protected int preparedCount() {
         return 1;
     }
 

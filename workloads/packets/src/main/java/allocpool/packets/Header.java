@@ -1,7 +1,5 @@
 package allocpool.packets;
 
-import java.nio.ByteBuffer;
-
 /** The parsed header of a packet, without the addresses; every field is unsigned, lengths are in bytes. */
 final class Header {
     final int payloadLength;
@@ -17,12 +15,12 @@ final class Header {
         this.transport = transport;
     }
 
-    static Header parse(final ByteBuffer buffer) {
+    static Header parse(final Packet packet) {
         return new Header(
-                buffer.getShort(PacketFormat.PAYLOAD_LENGTH_OFFSET) & 0xFFFF,
-                buffer.getShort(PacketFormat.SOURCE_PORT_OFFSET) & 0xFFFF,
-                buffer.getShort(PacketFormat.DESTINATION_PORT_OFFSET) & 0xFFFF,
-                buffer.get(PacketFormat.TRANSPORT_OFFSET) & 0xFF);
+                packet.getShort(PacketFormat.PAYLOAD_LENGTH_OFFSET) & 0xFFFF,
+                packet.getShort(PacketFormat.SOURCE_PORT_OFFSET) & 0xFFFF,
+                packet.getShort(PacketFormat.DESTINATION_PORT_OFFSET) & 0xFFFF,
+                packet.getByte(PacketFormat.TRANSPORT_OFFSET) & 0xFF);
     }
 
     boolean isTcp() {

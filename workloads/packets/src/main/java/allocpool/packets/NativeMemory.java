@@ -11,8 +11,7 @@ final class NativeMemory extends PacketMemory {
     private static final int MAX_SLOT_COUNT = Integer.MAX_VALUE / PacketFormat.BUFFER_SIZE;
 
     private final ByteBuffer region;
-    private final int[] freeSlots;
-    private int freeCount;
+    private final SlotStack freeSlots;
 
     /**
      * Allocates the region; throws {@link IllegalArgumentException} if it can't be or would not do.
@@ -22,39 +21,30 @@ final class NativeMemory extends PacketMemory {
      */
     NativeMemory(final int slotCount, final long neededCount) {
         Sizes.requireAtLeast("slot count of native memory", slotCount, neededCount);
-        if (slotCount > MAX_SLOT_COUNT) {
-            throw new IllegalArgumentException(
-                    "slot count of native memory is " + slotCount + ", must be at most " + MAX_SLOT_COUNT);
-        }
+        Sizes.requireAtMost("slot count of native memory", slotCount, MAX_SLOT_COUNT);
         region = ByteBuffer.allocateDirect(slotCount * PacketFormat.BUFFER_SIZE);
-        freeSlots = new int[slotCount];
-        for (int i = 0; i < slotCount; i++) {
-            freeSlots[i] = slotCount - 1 - i;
-        }
-        freeCount = slotCount;
+        freeSlots = SlotStack.allOf(slotCount);
     }
 
     @Override
-    Packet construct() {
-        if (freeCount == 0) {
-            throw new IllegalStateException("All " + freeSlots.length + " slots of native memory are in use");
+    protected Packet construct() {
+        if (freeSlots.isEmpty()) {
+            throw new IllegalStateException("All " + freeSlots.capacity() + " slots of native memory are in use");
         }
-        final int slot = freeSlots[--freeCount];
+        final int slot = freeSlots.pop();
         final int offset = slot * PacketFormat.BUFFER_SIZE;
         region.limit(offset + PacketFormat.BUFFER_SIZE).position(offset);
-        return new Packet(region.slice(), slot);
+        return new ByteBufferPacket(region.slice(), slot);
     }
 
     @Override
-    void discard(final Packet packet) {
-        freeSlots[freeCount++] = packet.slot;
+    protected void discard(final Packet packet) {
+        freeSlots.push(((ByteBufferPacket) packet).slot);
     }
 
     @Override
-    void audit(final Audit audit) {
-        for (int i = 0; i < freeCount; i++) {
-            audit.freeSlot(freeSlots[i]);
-        }
-        audit.allSlotsSeen(freeSlots.length);
+    protected void audit(final Audit audit) {
+        freeSlots.forEach(audit::freeSlot);
+        audit.allSlotsSeen(freeSlots.capacity());
     }
 }

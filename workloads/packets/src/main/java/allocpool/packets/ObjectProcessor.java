@@ -10,20 +10,19 @@ final class ObjectProcessor extends Processor {
     private final Counts counts = new Counts();
     private long checksum = Checksum.START;
 
-    ObjectProcessor(final PacketMemory memory, final Strategy strategy, final int queueSize,
-            final int storedCount, final long seed) {
+    ObjectProcessor(final PacketMemory memory, final Strategy strategy, final Sizes sizes, final long seed) {
         this.memory = memory;
         this.strategy = strategy;
         generator = new PacketGenerator(seed);
-        queue = new PacketQueue(queueSize);
-        store = new PacketStore(storedCount, seed);
+        queue = new PacketQueue(sizes.queue);
+        store = new PacketStore(sizes.store, seed);
     }
 
     @Override
     public void receive(final long sequence) {
         counts.received++;
         final Packet packet = obtain();
-        generator.fill(packet.buffer, sequence);
+        generator.fill(packet, sequence);
         final Packet oldest = queue.exchange(packet);
         if (oldest != null) {
             process(oldest);
@@ -31,7 +30,7 @@ final class ObjectProcessor extends Processor {
     }
 
     private void process(final Packet packet) {
-        final ParseResult parsed = ParseResult.parse(packet.buffer);
+        final ParseResult parsed = ParseResult.parse(packet);
         packet.parsed = parsed;
         counts.parsed++;
         checksum = Checksum.fold(checksum, parsed);
@@ -80,10 +79,19 @@ final class ObjectProcessor extends Processor {
             queue.forEach(packet -> audit.require(packet == only, "the queue holds another packet"));
             store.forEach(packet -> audit.require(packet == only, "the store holds another packet"));
         } else {
-            queue.forEach(audit::queued);
-            store.forEach(audit::stored);
-            strategy.forEachFree(audit::free);
-            audit.allPacketsSeen(strategy);
+            queue.forEach(packet -> {
+                packet.claim(audit, "the queue");
+                audit.require(packet.parsed == null, "a packet in the queue is parsed already");
+            });
+            store.forEach(packet -> {
+                packet.claim(audit, "the store");
+                audit.require(packet.parsed != null, "a packet in the store was freed or not parsed");
+            });
+            strategy.forEachFree(packet -> {
+                packet.claim(audit, "the pool");
+                audit.require(packet.parsed == null, "a packet in the pool still holds a parse result");
+            });
+            audit.allPacketsSeen(strategy.preparedCount(), strategy.constructed, strategy.discarded);
             memory.audit(audit);
         }
         return audit.finding();

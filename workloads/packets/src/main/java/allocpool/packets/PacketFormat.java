@@ -4,8 +4,9 @@ package allocpool.packets;
  * A packet on the wire: a header of 17 bytes in network byte order at the start of the buffer, then, from
  * {@link #PAYLOAD_OFFSET}, the payload. All offsets and sizes are in bytes.
  */
-final class PacketFormat {
-    static final int BUFFER_SIZE = 1024;
+public final class PacketFormat {
+    /** Bytes of a packet's buffer. */
+    public static final int BUFFER_SIZE = 1024;
 
     static final int MARKER_OFFSET = 0;
     static final int PAYLOAD_LENGTH_OFFSET = 2;
@@ -24,5 +25,16 @@ final class PacketFormat {
     static final byte TRANSPORT_UDP = 17;
 
     private PacketFormat() {
+    }
+
+    static void requireMarker(final short marker) {
+        if (marker != PROTOCOL_MARKER) {
+            throw notAPacket(marker);
+        }
+    }
+
+    private static IllegalStateException notAPacket(final short marker) {
+        return new IllegalStateException(String.format(
+                "A buffer with protocol marker 0x%04x was queued, expected 0x%04x", marker & 0xFFFF, PROTOCOL_MARKER));
     }
 }

@@ -1,7 +1,5 @@
 package allocpool.packets;
 
-import java.nio.ByteBuffer;
-
 /**
  * Writes packets whose content is a pure function of the seed and the sequence number. One 64-bit draw holds,
  * from bit 0 up: 10 bits of source address, 10 of destination address, 10 of source port, 10 of destination
@@ -20,22 +18,44 @@ final class PacketGenerator {
         this.seed = seed;
     }
 
-    /** Writes the header of packet {@code sequence} (from 0) into the first bytes of a big-endian buffer. */
-    void fill(final ByteBuffer buffer, final long sequence) {
-        final long bits = SplitMix.draw(seed, sequence);
-        final int source = SOURCE_BASE + ((int) bits & INDEX_MASK);
-        final int destination = DESTINATION_BASE + ((int) (bits >>> 10) & INDEX_MASK);
-        final int sourcePort = PORT_BASE + ((int) (bits >>> 20) & INDEX_MASK);
-        final int destinationPort = PORT_BASE + ((int) (bits >>> 30) & INDEX_MASK);
-        final boolean tcp = ((int) (bits >>> 40) & 0xF) == 0;
-        final int payloadLength = LENGTH_BASE + ((int) (bits >>> 44) & 0x3F);
+    /** The draw that the content of packet {@code sequence} (from 0) comes from. */
+    long draw(final long sequence) {
+        return SplitMix.draw(seed, sequence);
+    }
 
-        buffer.putShort(PacketFormat.MARKER_OFFSET, PacketFormat.PROTOCOL_MARKER);
-        buffer.putShort(PacketFormat.PAYLOAD_LENGTH_OFFSET, (short) payloadLength);
-        buffer.putInt(PacketFormat.SOURCE_OFFSET, source);
-        buffer.putInt(PacketFormat.DESTINATION_OFFSET, destination);
-        buffer.putShort(PacketFormat.SOURCE_PORT_OFFSET, (short) sourcePort);
-        buffer.putShort(PacketFormat.DESTINATION_PORT_OFFSET, (short) destinationPort);
-        buffer.put(PacketFormat.TRANSPORT_OFFSET, tcp ? PacketFormat.TRANSPORT_TCP : PacketFormat.TRANSPORT_UDP);
+    /** Writes the header of packet {@code sequence} (from 0) into the first bytes of its buffer. */
+    void fill(final Packet packet, final long sequence) {
+        final long bits = draw(sequence);
+        packet.putShort(PacketFormat.MARKER_OFFSET, PacketFormat.PROTOCOL_MARKER);
+        packet.putShort(PacketFormat.PAYLOAD_LENGTH_OFFSET, (short) payloadLength(bits));
+        packet.putInt(PacketFormat.SOURCE_OFFSET, source(bits));
+        packet.putInt(PacketFormat.DESTINATION_OFFSET, destination(bits));
+        packet.putShort(PacketFormat.SOURCE_PORT_OFFSET, (short) sourcePort(bits));
+        packet.putShort(PacketFormat.DESTINATION_PORT_OFFSET, (short) destinationPort(bits));
+        packet.putByte(PacketFormat.TRANSPORT_OFFSET, transport(bits));
+    }
+
+    static int source(final long bits) {
+        return SOURCE_BASE + ((int) bits & INDEX_MASK);
+    }
+
+    static int destination(final long bits) {
+        return DESTINATION_BASE + ((int) (bits >>> 10) & INDEX_MASK);
+    }
+
+    static int sourcePort(final long bits) {
+        return PORT_BASE + ((int) (bits >>> 20) & INDEX_MASK);
+    }
+
+    static int destinationPort(final long bits) {
+        return PORT_BASE + ((int) (bits >>> 30) & INDEX_MASK);
+    }
+
+    static byte transport(final long bits) {
+        return ((int) (bits >>> 40) & 0xF) == 0 ? PacketFormat.TRANSPORT_TCP : PacketFormat.TRANSPORT_UDP;
+    }
+
+    static int payloadLength(final long bits) {
+        return LENGTH_BASE + ((int) (bits >>> 44) & 0x3F);
     }
 }

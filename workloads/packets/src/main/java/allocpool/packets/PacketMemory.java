@@ -1,13 +1,29 @@
 package allocpool.packets;
 
 /** Makes packets, each with its buffer: the part in which the object layouts differ. */
-abstract class PacketMemory {
-    /** A new packet with a buffer of its own, {@link PacketFormat#BUFFER_SIZE} bytes, big-endian. */
-    abstract Packet construct();
+public abstract class PacketMemory {
+    /** For subclasses. */
+    protected PacketMemory() {
+    }
 
-    /** Takes back what the collector does not: called once for each packet that is dropped. */
-    abstract void discard(Packet packet);
+    /**
+     * A new packet.
+     *
+     * @return a packet with {@link PacketFormat#BUFFER_SIZE} bytes of its own, whose content is arbitrary
+     */
+    protected abstract Packet construct();
 
-    /** Reports every buffer that no packet has now. */
-    abstract void audit(Audit audit);
+    /**
+     * Takes back what the collector does not: called once for each packet that is dropped.
+     *
+     * @param packet a packet of {@link #construct} that nobody refers to
+     */
+    protected abstract void discard(Packet packet);
+
+    /**
+     * Reports every buffer that no packet has now.
+     *
+     * @param audit to be told
+     */
+    protected abstract void audit(Audit audit);
 }

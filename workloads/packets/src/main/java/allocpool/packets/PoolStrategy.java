@@ -20,7 +20,7 @@ final class PoolStrategy extends Strategy {
     }
 
     @Override
-    Packet obtain() {
+    protected Packet obtain() {
         if (size == 0) {
             constructed++;
             return memory.construct();
@@ -32,8 +32,8 @@ final class PoolStrategy extends Strategy {
     }
 
     @Override
-    void free(final Packet packet) {
-        packet.parsed = null;
+    protected void free(final Packet packet) {
+        packet.reset();
         if (size == stack.length) {
             discarded++;
             memory.discard(packet);
@@ -43,14 +43,14 @@ final class PoolStrategy extends Strategy {
     }
 
     @Override
-    void forEachFree(final Consumer<Packet> action) {
+    protected void forEachFree(final Consumer<Packet> action) {
         for (int i = 0; i < size; i++) {
             action.accept(stack[i]);
         }
     }
 
     @Override
-    int preparedCount() {
+    protected int preparedCount() {
         return stack.length;
     }
 }

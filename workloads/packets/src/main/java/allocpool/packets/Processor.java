@@ -16,10 +16,11 @@ public abstract class Processor {
     /**
      * Creates a processor; every pool is filled and all memory but the strategy's own is there afterwards.
      *
-     * @param layout {@code heap} or {@code native}
+     * @param layout {@code heap}, {@code native}, {@code flat} or one of a jar beside this
      * @param strategy {@code dummy}, {@code alloc}, {@code mix} or {@code pool}
      * @param poolSize packets in the pool of {@code mix} or {@code pool}; the others have none, give 0
-     * @param slotCount packets that native memory has room for; other layouts have none, give 0
+     * @param slotCount packets that the shared memory of {@code native} and the flat layouts has room for; others
+     *     have none, give 0
      * @param queueSize packets in the internal queue
      * @param storedCount packets in the store
      * @param seed seed of the packets' contents and of the store's replacement
@@ -32,8 +33,7 @@ public abstract class Processor {
         final Layout chosenLayout = Layout.named(layout);
         final StrategyName chosenStrategy = StrategyName.named(strategy);
         final Sizes sizes = new Sizes(poolSize, slotCount, queueSize, storedCount);
-        chosenStrategy.check(sizes);
-        return chosenLayout.create(chosenStrategy, sizes, seed);
+        return chosenLayout.checkedCreate(chosenStrategy, sizes, seed);
     }
 
     /**

@@ -1,7 +1,7 @@
 package allocpool.packets;
 
 /** The sizes of a trial, in packets. */
-final class Sizes {
+public final class Sizes {
     final int pool;
     final int slots;
     final int queue;
@@ -18,6 +18,15 @@ final class Sizes {
         this.store = store;
     }
 
+    /**
+     * The size of the pool, for strategies that have one.
+     *
+     * @return packets
+     */
+    public int pool() {
+        return pool;
+    }
+
     /** The most packets in use at once: a new one is obtained before an old one is freed. */
     long mostInUse() {
         return (long) queue + store + 1;
@@ -26,6 +35,12 @@ final class Sizes {
     static void requireAtLeast(final String what, final long actual, final long least) {
         if (actual < least) {
             throw new IllegalArgumentException(what + " is " + actual + ", must be at least " + least);
+        }
+    }
+
+    static void requireAtMost(final String what, final long actual, final long most) {
+        if (actual > most) {
+            throw new IllegalArgumentException(what + " is " + actual + ", must be at most " + most);
         }
     }
 }

@@ -2,25 +2,45 @@ package allocpool.packets;
 
 import java.util.function.Consumer;
 
-/** Who provides packets and who takes them back. */
-abstract class Strategy {
+/** Who provides packet objects and who takes them back. */
+public abstract class Strategy {
     /** Packets made since the start, without those a pool was filled with. */
-    long constructed;
+    protected long constructed;
 
     /** Packets dropped. */
-    long discarded;
+    protected long discarded;
 
-    /** A packet to be filled, its {@code parsed} null; what is in the buffer is arbitrary. */
-    abstract Packet obtain();
+    /** For subclasses. */
+    protected Strategy() {
+    }
 
-    /** Takes back a packet that nobody else refers to. */
-    abstract void free(Packet packet);
+    /**
+     * A packet to be filled.
+     *
+     * @return a packet without a parse result; what is in its buffer is arbitrary
+     */
+    protected abstract Packet obtain();
 
-    /** Calls {@code action} with each packet now held ready. */
-    abstract void forEachFree(Consumer<Packet> action);
+    /**
+     * Takes back a packet that nobody else refers to.
+     *
+     * @param packet one of {@link #obtain}
+     */
+    protected abstract void free(Packet packet);
 
-    /** How many packets were made before the first was asked for. */
-    abstract int preparedCount();
+    /**
+     * Calls {@code action} with each packet now held ready; leaves everything as it was.
+     *
+     * @param action to be called
+     */
+    protected abstract void forEachFree(Consumer<Packet> action);
+
+    /**
+     * How many packets were made before the first was asked for.
+     *
+     * @return number of packets
+     */
+    protected abstract int preparedCount();
 
     /** Whether packets are handed out while they are in use: only the dummy does. */
     boolean reusesPacketsInUse() {

@@ -1,7 +1,7 @@
 package allocpool.packets;
 
-/** The strategies there are, by name. */
-enum StrategyName {
+/** The strategies there are, by name: who provides a packet and who takes it back. */
+public enum StrategyName {
     /** One packet reused: the cost of the test itself. */
     DUMMY {
         @Override
@@ -82,6 +82,11 @@ enum StrategyName {
 
     /** The strategy over {@code memory}; its pool, if it has one, is full. */
     abstract Strategy create(PacketMemory memory, Sizes sizes);
+
+    /** The slots of shared memory that a trial needs: the reused packet of dummy takes one, whatever the sizes. */
+    int slotCount(final Sizes sizes) {
+        return this == DUMMY ? 1 : sizes.slots;
+    }
 
     static StrategyName named(final String name) {
         return Names.constant(StrategyName.class, "strategy", name);

@@ -7,15 +7,17 @@
  * who takes it back). One JVM runs one trial with one of each, so the virtual calls between them have one
  * target and are inlined.
  *
- * <p>Where to add more:
+ * <p>Where to add more, in this jar or in one beside it on the class path:
  * <ul>
- *   <li>a pool of a library, over packets as they are: a subclass of {@code Strategy}, named in
- *   {@code StrategyName};</li>
- *   <li>other memory for the same packet objects: a subclass of {@code PacketMemory} and a constant of
- *   {@code Layout};</li>
- *   <li>a layout without packet objects: a subclass of {@link allocpool.packets.Processor} of its own and a
- *   constant of {@code Layout}, built on {@code PacketGenerator}, {@code Checksum}, {@code StorePolicy}
- *   and {@code Counts}.</li>
+ *   <li>a layout: a subclass of {@link allocpool.packets.Layout}, named in
+ *   {@code META-INF/services/allocpool.packets.Layout}, or in {@code Layout} itself if it is of this jar;</li>
+ *   <li>with packet objects over other buffers: subclasses of {@link allocpool.packets.Packet} and
+ *   {@link allocpool.packets.PacketMemory};</li>
+ *   <li>with a pool of a library: a subclass of {@link allocpool.packets.Strategy};</li>
+ *   <li>without packet objects, over other memory: subclasses of {@link allocpool.packets.FlatLayout} and
+ *   {@link allocpool.packets.FlatMemory}.</li>
  * </ul>
+ *
+ * <p>The contract test {@code SameWork}, in the jar of tests, is for all of them.
  */
 package allocpool.packets;

@@ -3,10 +3,8 @@ package allocpool.packets;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.management.ThreadMXBean;
-import java.lang.management.ManagementFactory;
-import java.nio.ByteBuffer;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -16,11 +14,10 @@ class HarnessAllocationTest {
     private static final int ITERATION_PACKETS = 10_000;
     private static final int QUEUE_SIZE = 1_000;
 
-    /** What a call allocates besides: the record it returns, and what the JVM does for us in passing. */
+    /** What the JVM does for us in passing. */
     private static final long BYTES_PER_CALL = 16 * 1024;
 
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
+    private final AllocatedBytes allocated = new AllocatedBytes();
     private final Object[] keep = new Object[20_000];
 
     @ParameterizedTest(name = "{0} {1}")
@@ -37,23 +34,44 @@ class HarnessAllocationTest {
         assertBytesPerPacket(bytesPerParse(layout) + bytesPerPacket(layout), layout, "alloc");
     }
 
+    @ParameterizedTest
+    @CsvSource({"dummy", "mix", "pool"})
+    void shouldAllocateNotOneByteInTheFlatLayout(final String strategy) {
+        final BatchTrial trial = new BatchTrial("flat", strategy, 3_000, 3_000, QUEUE_SIZE, QUEUE_SIZE, 3, 100);
+        trial.runPackets(PACKETS, ITERATION_PACKETS);
+        trial.runFor(10_000_000, 1_000_000);
+
+        trial.runPackets(PACKETS, ITERATION_PACKETS);
+        assertEquals(0, trial.allocatedBytes());
+        trial.runFor(20_000_000, 1_000_000);
+        assertEquals(0, trial.allocatedBytes());
+    }
+
+    @Test
+    void shouldCountTheBytesOfAnArray() {
+        allocated.start();
+        keep[0] = new byte[1_000_000];
+        final long bytes = allocated.sinceStart();
+
+        assertTrue(bytes >= 1_000_000 && bytes < 1_000_100, bytes + " bytes");
+    }
+
     /** Every packet leads to one parse once the queue is full. */
     private void assertBytesPerPacket(final long expected, final String layout, final String strategy) {
         final BatchTrial trial = new BatchTrial(layout, strategy, 3_000, 3_000, QUEUE_SIZE, QUEUE_SIZE, 3, 100);
         trial.runPackets(PACKETS, ITERATION_PACKETS);
 
-        final long before = allocatedBytes();
         trial.runPackets(PACKETS, ITERATION_PACKETS);
-        final long bytes = allocatedBytes() - before;
+        final long bytes = trial.allocatedBytes();
 
         assertEquals(expected, bytes / PACKETS, "bytes per packet");
         assertTrue(bytes - expected * PACKETS <= BYTES_PER_CALL, bytes + " bytes");
     }
 
     private long bytesPerParse(final String layout) {
-        final ByteBuffer buffer = memory(layout).construct().buffer;
-        new PacketGenerator(1).fill(buffer, 0);
-        return bytesEach(() -> ParseResult.parse(buffer));
+        final Packet packet = memory(layout).construct();
+        new PacketGenerator(1).fill(packet, 0);
+        return bytesEach(() -> ParseResult.parse(packet));
     }
 
     private long bytesPerPacket(final String layout) {
@@ -67,14 +85,10 @@ class HarnessAllocationTest {
 
     private long bytesEach(final Supplier<Object> supplier) {
         keep[0] = supplier.get();
-        final long before = allocatedBytes();
+        allocated.start();
         for (int i = 0; i < keep.length; i++) {
             keep[i] = supplier.get();
         }
-        return (allocatedBytes() - before) / keep.length;
-    }
-
-    private static long allocatedBytes() {
-        return THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
+        return allocated.sinceStart() / keep.length;
     }
 }

@@ -45,8 +45,8 @@ class StrategyTest {
     void shouldForgetTheParseResultOfAPooledPacket() {
         final Strategy pool = new PoolStrategy(heap, 1);
         final Packet packet = pool.obtain();
-        new PacketGenerator(1).fill(packet.buffer, 0);
-        packet.parsed = ParseResult.parse(packet.buffer);
+        new PacketGenerator(1).fill(packet, 0);
+        packet.parsed = ParseResult.parse(packet);
 
         pool.free(packet);
 
@@ -75,18 +75,35 @@ class StrategyTest {
     @Test
     void shouldReuseNativeSlotsAndKeepThemApart() {
         final NativeMemory memory = new NativeMemory(2, 2);
-        final Packet first = memory.construct();
-        final Packet second = memory.construct();
-        first.buffer.putInt(0, 1);
-        second.buffer.putInt(0, 2);
-        first.buffer.putInt(PacketFormat.BUFFER_SIZE - 4, 3);
+        final ByteBufferPacket first = (ByteBufferPacket) memory.construct();
+        final ByteBufferPacket second = (ByteBufferPacket) memory.construct();
+        first.putInt(0, 1);
+        second.putInt(0, 2);
+        first.putInt(PacketFormat.BUFFER_SIZE - 4, 3);
 
-        assertEquals(1, first.buffer.getInt(0));
-        assertEquals(2, second.buffer.getInt(0));
+        assertEquals(1, first.getInt(0));
+        assertEquals(2, second.getInt(0));
         assertEquals(PacketFormat.BUFFER_SIZE, first.buffer.capacity());
         assertThrows(IllegalStateException.class, memory::construct);
 
         memory.discard(first);
-        assertEquals(first.slot, memory.construct().slot);
+        assertEquals(first.slot, ((ByteBufferPacket) memory.construct()).slot);
+    }
+
+    @Test
+    void shouldConstructASlotWhenThePoolIsEmptyAndGiveBackWhatDoesNotFit() {
+        final SlotSource mix = new SlotSource.Pool(4, 2);
+        final int[] slots = {mix.obtain(), mix.obtain(), mix.obtain(), mix.obtain()};
+        assertEquals(2, mix.constructed);
+        assertThrows(IllegalStateException.class, mix::obtain);
+
+        for (final int slot : slots) {
+            mix.free(slot);
+        }
+
+        assertEquals(2, mix.discarded);
+        assertEquals(slots[1], mix.obtain());
+        assertEquals(slots[0], mix.obtain());
+        assertEquals(slots[3], mix.obtain());
     }
 }

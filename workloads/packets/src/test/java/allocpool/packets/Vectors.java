@@ -10,14 +10,16 @@ import java.util.stream.Collectors;
 
 /** The shared test vectors, computed by an independent model: what trials of given sizes end with. */
 final class Vectors {
-    static final List<String> LAYOUTS = List.of("heap", "native");
-    static final List<String> STRATEGIES = List.of("dummy", "alloc", "mix", "pool");
-
     private static final String FILE = "/packets-vectors.csv";
     private static final String COLUMNS =
             "seed,queue_size,stored_count,packets,received,parsed,tcp,evicted,freed,live,checksum_hex";
 
     private Vectors() {
+    }
+
+    /** The strategies of a layout, by name. */
+    static List<String> strategies(final String layout) {
+        return Layout.named(layout).strategies().stream().map(Names::of).collect(Collectors.toUnmodifiableList());
     }
 
     static List<Vector> all() {

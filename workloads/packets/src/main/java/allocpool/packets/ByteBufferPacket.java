@@ -1,0 +1,63 @@
+package allocpool.packets;
+
+import java.nio.ByteBuffer;
+
+/** The packet of layouts {@code heap} and {@code native}. */
+final class ByteBufferPacket extends Packet {
+    /** The slot of a packet whose buffer is its own. */
+    static final int NO_SLOT = -1;
+
+    final ByteBuffer buffer;
+
+    /** Which slot of the shared memory the buffer is a slice of, or {@link #NO_SLOT}. */
+    final int slot;
+
+    ByteBufferPacket(final ByteBuffer buffer, final int slot) {
+        this.buffer = buffer;
+        this.slot = slot;
+    }
+
+    @Override
+    protected void putByte(final int offset, final byte value) {
+        buffer.put(offset, value);
+    }
+
+    @Override
+    protected void putShort(final int offset, final short value) {
+        buffer.putShort(offset, value);
+    }
+
+    @Override
+    protected void putInt(final int offset, final int value) {
+        buffer.putInt(offset, value);
+    }
+
+    @Override
+    protected byte getByte(final int offset) {
+        return buffer.get(offset);
+    }
+
+    @Override
+    protected short getShort(final int offset) {
+        return buffer.getShort(offset);
+    }
+
+    @Override
+    protected int getInt(final int offset) {
+        return buffer.getInt(offset);
+    }
+
+    @Override
+    protected Object payload(final int offset, final int length) {
+        return new PayloadView(buffer, offset, length);
+    }
+
+    @Override
+    protected void claim(final Audit audit, final String place) {
+        if (slot == NO_SLOT) {
+            audit.claim(buffer.array(), place);
+        } else {
+            audit.claimSlot(slot, place);
+        }
+    }
+}

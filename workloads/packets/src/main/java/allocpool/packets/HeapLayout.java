@@ -1,0 +1,14 @@
+package allocpool.packets;
+
+/** Layout {@code heap}: array-backed buffers, one per packet. */
+final class HeapLayout extends Layout {
+    HeapLayout() {
+        super("heap", StrategyName.DUMMY, StrategyName.ALLOC, StrategyName.MIX, StrategyName.POOL);
+    }
+
+    @Override
+    protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
+        final PacketMemory memory = new HeapMemory();
+        return objects(memory, strategy.create(memory, sizes), sizes, seed);
+    }
+}

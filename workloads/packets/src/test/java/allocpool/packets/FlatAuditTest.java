@@ -1,0 +1,109 @@
+package allocpool.packets;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The audit of the flat layouts must find what is planted, or finding nothing would mean nothing. */
+class FlatAuditTest {
+    private static final int QUEUE_SIZE = 50;
+    private static final int STORED_COUNT = 20;
+    private static final int IN_USE = QUEUE_SIZE + STORED_COUNT + 1;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldFindAStoredPacketThatWasFreed(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+
+        processor.source.free(processor.store.get(3));
+
+        assertTrue(processor.audit().contains("slot " + processor.store.get(3)), processor.audit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldFindAQueuedPacketThatWasFreedTwice(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+
+        processor.source.free(processor.queue.get(7));
+        processor.source.free(processor.queue.get(7));
+
+        assertTrue(processor.audit().contains("slot " + processor.queue.get(7)), processor.audit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldFindAPacketInQueueAndStore(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+
+        processor.queue.set(7, processor.store.get(3));
+
+        assertTrue(processor.audit().contains("parsed already"), processor.audit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldFindAPacketTwiceInTheStore(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+
+        processor.store.set(4, processor.store.get(3));
+
+        assertTrue(processor.audit().contains("another place"), processor.audit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldFindALostPacket(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+
+        processor.queue.set(7, SlotPlaces.NONE);
+
+        assertNotEquals("", processor.audit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldFindASlotThatWasTakenAndForgotten(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+
+        processor.source.obtain();
+
+        assertNotEquals("", processor.audit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldChangeTheChecksumWhenAStoredPacketIsReusedTooEarly(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+        final long checksum = processor.checksum();
+
+        processor.memory.putInt(processor.store.get(3), FlatMemory.PAYLOAD_OFFSET, 0);
+
+        assertNotEquals(checksum, processor.checksum());
+        assertTrue(processor.audit().contains("reused or not parsed"), processor.audit());
+    }
+
+    @Test
+    void shouldFindAForeignPacketInTheDummy() {
+        final FlatProcessor processor = processor("dummy");
+
+        processor.store.set(3, 1);
+
+        assertTrue(processor.audit().contains("another packet"), processor.audit());
+    }
+
+    /** A processor with a full queue and a full store, nothing wrong, and two slots to spare. */
+    private static FlatProcessor processor(final String strategy) {
+        final FlatProcessor processor = (FlatProcessor) Processor.create("flat", strategy,
+                "mix".equals(strategy) ? IN_USE / 2 : IN_USE, IN_USE + 2, QUEUE_SIZE, STORED_COUNT, 5);
+        for (int sequence = 0; sequence < 2_000; sequence++) {
+            processor.receive(sequence);
+        }
+        assertEquals("", processor.audit());
+        return processor;
+    }
+}
