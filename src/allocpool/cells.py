@@ -56,7 +56,7 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
     return [key[-1] for key in sorted(keys)]
 
 
-def _gap(group: pd.DataFrame) -> str:
+def gap_of(group: pd.DataFrame) -> str:
     """Why a cell with trials but without a figure is empty: the commonest failure, with its reason."""
     failure = group.loc[group["status"] != "ok"]
     if failure.empty:
@@ -81,10 +81,10 @@ def _summary(group: pd.DataFrame, value: str) -> _Row:
         "partial": None,
     }
     if good.empty:
-        return row | {"gap": _gap(group)}
+        return row | {"gap": gap_of(group)}
     interval = stats.geometric_interval(good[value])
     steadiness = stats.stability(good[value])
-    partial = f"{len(group) - len(good)} of {len(group)} trials: {_gap(group)}" if len(good) < len(group) else None
+    partial = f"{len(group) - len(good)} of {len(group)} trials: {gap_of(group)}" if len(good) < len(group) else None
     return row | {
         "ns": interval.estimate,
         "low": interval.low,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -133,7 +133,7 @@ class Claim:
     id: str
     text: str
     source: str
-    test: Callable[[Claim, Batch], Verdict]
+    test: Callable[[Claim, Any], Verdict]
 
 
 OrderingRule = Callable[[Batch], list[Ordering]]

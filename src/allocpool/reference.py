@@ -30,19 +30,35 @@ def published_batch() -> pd.DataFrame:
     """The article's batch table: language, layout, family (None for C++), published_solution, strategy, case,
     published_ns (nanoseconds per packet; one figure each, no spread was given)."""
     table = load("allocate_or_pool_batch")
+    return _keyed(table).assign(published_ns=table["ns_per_packet"])
+
+
+def published_realtime() -> pd.DataFrame:
+    """The article's real-time table: language, layout, family (None for C++), published_solution, strategy, case,
+    published_interval_ns (smallest interval without or with few losses), published_lost_percent (at that interval, or
+    at 1000 ns where there is none) and published_lost_percent_large_heap (at 1000 ns with a heap of 10 GB)."""
+    table = load("allocate_or_pool_realtime")
+    return _keyed(table).assign(
+        published_interval_ns=table["min_interval_ns"].astype(float),
+        published_lost_percent=table["lost_percent_at_1000ns"].astype(float),
+        published_lost_percent_large_heap=table["lost_percent_at_1000ns_10g_heap"].astype(float),
+    )
+
+
+def _keyed(table: pd.DataFrame) -> pd.DataFrame:
+    """What a published row is about, in the words of measured rows."""
     cpp = table["collector_or_language"] == "C++"
+    names = zip(cpp, table["buffers"], table["collector_or_language"], strict=True)
     return pd.DataFrame(
         {
             "language": ["cpp" if is_cpp else "java" for is_cpp in cpp],
             "layout": table["buffers"],
             "family": table["collector_or_language"].where(~cpp, None),
             "published_solution": [
-                f"C++ {layout}" if is_cpp else f"{layout} / {collector}"
-                for is_cpp, layout, collector in zip(cpp, table["buffers"], table["collector_or_language"], strict=True)
+                f"C++ {layout}" if is_cpp else f"{layout} / {collector}" for is_cpp, layout, collector in names
             ],
             "strategy": table["strategy"],
             "case": table["case"],
-            "published_ns": table["ns_per_packet"],
         }
     )
 
@@ -53,25 +69,17 @@ def family(language: str, collector: object) -> str | None:
     return FAMILY_OF_COLLECTOR.get(str(collector)) if language == "java" else None
 
 
-def with_published(rows: pd.DataFrame) -> pd.DataFrame:
-    """``rows`` (with language, layout, collector, strategy, case) plus published_solution and published_ns,
-    NaN where the article gives no figure."""
-    published = published_batch()
-    keyed = rows.assign(
-        family=pd.Series(
-            [
-                family(language, collector)
-                for language, collector in zip(rows["language"], rows["collector"], strict=True)
-            ],
-            index=rows.index,
-            dtype="object",
-        )
-    )
+def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
+    """``rows`` (with language, layout, collector, strategy, case) plus published_solution and the published figures,
+    NaN where the article gives none; the batch table's, unless another is given."""
+    published = published_batch() if published is None else published
+    families = [
+        family(language, collector) for language, collector in zip(rows["language"], rows["collector"], strict=True)
+    ]
+    keyed = rows.assign(family=pd.Series(families, index=rows.index, dtype="object").fillna(""))
     keys = ["language", "layout", "family", "strategy", "case"]
-    return (
-        keyed.assign(family=keyed["family"].fillna(""))
-        .merge(published.assign(family=published["family"].fillna("")), on=keys, how="left")
-        .drop(columns="family")
+    return keyed.merge(published.assign(family=published["family"].fillna("")), on=keys, how="left").drop(
+        columns="family"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     """Measure."""
     interval_ns = spec["interval_ns"]
     capacity = round(spec["input_queue_ms"] * 1e6 / interval_ns) if interval_ns else SATURATED_CAPACITY
-    plan = Plan(interval_ns, capacity, spec["seconds"], spec["seconds"], spec["warmup_seconds"])
+    warmup_s = spec["warmup_seconds"] if interval_ns else 0.0
+    plan = Plan(interval_ns, capacity, spec["seconds"], spec["seconds"], warmup_s)
     source = Source(launch, capacity, spec["seconds"] + spec["warmup_seconds"])
     consumer = reader(spec["language"], launch)
+    if not interval_ns and spec["warmup_seconds"]:
+        source.run(replace(plan, seconds=spec["warmup_seconds"]), consumer)  # counts of a run of its own, not kept
     window = CpuWindow()
     told = source.run(plan, consumer)
     fault = told.pop("fault")

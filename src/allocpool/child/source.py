@@ -23,8 +23,6 @@ BURST_GAP_NS = 1_000_000
 SATURATED_CAPACITY = 65_536
 """Ticks in the ring of a saturating source, whose queue no time defines."""
 _SATURATED_TICKS = 2**52
-_SATURATED_WARMUP_NS = 100.0
-"""A tick of a saturating source is taken to last so long, to count its warm-up in. It is shorter."""
 _POLL_S = 0.1
 _START_S = 0.1
 """From the source's start to its first tick, at most: it calibrates its clock for 20 ms."""
@@ -44,8 +42,8 @@ class Plan:
 
     @property
     def warmup_ticks(self) -> int:
-        """Ticks before the counts begin."""
-        return round(self.warmup_seconds * 1e9 / (self.interval_ns or _SATURATED_WARMUP_NS))
+        """Ticks before the counts begin; a saturating source has none, for no time tells how many."""
+        return round(self.warmup_seconds * 1e9 / self.interval_ns) if self.interval_ns else 0
 
     @property
     def ticks(self) -> int:

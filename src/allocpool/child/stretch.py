@@ -64,7 +64,7 @@ class Stretches:
         self._consumer = consumer_of(self.work)
 
     def _capacity(self, interval_ns: float) -> int:
-        return round(self._spec["input_queue_ms"] * 1e6 / interval_ns)
+        return round(float(self._spec["input_queue_ms"]) * 1e6 / interval_ns)
 
     def prologue(self) -> dict[str, packets.Iterations]:
         """Fill queue and store, then compile and settle, by the batch path."""

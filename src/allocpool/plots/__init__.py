@@ -8,11 +8,25 @@ so a notebook shows exactly the figures it asked for. The captions that go with 
 
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
+from allocpool.plots.realtime import (
+    burst_timeline,
+    delay_distributions,
+    loss_curves,
+    loss_over_time,
+    rates,
+    sweeps,
+)
 
 __all__ = [
+    "burst_timeline",
+    "delay_distributions",
+    "loss_curves",
+    "loss_over_time",
     "published_against_measured",
+    "rates",
     "stability_strip",
     "strategy_costs",
+    "sweeps",
     "wall_against_cpu",
     "warm_up_curves",
 ]

@@ -1,0 +1,401 @@
+"""Real time: the same work as in batch, exact books, losses that arithmetic predicts, and a search that brackets."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from MLRsearch import MeasurementResult
+from test_contract import SAME_IN_ALL, vectors
+
+from allocpool import campaign, delays, modes
+from allocpool.child import search as search_child
+from allocpool.child.stretch import MajorCollections
+from allocpool.errors import UserError
+from allocpool.packets import CASES, LAYOUTS
+from allocpool.realtime import SearchSpec
+from allocpool.record import TrialRecord
+from allocpool.runtimes import FEATURES, collectors_on
+from allocpool.studies.realtime import RealtimeProfile, estimate_seconds, plan_realtime
+from allocpool.studies.realtime_tables import tidy_realtime
+
+SCALE = 0.01
+SEED = "2024"
+POOLING = ("alloc", "mix", "pool")
+
+
+def run(*settings: str) -> TrialRecord:
+    """One trial as a user would run it; it must end well."""
+    record = modes.run_single(modes.parse_spec(settings))
+    assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
+    return record
+
+
+def summary(record: TrialRecord) -> dict[str, Any]:
+    """What the command line prints of it."""
+    return modes.MODES[record.spec["mode"]].summarise(record)
+
+
+def known_answer(case: str) -> dict[str, str]:
+    """The vector whose sizes are those of the case at the scale of these tests."""
+    size = str(round(CASES[case] * SCALE))  # type: ignore[index]
+    fitting = [row for row in vectors() if (row["seed"], row["queue_size"], row["stored_count"]) == (SEED, size, size)]
+    return max(fitting, key=lambda row: int(row["packets"]))
+
+
+def assert_does_the_known_work(case: str, *settings: str) -> None:
+    """As many ticks as the vector has packets, into a queue that holds them all: whatever happens, none can be lost."""
+    vector = known_answer(case)
+    ticks = int(vector["packets"])
+    told = summary(
+        run(
+            "mode=realtime", f"case={case}", f"scale={SCALE}", f"seed={SEED}", "interval_ns=1000",
+            f"seconds={ticks / 1e6}", f"input_queue_ms={ticks / 1e3}", "fill_packets=0", "prologue_seconds=0",
+            "warmup_seconds=0", *settings,
+        )
+    )  # fmt: skip
+    assert (told["generated"], told["received"], told["lost"], told["left"]) == (ticks, ticks, 0, 0)
+    counts = told["counts"]
+    assert {name: counts[name] for name in SAME_IN_ALL} == {name: int(vector[name]) for name in SAME_IN_ALL}
+    assert told["checksum"] == vector["checksum_hex"]
+    assert 0 < told["delay_us"]["p50"] <= told["delay_us"]["p99.99"] <= told["delay_us"]["max"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "strategy", "case"),
+    [(layout, strategy, case) for layout in LAYOUTS["cpp"] for strategy, case in zip(POOLING, CASES, strict=True)],
+)
+def test_cpp_does_in_real_time_what_it_does_in_batch(data: Path, layout: str, strategy: str, case: str) -> None:
+    assert_does_the_known_work(case, f"layout={layout}", "language=cpp", f"strategy={strategy}")
+
+
+_RUNTIMES = [(feature, name) for feature in FEATURES for name in collectors_on(feature)]
+_VARIED = itertools.cycle(itertools.product(LAYOUTS["java"], POOLING, CASES))
+# Neighbours differ in all three: 18 combinations of layout, strategy and case, spread over the runtimes.
+COMBINATIONS = [(*runtime, *next(itertools.islice(_VARIED, 6, None))) for runtime in _RUNTIMES]
+
+
+@pytest.mark.parametrize(("runtime", "collector", "layout", "strategy", "case"), COMBINATIONS)
+def test_java_does_in_real_time_what_it_does_in_batch(
+    data: Path, runtime: int, collector: str, layout: str, strategy: str, case: str
+) -> None:
+    settings = [f"layout={layout}", f"runtime={runtime}", f"collector={collector}", f"strategy={strategy}"]
+    # Epsilon never collects, so its heap must hold all that the trial allocates.
+    heap_mb = 1024 if collector == "epsilon" else 128
+    assert_does_the_known_work(case, *settings, f"heap_mb={heap_mb}")
+
+
+def test_the_combinations_hold_every_layout_strategy_and_case() -> None:
+    assert {c[2] for c in COMBINATIONS} == set(LAYOUTS["java"])
+    assert {c[3] for c in COMBINATIONS} == set(POOLING)
+    assert {c[4] for c in COMBINATIONS} == set(CASES)
+
+
+SOLUTIONS = {
+    "cpp": ("layout=flat", "language=cpp"),
+    "java": ("layout=heap", "runtime=25", "collector=parallel"),
+}
+
+
+@pytest.mark.parametrize("language", SOLUTIONS)
+def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> None:
+    record = run(
+        "mode=realtime", *SOLUTIONS[language], "strategy=alloc", "scale=0.01", "interval_ns=4", "seconds=0.2",
+        "warmup_seconds=0.05", "input_queue_ms=1", "prologue_seconds=0.1",
+    )  # fmt: skip
+    told = summary(record)
+    assert told["lost"] > 0, "no processor takes a packet in 4 ns"
+    assert told["generated"] == 50_000_000 == told["received"] + told["lost"] + told["left"]
+    assert told["lost_ppm"] == pytest.approx(1e6 * told["lost"] / told["generated"])
+    tables = tidy_realtime([record])
+    bursts, samples = tables["bursts"], tables["samples"]
+    assert len(bursts) == told["bursts"] > 0
+    assert bursts["lost"].sum() == told["lost"]
+    assert (bursts["start_ns"] <= bursts["end_ns"]).all()
+    measurement = record.measurement
+    assert measurement is not None
+    assert samples["lost"].sum() == measurement["account"]["lost"]
+    assert samples["generated"].sum() == measurement["account"]["generated"]
+    assert delays.histogram(measurement["delays"]).get_total_count() == told["received"]
+
+
+@pytest.mark.parametrize("language", SOLUTIONS)
+def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path, language: str) -> None:
+    record = run(
+        "mode=realtime", *SOLUTIONS[language], "strategy=pool", "scale=0.01", "interval_ns=1000", "seconds=1.2",
+        "warmup_seconds=0.3", "stall_at_s=0.4", "stall_ms=250", "input_queue_ms=100",
+    )  # fmt: skip
+    measurement = record.measurement
+    assert measurement is not None
+    stalled_ns = measurement["consumption"]["stalled_ns"]
+    assert stalled_ns >= 250_000_000
+    told = summary(record)
+    # The tick that was due as the consumer stopped waited longest: for the stall, and for as long as the system then
+    # kept the consumer from going on.
+    away_ns = max(stalled_ns, told["delay_us"]["max"] * 1e3)
+    stopped_ns = measurement["account"]["t0_ns"] + 700_000_000
+    bursts = tidy_realtime([record])["bursts"]
+    lost = bursts.loc[bursts["start_ns"].between(stopped_ns, stopped_ns + away_ns), "lost"].sum()
+    predicted = (away_ns - 100e6) / 1000
+    slip = told["slip_max_ms"] * 1e6 / 1000  # one at either end
+    assert abs(lost - predicted) <= 2 * slip + 0.01 * predicted
+
+
+@pytest.mark.parametrize("language", SOLUTIONS)
+def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
+    settings = ["runtime=11"] if language == "java" else []
+    paced = summary(run("mode=ring", f"language={language}", "interval_ns=500", "seconds=0.2", *settings))
+    assert paced["generated"] == 400_000 == paced["received"] + paced["lost"] + paced["left"]
+    assert paced["ns_per_tick"] > 0 and paced["delay_us"]["p50"] > 0
+    saturated = summary(run("mode=ring", f"language={language}", "interval_ns=0", "seconds=0.2", *settings))
+    assert saturated["generated"] == saturated["received"] > 0
+    assert saturated["lost"] == 0, "a saturating source waits"
+    assert saturated["delay_us"] is None, "no tick of a saturating source is due"
+
+
+REALTIME = "mode=realtime layout=flat strategy=pool scale=0.01"
+SEARCH = "mode=search layout=flat strategy=pool scale=0.01 low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"{REALTIME} interval_ns=0 seconds=1", "interval_ns: Input should be greater than 0"),
+        (f"{REALTIME} interval_ns=-5 seconds=1", "interval_ns: Input should be greater than 0"),
+        (f"{REALTIME} interval_ns=1000 seconds=1 input_queue_ms=0", "input_queue_ms: Input should be greater than 0"),
+        (f"{REALTIME} interval_ns=1000 seconds=1 input_queue_ms=0.0001", "a queue of 0 ticks: it must hold 1 to"),
+        (f"{REALTIME} interval_ns=1 seconds=1 input_queue_ms=10000", "it must hold 1 to 268435391"),
+        (f"{REALTIME} interval_ns=1000 seconds=2 cap_seconds=1", "cap_seconds 1 is below seconds 2"),
+        (f"{REALTIME} interval_ns=1000", "seconds: Field required"),
+        (f"{REALTIME} interval_ns=1e9 input_queue_ms=1000 seconds=0.5", "shorter than one interval"),
+        (f"{SEARCH.replace('low_ns=20', 'low_ns=2000')}", "low_ns 2000 is not below high_ns 2000"),
+        (f"{SEARCH.replace('low_ns=20', 'low_ns=5000')}", "low_ns 5000 is not below high_ns 2000"),
+        (f"{SEARCH.replace('low_ns=20', 'low_ns=1950')}", "closer than resolution 0.05"),
+        (f"{SEARCH} cap_seconds=0.1", "cap_seconds 0.1 is below full_seconds 0.2"),
+        (f"{SEARCH.replace('probe_seconds=0.1', 'probe_seconds=3')}", "full_seconds 0.2 is below probe_seconds 3"),
+        ("mode=ring interval_ns=-1 seconds=1", "interval_ns: Input should be greater than or equal to 0"),
+        ("mode=ring interval_ns=10 seconds=1 collector=cms", "cms runs on 11"),
+        ("mode=ring language=cpp collector=g1 interval_ns=10 seconds=1", "belong to Java"),
+        ("mode=ring interval_ns=10 seconds=1 input_queue_ms=0", "input_queue_ms: Input should be greater than 0"),
+    ],
+)
+def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
+    with pytest.raises(UserError) as caught:
+        modes.parse_spec(text.split())
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"{REALTIME} interval_ns=1000 seconds=1 pool_size=999999999", "and this machine has"),
+        ("mode=realtime layout=heap strategy=pool interval_ns=1000 seconds=1 heap_mb=99000000", "heap of at most"),
+        ("mode=search layout=heap strategy=pool low_ns=20 high_ns=2000 probe_seconds=1 full_seconds=2 heap_mb=99000000",
+         "2 processes at once"),
+    ],
+)  # fmt: skip
+def test_more_memory_than_there_is_is_refused_before_anything_starts(data: Path, text: str, names: str) -> None:
+    with pytest.raises(UserError) as caught:
+        modes.run_single(modes.parse_spec(text.split()))
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+class Simulated:
+    """A processor that loses what a formula says."""
+
+    def __init__(self, loss_ratio: Any) -> None:
+        self._loss_ratio = loss_ratio
+        self.asked: list[tuple[float, float]] = []
+
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
+        """The signature is MLRsearch's."""
+        self.asked.append((1e9 / intended_load, intended_duration))
+        generated = round(intended_duration * intended_load)
+        return MeasurementResult(
+            intended_duration=intended_duration,
+            intended_load=intended_load,
+            offered_count=generated,
+            loss_count=round(generated * self._loss_ratio(1e9 / intended_load, intended_duration)),
+        )
+
+
+def searched(simulated: Simulated, **changes: Any) -> list[list[float | None]]:
+    """The brackets of NDR and PDR that a search of 20 to 10,000 ns finds."""
+    settings: dict[str, Any] = {
+        "layout": "flat", "language": "cpp", "strategy": "pool", "low_ns": 20, "high_ns": 10_000,
+        "probe_seconds": 0.25, "full_seconds": 2, **changes,
+    }  # fmt: skip
+    return search_child.search(SearchSpec(**settings).model_dump(), simulated)
+
+
+@pytest.mark.parametrize("threshold_ns", [33.0, 300.0, 4321.0])
+@pytest.mark.parametrize("resolution", [0.05, 0.2])
+def test_a_search_brackets_a_sharp_threshold_to_its_resolution(threshold_ns: float, resolution: float) -> None:
+    simulated = Simulated(lambda interval_ns, _: max(0.0, 1 - interval_ns / threshold_ns))
+    for fails, passes in searched(simulated, resolution=resolution):
+        assert fails is not None and passes is not None
+        assert fails < threshold_ns <= passes * (1 + 1e-9)
+        assert (passes - fails) / passes <= resolution * (1 + 1e-9)
+        assert any(seconds == 2.0 and math.isclose(asked, passes) for asked, seconds in simulated.asked)
+    assert len(simulated.asked) < search_child.grid_points(20, 10_000, resolution) / 2
+
+
+def test_a_search_tells_the_two_goals_apart() -> None:
+    simulated = Simulated(lambda interval_ns, _: max(0.0, 1 - interval_ns / 300) or (1e-4 if interval_ns < 700 else 0))
+    (ndr_fails, ndr), (pdr_fails, pdr) = searched(simulated)
+    assert ndr_fails and ndr and ndr_fails < 700 <= ndr
+    assert pdr_fails and pdr and pdr_fails < 300 <= pdr
+
+
+def test_a_pause_that_only_a_full_length_sees_decides() -> None:
+    simulated = Simulated(lambda interval_ns, seconds: 0.05 if interval_ns < 600 and seconds > 1 else 0.0)
+    (fails, passes), _ = searched(simulated)
+    assert fails and passes and fails < 600 <= passes
+
+
+def test_a_search_says_so_when_nothing_passes_or_everything() -> None:
+    assert searched(Simulated(lambda *_: 0.1)) == [[pytest.approx(10_000), None]] * 2
+    assert searched(Simulated(lambda *_: 0.0)) == [[None, pytest.approx(20)]] * 2
+
+
+def test_an_answer_passes_as_many_confirmations_as_asked() -> None:
+    simulated = Simulated(lambda interval_ns, _: max(0.0, 1 - interval_ns / 300))
+    _, (_, passes) = searched(simulated, confirmations=3)
+    assert passes is not None
+    at_answer = [seconds for asked, seconds in simulated.asked if math.isclose(asked, passes) and seconds == 2.0]
+    assert len(at_answer) >= 3
+
+
+def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
+    text = "mode=search layout=flat strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
+    times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
+    record = run(*text.split(), *times.split())
+    told = summary(record)
+    rows = told["probe_rows"]
+    assert [row["probe"] for row in rows] == list(range(told["probes"]))
+    assert all(row["generated"] == row["received"] + row["lost"] + row["left"] for row in rows)
+    fails, passes = told["ndr_bracket"]
+    assert fails is not None and told["ndr_ns"] == passes is not None
+    assert fails < passes
+    at_answer = [row for row in rows if math.isclose(row["interval_ns"], passes) and row["kind"] == "full"]
+    assert at_answer and at_answer[-1]["lost"] == 0
+    assert any(row["lost"] for row in rows if math.isclose(row["interval_ns"], fails))
+    assert told["full_trials"] == sum(row["kind"] == "full" for row in rows)
+    assert told["seconds"] > 0 and told["grid_trials"] > told["full_trials"]
+    tables = tidy_realtime([record])
+    assert len(tables["probes"]) == told["probes"] and len(tables["searches"]) == 1
+
+
+def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_interval(data: Path) -> None:
+    text = "mode=search layout=flat strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
+    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
+    told = summary(run(*text.split(), *times.split()))
+    assert told["ndr_ns"] is None and told["pdr_ns"] is None
+    assert told["ndr_fails_ns"] == pytest.approx(4)
+    assert told["compared_ns"] == 3
+    assert 0 < told["compared_lost_low_ppm"] < told["compared_lost_ppm"] < told["compared_lost_high_ppm"] < 1e6
+
+
+def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) -> None:
+    text = "mode=search layout=heap collector=serial strategy=pool case=C scale=0.1 heap_mb=40"
+    spec = modes.parse_spec([*text.split(), "low_ns=20", "high_ns=2000", "probe_seconds=0.1", "full_seconds=0.2"])
+    record = modes.run_single(spec)
+    assert record.status == "out_of_memory"
+    assert "heap" in str(record.reason).lower()
+    assert tidy_realtime([record])["searches"]["status"].tolist() == ["out_of_memory"]
+
+
+def test_a_search_killed_hard_leaves_no_process(data: Path) -> None:
+    words = SEARCH.replace("full_seconds=0.2", "full_seconds=60").split()
+    started = subprocess.Popen([sys.executable, "-m", "allocpool.cli", "trial", *words])
+    try:
+        while len(workers := _workers(started.pid)) < 2:
+            assert started.poll() is None
+            time.sleep(0.02)
+        family = [*psutil.Process(started.pid).children(recursive=True), *workers]
+    finally:
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+    assert not psutil.wait_procs(family, timeout=20)[1]
+
+
+def _workers(pid: int) -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process(pid).children(recursive=True):
+        try:
+            if "allocpool.child.worker" in process.cmdline():
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+GC_LINES = {
+    "Pause Young (Allocation Failure) 10M->2M(20M) 1.2ms": 0,
+    "Pause Full (Ergonomics)": 0,
+    "Pause Full (Ergonomics) 10M->2M(20M) 12.1ms": 1,
+    "Pause Remark 10M->2M(20M) 1.2ms": 1,
+    "Garbage Collection (Proactive) 10M(1%)->2M(0%)": 1,
+    "Garbage Collection (Proactive)": 0,
+    "Minor Collection (Allocation Rate) 10M(1%)->2M(0%) 0.01s": 0,
+    "Major Collection (Proactive) 10M(1%)->2M(0%) 0.01s": 1,
+    "Pause Final Mark (unload classes) 0.2ms": 1,
+    "Pause Final Mark (Young) 0.2ms": 0,
+    "Pause Degenerated GC (Mark) 10M->2M(20M) 4.0ms": 1,
+}
+
+
+@pytest.mark.parametrize(("message", "majors"), GC_LINES.items())
+def test_major_collections_are_told_from_others_as_the_log_grows(tmp_path: Path, message: str, majors: int) -> None:
+    log = tmp_path / "gc.log"
+    log.write_text("[50ns][1ns][info][gc] GC(0) Pause Full (Ergonomics) 10M->2M(20M) 12.1ms\n")
+    seen = MajorCollections(log)
+    with log.open("a") as file:
+        file.write(f"[90ns][1ns][info][gc] GC(1) {message}\n[150ns][1ns][info][gc] GC(2) {message}\n")
+        file.write(f"[160ns][1ns][info][gc] GC(2) {message}\n[170ns][1ns][info][gc] GC(3) {message}")
+        file.flush()
+        assert seen.since(0) == 2 * majors
+        assert seen.since(100) == majors
+        file.write("\n")
+        file.flush()
+        assert seen.since(100) == 2 * majors
+
+
+@pytest.mark.parametrize("profile", campaign.profiles())
+def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> None:
+    opened = campaign.open_study("realtime", profile)
+    settings = opened.profile
+    assert isinstance(settings, RealtimeProfile)
+    planned = plan_realtime(settings)
+    assert len({item.spec for item in planned}) == len(planned)
+    assert planned == plan_realtime(settings)
+    limit_s = {"smoke": 90, "quick": 240, "standard": 7200}.get(profile, 24 * 3600)
+    assert 0 < estimate_seconds(settings) <= limit_s
+
+
+def test_the_article_profile_has_the_published_72_cells() -> None:
+    settings = campaign.open_study("realtime", "article").profile
+    assert isinstance(settings, RealtimeProfile)
+    searches = [item.spec for item in plan_realtime(settings) if isinstance(item.spec, SearchSpec)]
+    cells = {(spec.solution.key, spec.strategy, spec.case) for spec in searches}
+    assert len(cells) == 72
+    assert {spec.heap_mb for spec in searches if spec.layout == "heap"} == {2048}
+
+
+def test_the_plan_is_told_with_its_time_on_the_command_line(data: Path) -> None:
+    command = [sys.executable, "-m", "allocpool.cli", "plan", "realtime", "--profile", "smoke", "--json"]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert told["trials"] == sum(cell["trials"] for cell in told["cells"])
+    assert told["expected_s"] == pytest.approx(sum(cell["expected_s"] for cell in told["cells"]))
+    assert not data.exists(), "a plan starts nothing"
