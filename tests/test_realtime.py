@@ -72,7 +72,12 @@ def assert_does_the_known_work(case: str, *settings: str) -> None:
 
 @pytest.mark.parametrize(
     ("layout", "strategy", "case"),
-    [(layout, strategy, case) for layout in LAYOUTS["cpp"] for strategy, case in zip(POOLING, CASES, strict=True)],
+    [
+        (layout, strategy, case)
+        for layout in LAYOUTS["cpp"]
+        for strategy, case in zip(POOLING, CASES, strict=True)
+        if layout != "slab" or strategy == "pool"  # a slab has nothing left to allocate
+    ],
 )
 def test_cpp_does_in_real_time_what_it_does_in_batch(data: Path, layout: str, strategy: str, case: str) -> None:
     assert_does_the_known_work(case, f"layout={layout}", "language=cpp", f"strategy={strategy}")
