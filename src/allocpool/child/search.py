@@ -7,8 +7,8 @@ lower bound is our smallest interval that passes, and its upper bound the larges
 Short probes are taken in one warm process, at one interval after the other, without a restart. Each trial of full
 length has a process of its own, while the warm one is stopped. What is no fault of the program is tried again: a probe
 that loses, once, because it may have paid for the garbage of a faster one before it, and the better of the two counts;
-a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, twice, and
-the first without such a slip counts, or the last.
+a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, once, and
+the second counts.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ from allocpool.child import worker
 from allocpool.child.accounting import monotonic_ns
 from allocpool.child.process import PARENT
 
-_PRECEDING_TARGETS = 1
+_PRECEDING_TARGETS = 3
+"""Coarser brackets on the way, by probes of growing length: cheaper in the warm process than a fresh one is."""
 _NEVER_S = 1e9
-_TRIES = 3
+_TRIES = 2
+_OVERLOAD = 0.5
+"""Who loses more than this share is too slow, whatever else happened."""
 
 
 class Ended(Exception):
@@ -109,7 +112,7 @@ class Measurer:
             found = self.full(interval_ns, "full")
         else:
             found = self._probe(interval_ns, intended_duration)
-            if found["lost"]:
+            if 0 < _loss_ratio(found) < _OVERLOAD:
                 found = min(found, self._probe(interval_ns, intended_duration), key=_loss_ratio)
         return MeasurementResult(
             intended_duration=intended_duration,

@@ -1,0 +1,188 @@
+"""What is told of a real-time campaign: cells, claims, sentences and figures, from made-up and published figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allocpool import campaign, delays, plots, realtime_cells, realtime_report, tidy
+from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.realtime_claims import REALTIME_CLAIMS, evaluate
+from allocpool.studies.realtime import RealtimeProfile
+from allocpool.studies.realtime_tables import SCHEMAS, exact_ppm
+
+JAVA = {
+    "language": "java",
+    "layout": "heap",
+    "runtime": 11,
+    "solution": "heap / Parallel / 11",
+    "collector": "parallel",
+}
+CPP = {"language": "cpp", "layout": "flat", "runtime": None, "solution": "C++ flat", "collector": None}
+
+
+def search(**changes: Any) -> dict[str, Any]:
+    """One finished search that brackets 285 to 300 ns."""
+    return {
+        **JAVA, "trial_id": str(sorted(changes.items())), "strategy": "pool", "case": "A", "block": 0, "status": "ok",
+        "reason": None, "heap_factor": 1.0, "low_ns": 20.0, "ndr_ns": 300.0, "ndr_fails_ns": 285.0, "pdr_ns": 300.0,
+        "pdr_fails_ns": 285.0, "compared_ns": None, "compared_lost_ppm": None, "compared_lost_low_ppm": None,
+        "compared_lost_high_ppm": None, "probes": 12, "full_trials": 4, "caps_reached": 1, "search_seconds": 20.0,
+        "grid_trials": 110, "grid_seconds": 300.0, **changes,
+    }  # fmt: skip
+
+
+def losing(**changes: Any) -> dict[str, Any]:
+    """A search that found no interval, and a loss of 2% instead."""
+    none = {"ndr_ns": None, "pdr_ns": None, "ndr_fails_ns": 5000.0, "pdr_fails_ns": 5000.0}
+    lost = {"compared_lost_ppm": 2e4, "compared_lost_low_ppm": 1.9e4, "compared_lost_high_ppm": 2.1e4}
+    return search(**none, **lost, compared_ns=1000.0, **changes)
+
+
+def cells(*searches: dict[str, Any]) -> pd.DataFrame:
+    return realtime_cells.realtime_cells(pd.DataFrame(list(searches)))
+
+
+def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **changes: Any) -> dict[str, Any]:
+    return {
+        **JAVA, "trial_id": f"{queue_ms}/{factor}", "strategy": "pool", "case": "C", "block": 0, "status": "ok",
+        "heap_factor": factor, "input_queue_ms": queue_ms, "interval_ns": 1000.0, "lost_ppm": lost_ppm,
+        "slip_total_ms": 10.0, "slip_max_ms": 2.0, "seconds": 1.0, **changes,
+    }  # fmt: skip
+
+
+def verdicts(rows: pd.DataFrame, trials: pd.DataFrame) -> dict[str, str]:
+    return {found.claim.id: found.outcome for found in evaluate(REALTIME_CLAIMS, rows, trials)}
+
+
+NO_TRIALS = pd.DataFrame([sweep(0.0)]).iloc[:0]
+
+
+def test_a_cell_passes_where_every_repetition_passes() -> None:
+    spread = [search(block=0), search(block=1, ndr_ns=330.0, ndr_fails_ns=310.0)]
+    (row,) = cells(*spread).to_dict("records")
+    assert (row["answer"], row["ndr_ns"], row["ndr_fails_ns"], row["n"]) == ("ndr", 330.0, 285.0, 2)
+    (row,) = cells(*spread, losing(block=2)).to_dict("records")
+    assert row["answer"] == "loses" and np.isnan(row["ndr_ns"])
+    assert row["lost_percent"] == pytest.approx(2.0)
+
+
+def test_few_lost_is_told_apart_from_none_and_a_failure_has_its_reason() -> None:
+    few = search(ndr_ns=None, ndr_fails_ns=5000.0)
+    failed = search(case="B", status="out_of_memory", reason="Java heap space", ndr_ns=None, pdr_ns=None)
+    found = cells(few, failed).set_index("case")
+    assert found.loc["A", "answer"] == "pdr"
+    assert found.loc["B", "gap"] == "out of memory: Java heap space"
+    table = realtime_report.summary_table(found.reset_index(), "title", "subtitle").as_raw_html()
+    assert "few lost" in table and "out of memory" in table and "pub. lost 17.0%" in table
+
+
+def test_a_search_with_another_heap_is_another_cell() -> None:
+    assert len(cells(search(), search(heap_factor=5.0, ndr_ns=100.0))) == 1
+    assert cells(search(), search(heap_factor=5.0, ndr_ns=100.0))["ndr_ns"].tolist() == [300.0]
+
+
+def test_the_published_table_bears_its_own_claims_out() -> None:
+    found = verdicts(realtime_cells.published_cells(), realtime_cells.published_sweeps())
+    assert found.pop("realtime-long-queue") == INCONCLUSIVE, "a remark that nobody tested"
+    assert set(found.values()) == {REPRODUCED}
+
+
+def test_a_claim_is_refuted_by_one_cell_and_left_open_without_any() -> None:
+    found = verdicts(cells(search(strategy="pool")), NO_TRIALS)
+    assert found["realtime-pool-parallel"] == REFUTED
+    assert found["realtime-pool-zgc"] == INCONCLUSIVE
+    assert verdicts(cells(losing(strategy="pool")), NO_TRIALS)["realtime-pool-parallel"] == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("alloc", "outcome"),
+    [((400.0, 420.0), REPRODUCED), ((290.0, 305.0), INCONCLUSIVE), ((100.0, 105.0), REFUTED)],
+)
+def test_one_interval_is_below_another_when_brackets_do_not_overlap(alloc: tuple[float, float], outcome: str) -> None:
+    other = search(**CPP, strategy="alloc", pdr_fails_ns=alloc[0], pdr_ns=alloc[1])
+    assert verdicts(cells(search(**CPP), other), NO_TRIALS)["realtime-cpp-pool"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("longer_ppm", "larger_ppm", "queue", "heap"),
+    [(0.0, 100.0, REPRODUCED, REPRODUCED), (50.0, 0.0, REFUTED, REFUTED), (0.0, 9e5, REPRODUCED, REFUTED)],
+)
+def test_the_two_remarks_are_put_to_the_sweeps(longer_ppm: float, larger_ppm: float, queue: str, heap: str) -> None:
+    trials = pd.DataFrame([sweep(5e4), sweep(longer_ppm, 1000.0), sweep(larger_ppm, factor=5.0)])
+    found = verdicts(cells(search()), trials)
+    assert (found["realtime-long-queue"], found["realtime-large-heap"]) == (queue, heap)
+    unneeded = trials.assign(lost_ppm=0.0)
+    assert verdicts(cells(search()), unneeded)["realtime-long-queue"] == INCONCLUSIVE
+
+
+def test_the_verdict_says_pool_or_allocate_by_brackets() -> None:
+    dear = search(strategy="alloc", ndr_ns=700.0, ndr_fails_ns=660.0)
+    assert "In real time: pool." in realtime_report.verdict(cells(search(), dear))
+    assert "In real time: allocate." in realtime_report.verdict(cells(losing(), dear))
+    close = search(strategy="alloc", ndr_ns=310.0, ndr_fails_ns=295.0)
+    assert "brackets overlap in 1" in realtime_report.verdict(cells(search(), close))
+    assert "Undecided" in realtime_report.verdict(cells(search()).iloc[:0])
+
+
+def test_the_cost_of_searching_is_set_against_a_grid() -> None:
+    rows = pd.DataFrame([search(), search(block=1)])
+    assert "2 searches took 40.0 s" in realtime_report.cost_sentence(rows)
+    assert "15 times as long" in realtime_report.cost_sentence(rows)
+    assert realtime_report.cost_table(rows)["searches"].tolist() == [2]
+
+
+def test_losses_are_laid_to_the_platform_or_to_the_collector_in_words() -> None:
+    bursts = pd.DataFrame({"beside": ["pause", "pause", "slip"]})
+    text = realtime_report.platform(pd.DataFrame([sweep(5.0)]), bursts)
+    assert "Of 3 bursts of losses, 2 lay beside a pause of the collector, 1 lay beside a slip" in text
+    assert "No packet was lost" in realtime_report.platform(pd.DataFrame([sweep(0.0)]), bursts.iloc[:0])
+
+
+def test_a_design_and_its_length_are_told_from_the_profile() -> None:
+    profile = campaign.open_study("realtime", "article").profile
+    assert isinstance(profile, RealtimeProfile)
+    assert "72 cells" in realtime_report.design(profile)
+
+
+def test_nothing_lost_still_has_an_upper_bound() -> None:
+    low, high = exact_ppm(0, 1_000_000)
+    assert low == 0
+    assert high == pytest.approx(3.69, abs=0.01)  # 1 - 0.025 ** (1 / n)
+
+
+def test_percentiles_come_from_the_buckets() -> None:
+    median, most = delays.percentiles_us([(1000, 90), (2047, 10)], [50.0, 100.0])
+    assert (median, most) == (1.0, 2.047)
+    assert all(np.isnan(delays.percentiles_us([], [50.0])))
+
+
+def test_every_figure_can_be_drawn_of_nothing() -> None:
+    empty = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
+    trials = empty["trials"]
+    plots.rates(realtime_cells.realtime_cells(empty["searches"]))
+    plots.loss_curves(empty["probes"], empty["searches"])
+    plots.loss_over_time(empty["samples"], trials)
+    plots.burst_timeline(empty["bursts"], empty["pauses"], empty["slips"], trials)
+    plots.delay_distributions(empty["delays"], trials)
+    plots.sweeps(trials)
+
+
+def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
+    rows = cells(search(), search(case="B", ndr_ns=600.0, ndr_fails_ns=None), losing(case="C"), search(**CPP))
+    figure = plots.rates(rows)
+    assert [axis.get_title() for axis in figure.axes] == ["case A", "case B", "case C"]
+    marks = [line for axis in figure.axes for line in axis.get_lines() if line.get_marker() == "D"]
+    drawn = sorted(float(np.asarray(line.get_xdata())[0]) for line in marks)
+    assert drawn == pytest.approx([1e3 / 600, 1e3 / 300, 1e3 / 300])
+    assert "pool: loses" in [text.get_text() for text in figure.axes[2].texts]
+
+
+def test_both_sweeps_are_drawn() -> None:
+    trials = pd.DataFrame([sweep(5e4), sweep(10.0, 1000.0), sweep(3e4, factor=5.0)])
+    queue, heap = plots.sweeps(trials).axes
+    assert sorted(np.asarray(queue.get_lines()[0].get_xdata())) == [100.0, 1000.0]
+    assert sorted(np.asarray(heap.get_lines()[0].get_xdata())) == [1.0, 5.0]
