@@ -43,8 +43,13 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
     ("text", "names"),
     [
         ("layout=heap strategy=lake packets=1", "choose one of dummy, alloc, mix, pool"),
-        ("layout=roof strategy=pool packets=1", "choose one of heap, native, allocating, flat"),
-        ("strategy=pool packets=1", "java: heap, native; cpp: allocating, flat"),
+        ("layout=roof strategy=pool packets=1", "choose one of heap, native, flat, allocating"),
+        ("strategy=pool packets=1", "java: heap, native, flat; cpp: allocating, flat"),
+        ("layout=flat strategy=pool packets=1", "add language=java|cpp"),
+        ("layout=flat language=java strategy=alloc packets=1", "choose one of dummy, mix, pool"),
+        ("layout=flat language=java strategy=mix packets=1 slot_count=10", "slot_count 10 is too small"),
+        ("layout=heap runtime=21 compact_headers=true strategy=pool packets=1", "21 has no compact object headers"),
+        ("layout=allocating large_pages=true strategy=pool packets=1", "large_pages belong to Java"),
         ("layout=heap strategy=pool packets=1 case=D", "choose one of A, B, C"),
         ("layout=heap strategy=pool packets=1 collector=magic", "choose one of serial, parallel, cms"),
         ("layout=heap strategy=pool packets=1 collector=cms", "cms runs on 11"),
@@ -58,11 +63,11 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
         ("layout=heap strategy=pool", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 seconds=1", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 colour=red", "valid keys: allocator, block"),
-        ("layout=flat strategy=pool packets=1 collector=g1", "collector belong to Java"),
+        ("layout=allocating strategy=pool packets=1 collector=g1", "collector belong to Java"),
         ("layout=heap strategy=pool packets=1 allocator=glibc", "allocator belongs to C++"),
-        ("layout=flat strategy=pool packets=1 allocator=magic", "choose one of glibc"),
+        ("layout=allocating strategy=pool packets=1 allocator=magic", "choose one of glibc"),
         ("layout=heap language=cpp strategy=pool packets=1", "choose one of allocating, flat"),
-        ("layout=flat strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
+        ("layout=allocating strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
         ("layout=native strategy=alloc packets=1 slot_count=10", "slot_count 10 is too small"),
         ("layout=heap strategy=pool strategy=mix packets=1", "given twice"),
         ("layout=heap strategy pool", "is not KEY=VALUE"),
@@ -101,6 +106,8 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["java/heap/cms/25"]}, "cms runs on 11"),
         ({"solutions": ["java/heap/magic/25"]}, "choose one of serial"),
         ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
+        ({"solutions": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
+        ({"solutions": ["java/heap/g1/17/compact_headers"]}, "17 has no compact object headers"),
         ({"solutions": []}, "at least 1"),
         ({"blocks": 0}, "greater than or equal to 1"),
         ({"scale": "big"}, "valid number"),
@@ -137,8 +144,16 @@ def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> Non
     assert any(item.unavailable for item in opened.planned)
 
 
+def test_a_plan_leaves_out_what_a_layout_does_not_offer_and_needs_no_bound_where_nothing_is_allocated() -> None:
+    opened = campaign.open_study("batch", "smoke", {"solutions": ["java/flat/epsilon/25", "java/heap/g1/25"]})
+    specs = [item.spec for item in opened.study.plan(opened.profile) if isinstance(item.spec, BatchSpec)]
+    flat = {s.strategy for s in specs if s.layout == "flat"}
+    assert flat == {"dummy", "mix", "pool"} & {s.strategy for s in specs}
+    assert all(s.seconds is not None for s in specs if s.layout == "flat")
+
+
 def test_a_solution_is_read_back_from_its_key() -> None:
-    for text in ("java/heap/genzgc/25", "cpp/flat/glibc"):
+    for text in ("java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc"):
         assert Solution.parse(text).key == text
     assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"
 

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination
+from allocpool.java_layouts import JAVA_LAYOUTS, JavaLayout
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination, check_options
 
 Strategy = Literal["dummy", "alloc", "mix", "pool"]
 Case = Literal["A", "B", "C"]
@@ -23,11 +24,12 @@ Language = Literal["java", "cpp"]
 STRATEGIES: tuple[Strategy, ...] = ("dummy", "alloc", "mix", "pool")
 CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
-LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
+LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": ("allocating", "flat")}
 ALLOCATORS = ("glibc",)
+JAVA_OPTIONS = ("compact_headers", "large_pages")
 POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
-HEAP_MB = {"heap": 2048, "native": 1024}
+HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 DIRECT_MB = 2048
 SMALLEST_MB = 16
 SMALLEST_HEAP_MB = {"zgc": 48}
@@ -50,17 +52,34 @@ class Solution(BaseModel):
     runtime: int | None = None
     collector: str | None = None
     allocator: str | None = None
+    compact_headers: bool | None = None
+    large_pages: bool | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``java/<layout>/<collector>/<runtime>`` or ``cpp/<layout>[/<allocator>]``; UserError otherwise."""
+        """Read ``java/<layout>/<collector>/<runtime>[/<option>...]`` or ``cpp/<layout>[/<allocator>]``.
+
+        Raises:
+            UserError: the text is neither, or a word is unknown; names the valid ones.
+        """
         parts = text.split("/")
-        if parts[0] == "java" and len(parts) == 4 and parts[3].isdigit():
-            found = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]))
+        if parts[0] == "java" and len(parts) >= 4 and parts[3].isdigit():
+            for option in parts[4:]:
+                if option not in JAVA_OPTIONS:
+                    raise unknown_choice("option", option, JAVA_OPTIONS)
+            found = cls(
+                language="java",
+                layout=parts[1],
+                collector=parts[2],
+                runtime=int(parts[3]),
+                **dict.fromkeys(parts[4:], True),
+            )
         elif parts[0] == "cpp" and len(parts) in (2, 3):
             found = cls(language="cpp", layout=parts[1], allocator=parts[2] if len(parts) == 3 else "glibc")
         else:
-            raise UserError(f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME or cpp/LAYOUT[/ALLOCATOR]")
+            raise UserError(
+                f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/OPTION...] or cpp/LAYOUT[/ALLOCATOR]"
+            )
         found.require_known_words()
         return found
 
@@ -70,21 +89,34 @@ class Solution(BaseModel):
             raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
         if self.language == "java":
             check_combination(self.collector or "", self.runtime or 0)
+            check_options(self.runtime or 0, compact_headers=self.compact_headers)
+            oldest = JAVA_LAYOUTS[self.layout].oldest
+            if (self.runtime or 0) < oldest:
+                raise UserError(f"layout {self.layout} needs runtime {oldest} or newer, not {self.runtime}")
         elif self.allocator not in ALLOCATORS:
             raise unknown_choice("allocator", self.allocator, ALLOCATORS)
+
+    def offers(self, strategy: str) -> bool:
+        """Whether the strategy makes sense with the layout; a plan leaves out what does not."""
+        return self.language == "cpp" or strategy in JAVA_LAYOUTS[self.layout].strategies
+
+    @property
+    def _options(self) -> tuple[str, ...]:
+        return tuple(option for option in JAVA_OPTIONS if getattr(self, option))
 
     @property
     def key(self) -> str:
         """The text that ``parse`` reads."""
         if self.language == "java":
-            return f"java/{self.layout}/{self.collector}/{self.runtime}"
+            return "/".join(("java", self.layout, self.collector or "", str(self.runtime), *self._options))
         return f"cpp/{self.layout}/{self.allocator}"
 
     @property
     def label(self) -> str:
         """The name of the row, as tables and plots print it."""
         if self.language == "java" and self.collector is not None:
-            return f"{self.layout} / {COLLECTORS[self.collector].label} / {self.runtime}"
+            words = (self.layout, COLLECTORS[self.collector].label, str(self.runtime), *self._options)
+            return " / ".join(word.replace("_", " ") for word in words)
         allocator = "" if self.allocator == "glibc" else f" / {self.allocator}"
         return f"C++ {self.layout}{allocator}"
 
@@ -114,6 +146,8 @@ class PacketsSpec(TrialSpec):
     runtime: int | None = None
     collector: str | None = None
     pause_target_ms: int | None = Field(default=None, gt=0, description="-XX:MaxGCPauseMillis")
+    compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 25 on")
+    large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
     allocator: str | None = None
     strategy: Strategy
     case: Case = "A"
@@ -121,7 +155,7 @@ class PacketsSpec(TrialSpec):
     queue_size: int = Field(gt=0)
     stored_count: int = Field(gt=0)
     pool_size: int = Field(ge=0, description="packets made before the start")
-    slot_count: int = Field(gt=0, description="native layout: buffers in the one direct block")
+    slot_count: int = Field(gt=0, description="layouts with one region of memory: packets it has room for")
     fill_packets: int = Field(gt=0, description="packets after which queue and store are full")
     heap_mb: int | None = Field(default=None, gt=0)
     direct_mb: int | None = Field(default=None, ge=0)
@@ -141,7 +175,8 @@ class PacketsSpec(TrialSpec):
             raise ValueError(
                 "layout is missing: choose " + "; ".join(f"{k}: {', '.join(v)}" for k, v in LAYOUTS.items())
             )
-        spec.setdefault("language", _language_of(spec["layout"]))
+        if "language" not in spec:
+            spec["language"] = _language_of(spec["layout"])
         _fill_in_sizes(spec)
         if spec["language"] == "java":
             spec["runtime"] = _whole(spec, "runtime", DEFAULT_RUNTIME)
@@ -161,6 +196,7 @@ class PacketsSpec(TrialSpec):
         java_only = {
             "runtime": self.runtime, "collector": self.collector, "heap_mb": self.heap_mb,
             "direct_mb": self.direct_mb, "pause_target_ms": self.pause_target_ms,
+            **{option: getattr(self, option) for option in JAVA_OPTIONS},
         }  # fmt: skip
         if self.language == "cpp" and (wrong := [key for key, value in java_only.items() if value is not None]):
             raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
@@ -169,8 +205,11 @@ class PacketsSpec(TrialSpec):
         out_at_once = self.queue_size + self.stored_count + 1
         if self.strategy == "pool" and self.pool_size < out_at_once:
             raise ValueError(f"pool_size {self.pool_size} is too small: queue, store and one more need {out_at_once}")
-        if self.layout == "native" and self.strategy != "dummy" and self.slot_count < max(out_at_once, self.pool_size):
-            needed = max(out_at_once, self.pool_size)
+        needed = max(out_at_once, self.pool_size)
+        if self.java_layout and (wrong_strategy := self.java_layout.why_not(self.layout, self.strategy)):
+            raise ValueError(wrong_strategy)
+        has_slots = self.java_layout is not None and self.java_layout.slots
+        if has_slots and self.strategy != "dummy" and self.slot_count < needed:
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
 
@@ -180,18 +219,27 @@ class PacketsSpec(TrialSpec):
         return SET_UP_S[self.language] + cost_ns * (self.pool_size + self.fill_packets) / 1e9
 
     @property
+    def java_layout(self) -> JavaLayout | None:
+        """What there is to know of the layout, or None if it is one of C++."""
+        return JAVA_LAYOUTS[self.layout] if self.language == "java" else None
+
+    @property
     def solution(self) -> Solution:
         """The row of a results table that this trial belongs to."""
         return Solution(
             language=self.language, layout=self.layout, runtime=self.runtime,
             collector=self.collector, allocator=self.allocator,
+            compact_headers=self.compact_headers, large_pages=self.large_pages,
         )  # fmt: skip
 
 
 def _language_of(layout: object) -> Language:
     owners: list[Language] = [language for language, layouts in LAYOUTS.items() if layout in layouts]
-    if len(owners) != 1:
-        raise ValueError(str(unknown_choice("layout", layout, (name for names in LAYOUTS.values() for name in names))))
+    if len(owners) > 1:
+        raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
+    if not owners:
+        every = dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts)
+        raise ValueError(str(unknown_choice("layout", layout, every)))
     return owners[0]
 
 
@@ -224,7 +272,7 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
         spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
         spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], str(spec.get("collector")), scale))
-        if spec["layout"] == "native":
+        if spec["layout"] in JAVA_LAYOUTS and JAVA_LAYOUTS[spec["layout"]].direct:
             spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(DIRECT_MB * scale)))
 
 

@@ -69,3 +69,14 @@ def peak_rss_mb() -> float:
                 return int(line.split()[1]) / 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 1024)
+
+
+def huge_pages_mb() -> float | None:
+    """Memory of this process that the kernel has on transparent huge pages now, MiB; None where it does not tell."""
+    rollup = Path("/proc/self/smaps_rollup")
+    try:
+        lines = rollup.read_text().splitlines()
+    except OSError:
+        return None
+    found = [int(line.split()[1]) for line in lines if line.startswith(("AnonHugePages:", "ShmemPmdMapped:"))]
+    return sum(found) / 1024 if found else None

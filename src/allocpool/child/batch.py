@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.child import packets
-from allocpool.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.child.accounting import CpuWindow, huge_pages_mb, monotonic_ns, peak_rss_mb
 
 _PARTS = 20
 """Iterations of a stretch whose length is a number of packets."""
@@ -46,6 +46,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         window = CpuWindow()
         measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
     cpu = window.close()
+    allocated_bytes = work.allocated_bytes()
     fault = work.audit()
     return {
         "status": "failed" if fault else "ok",
@@ -56,5 +57,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         "cpu": cpu,
         "counts": work.counts(),
         "checksum": work.checksum(),
+        "allocated_bytes": allocated_bytes,
+        "huge_pages_mb": huge_pages_mb(),
         "peak_rss_mb": peak_rss_mb(),
     }

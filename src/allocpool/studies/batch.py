@@ -14,15 +14,14 @@ import pandas as pd
 from pydantic import Field, field_validator, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.packets import CASES, LAYOUTS, STRATEGIES, Case, PacketsSpec, Solution, Strategy
+from allocpool.java_layouts import JAVA_LAYOUTS
+from allocpool.packets import CASES, STRATEGIES, Case, Language, PacketsSpec, Solution, Strategy
 from allocpool.runtimes.collectors import FEATURES, collectors_on
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch
 
-PARSE_BYTES = 208
-"""Upper bound of the five temporary objects of one parse, for sizing runs without a collector."""
-PACKET_BYTES = {"heap": 1152, "native": 128}
-"""Upper bound of one packet on the Java heap: object, buffer and, in layout heap, its array."""
+PUBLISHED_LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
+"""Those of "To allocate or to pool?"; the others take part where a profile names them."""
 USABLE_HEAP = 0.85
 _EXPECTED_NS_PER_PACKET = 250.0
 
@@ -85,6 +84,7 @@ def plan_batch(profile: BatchProfile) -> list[Planned]:
         for block in range(profile.blocks)
         for solution in profile.solutions
         for strategy in profile.strategies
+        if Solution.parse(solution).offers(strategy)
         for case in profile.cases
     ]
 
@@ -105,8 +105,11 @@ def _planned(profile: BatchProfile, solution: Solution, strategy: Strategy, case
 
 def _bounded_by_memory(timed: BatchSpec, settings: dict[str, Any], heap_mb: int) -> tuple[BatchSpec, str | None]:
     """Without a collector a trial is as long as its heap: derive the packets that fit."""
-    packet_bytes = PACKET_BYTES[timed.layout]
-    per_packet = PARSE_BYTES + (packet_bytes if timed.strategy in ("alloc", "mix") else 0)
+    layout = JAVA_LAYOUTS[timed.layout]
+    packet_bytes = layout.packet_bytes
+    per_packet = layout.parse_bytes + (packet_bytes if timed.strategy in ("alloc", "mix") else 0)
+    if per_packet == 0:
+        return timed, None
     usable = USABLE_HEAP * heap_mb * 2**20 - timed.pool_size * packet_bytes
     packets = math.floor(usable / per_packet)
     if packets < 1.5 * timed.fill_packets:
@@ -118,12 +121,12 @@ def _bounded_by_memory(timed: BatchSpec, settings: dict[str, Any], heap_mb: int)
 
 
 def every_solution() -> Iterator[Solution]:
-    """The rows of the whole study: both Java layouts on every collector of every runtime, then C++."""
-    for layout in LAYOUTS["java"]:
+    """The rows of the whole study: both published Java layouts on every collector of every runtime, then C++."""
+    for layout in PUBLISHED_LAYOUTS["java"]:
         for feature in FEATURES:
             for collector in collectors_on(feature):
                 yield Solution(language="java", layout=layout, collector=collector, runtime=feature)
-    for layout in LAYOUTS["cpp"]:
+    for layout in PUBLISHED_LAYOUTS["cpp"]:
         yield Solution(language="cpp", layout=layout, allocator="glibc")
 
 

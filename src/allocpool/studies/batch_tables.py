@@ -31,6 +31,8 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what C++ new reaches; empty for Java", nullable=True),
+    "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
+    "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": Column("string", Check.isin(STRATEGIES), description="dummy, alloc, mix or pool"),
     "case": Column("string", Check.isin(list(CASES)), description="A light, B realistic, C overload"),
@@ -63,7 +65,16 @@ TRIALS = DataFrameSchema(
         ),
         **{name: Column("Int64", COUNT, nullable=True, description=what) for name, what in COUNTS.items()},
         "checksum": Column("string", nullable=True, description="hex, over what was parsed and stored"),
+        "allocated_bytes": Column(
+            "Int64",
+            COUNT,
+            nullable=True,
+            description="bytes the measuring thread allocated on the Java heap in the measured window; empty for C++",
+        ),
         "peak_rss_mb": Column("Float64", POSITIVE, nullable=True, description="peak resident memory, MiB"),
+        "huge_pages_mb": Column(
+            "Float64", COUNT, nullable=True, description="memory on huge pages at the end, MiB; empty where not told"
+        ),
         **GC_COLUMNS,
     },
     strict=True,
@@ -126,6 +137,8 @@ def _trial_row(record: TrialRecord) -> dict[str, Any]:
         "fill_packets": measurement["fill_packets"],
         "drift_percent": _drift_percent(measured),
         "checksum": measurement["checksum"],
+        "allocated_bytes": measurement["allocated_bytes"],
+        "huge_pages_mb": measurement["huge_pages_mb"],
         **measurement["counts"],
         **gc_row(record, measured[0][0], measured[-1][1]),
     }
