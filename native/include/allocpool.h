@@ -44,7 +44,14 @@ typedef struct {
   int64_t queue_size;    /* slots of the internal FIFO */
   int64_t stored_count;  /* slots of the store of TCP packets */
   uint64_t seed;         /* seed of the packet generator */
+  const char* steps;     /* of layout slab: names out of ap_packets_steps(); NULL for all, and for other layouts */
 } ap_packets_config;
+
+/* A stretch of memory. */
+typedef struct {
+  void* address;
+  int64_t bytes;
+} ap_region;
 
 /* One measured stretch of work. */
 typedef struct {
@@ -66,9 +73,11 @@ typedef struct {
   int64_t discarded;   /* packet objects dropped after start: pool full, or no pool */
 } ap_packets_counts;
 
-/* Valid layouts and strategies, comma-separated. Static storage. */
+/* Valid layouts, strategies and steps of layout slab, comma-separated. A layout may not have all strategies: ap_packets_create
+   says which it has. Static storage. */
 const char* ap_packets_layouts(void);
 const char* ap_packets_strategies(void);
+const char* ap_packets_steps(void);
 
 /* Makes a processor and, for mix and pool, its full pool. NULL with a line in error when the configuration is
    invalid or needs more memory than the machine has. */
@@ -91,6 +100,9 @@ void ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts)
 
 /* Checksum over all that was parsed, then over the store's parse results in slot order. Changes nothing. */
 uint64_t ap_packets_checksum(const ap_packets* packets);
+
+/* Where the packets of layout slab lie, to look up what pages the kernel gave; no address and 0 bytes for other layouts. */
+ap_region ap_packets_region(const ap_packets* packets);
 
 /* Proves that no packet is in two places of FIFO, store and pool, that every packet carried the protocol marker and
    that the counts agree. Returns 0 when so; otherwise 1 and one line in (message, message_bytes). */

@@ -8,6 +8,7 @@
 #include "handles.hpp"
 #include "packets/iterations.hpp"
 #include "packets/registry.hpp"
+#include "packets/slab_steps.hpp"
 #include "text.hpp"
 #include "user_error.hpp"
 
@@ -26,6 +27,8 @@ const char* ap_packets_layouts() { return allocpool::layout_names().c_str(); }
 
 const char* ap_packets_strategies() { return allocpool::strategy_names().c_str(); }
 
+const char* ap_packets_steps() { return allocpool::slab_step_names().c_str(); }
+
 ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size_t error_bytes) {
   try {
     if (config == nullptr || config->layout == nullptr || config->strategy == nullptr) {
@@ -34,7 +37,7 @@ ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size
     }
     const allocpool::Sizes sizes{config->pool_size, config->queue_size, config->stored_count};
     auto packets = std::make_unique<ap_packets>();
-    packets->workload = allocpool::make_workload(config->layout, config->strategy, sizes, config->seed);
+    packets->workload = allocpool::make_workload(config->layout, config->strategy, sizes, config->seed, config->steps);
     return packets.release();
   } catch (const std::bad_alloc&) {
     allocpool::copy_line("out of memory while filling the pool: choose smaller sizes", error, error_bytes);
@@ -73,6 +76,8 @@ void ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts)
 }
 
 uint64_t ap_packets_checksum(const ap_packets* packets) { return packets->workload->checksum(); }
+
+ap_region ap_packets_region(const ap_packets* packets) { return packets->workload->region(); }
 
 int ap_packets_audit(const ap_packets* packets, char* message, size_t message_bytes) {
   std::string finding;

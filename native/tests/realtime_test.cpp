@@ -14,6 +14,7 @@
 #include "names.hpp"
 #include "packets/registry.hpp"
 #include "realtime/consumer.hpp"
+#include "realtime/cpu.hpp"
 #include "realtime/session.hpp"
 #include "user_error.hpp"
 
@@ -335,7 +336,7 @@ class RealtimeContract : public testing::TestWithParam<std::tuple<std::string, s
 
 TEST_P(RealtimeContract, doesTheSameWorkAsInBatch) {
   const auto& [layout, strategy] = GetParam();
-  const ap_packets_config config{layout.c_str(), strategy.c_str(), strategy == "mix" ? 50 : 161, 100, 60, 42};
+  const ap_packets_config config{layout.c_str(), strategy.c_str(), strategy == "mix" ? 50 : 161, 100, 60, 42, nullptr};
   char error[256] = "";
   const Packets live(ap_packets_create(&config, error, sizeof error));
   const Packets batch(ap_packets_create(&config, error, sizeof error));
@@ -361,9 +362,7 @@ TEST_P(RealtimeContract, doesTheSameWorkAsInBatch) {
   EXPECT_EQ(counts.received, 30'000 + overload.received);
 }
 
-INSTANTIATE_TEST_SUITE_P(Realtime, RealtimeContract,
-                         testing::Combine(testing::ValuesIn(test::split(layout_names())),
-                                          testing::ValuesIn(test::split(strategy_names()))),
+INSTANTIATE_TEST_SUITE_P(Realtime, RealtimeContract, testing::ValuesIn(test::combinations()),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 std::string capacity_error(double input_queue_ms, double interval_ns) {

@@ -1,13 +1,16 @@
 // Layout `allocating`: the packet with its buffer is one object, and parsing makes objects of its own by `new`, the way
 // an object-oriented parser is usually first written. They live until the packet is freed.
 //
-// What a layout gives (see Processor): a Packet with `buffer`; construct/destroy for strategies; parse, release and
-// fields for the processor; memory per packet, for the check before start.
+// What a layout gives (see Processor): the Handle that stands for a packet, and kNone that stands for none; construct and
+// destroy for strategies; header, parse, release and fields for the processor; how many packets ahead to prefetch, 0 for
+// never; memory per packet, for the check before start.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <memory>
 
+#include "allocpool.h"
 #include "packets/wire.hpp"
 
 namespace allocpool {
@@ -39,33 +42,40 @@ class AllocatingLayout {
     std::array<std::uint8_t, kBufferBytes> buffer;
   };
 
+  using Handle = Packet*;
+  static constexpr Handle kNone = nullptr;
+  static constexpr std::size_t kPrefetch = 0;
   static constexpr const char* kName = "allocating";
   static constexpr std::size_t kPacketBytes =
       sizeof(Packet) + sizeof(ParseResult) + sizeof(Header) + 2 * sizeof(Address);
 
-  Packet* construct() { return new Packet; }
-  void destroy(Packet* packet) { delete packet; }
+  Handle construct() { return new Packet; }
+  void destroy(Handle packet) { delete packet; }
 
-  // Parses the packet's buffer, whose marker has been checked, and returns the transport protocol.
-  std::uint8_t parse(Packet& packet) {
-    const std::uint8_t* const buffer = packet.buffer.data();
+  static ap_region region() { return {nullptr, 0}; }
+
+  static std::uint8_t* header(Handle packet) { return packet->buffer.data(); }
+
+  // Parses the packet's buffer, whose marker has been checked.
+  Fields parse(Handle packet) {
+    const Fields read = read_header(packet->buffer.data());
     auto result = std::make_unique<ParseResult>();
-    result->header.reset(new Header{get_u16(buffer + 2), get_u16(buffer + 12), get_u16(buffer + 14), buffer[16]});
-    result->source.reset(new Address{get_u32(buffer + 4)});
-    result->destination.reset(new Address{get_u32(buffer + 8)});
-    result->payload = buffer + kPayloadOffset;
-    result->payload_length = result->header->length;
-    packet.result = std::move(result);
-    return packet.result->header->transport;
+    result->header.reset(new Header{read.length, read.source_port, read.destination_port, read.transport});
+    result->source.reset(new Address{read.source});
+    result->destination.reset(new Address{read.destination});
+    result->payload = packet->buffer.data() + kPayloadOffset;
+    result->payload_length = read.length;
+    packet->result = std::move(result);
+    return read;
   }
 
-  void release(Packet& packet) { packet.result.reset(); }
+  void release(Handle packet) { packet->result.reset(); }
 
   // False for a packet that has no parse result, which only the one packet of `dummy` can be.
-  static bool is_parsed(const Packet& packet) { return packet.result != nullptr; }
+  static bool is_parsed(Handle packet) { return packet->result != nullptr; }
 
-  static Fields fields(const Packet& packet) {
-    const ParseResult& result = *packet.result;
+  static Fields fields(Handle packet) {
+    const ParseResult& result = *packet->result;
     return Fields{result.source->value,          result.destination->value, result.header->source_port,
                   result.header->destination_port, result.payload_length,     result.header->transport};
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "allocpool.h"
 #include "packets/wire.hpp"
 
 namespace allocpool {
@@ -16,25 +17,31 @@ class FlatLayout {
     std::array<std::uint8_t, kBufferBytes> buffer;
   };
 
+  using Handle = Packet*;
+  static constexpr Handle kNone = nullptr;
+  static constexpr std::size_t kPrefetch = 0;
   static constexpr const char* kName = "flat";
   static constexpr std::size_t kPacketBytes = sizeof(Packet);
 
-  Packet* construct() { return new Packet; }
-  void destroy(Packet* packet) { delete packet; }
+  Handle construct() { return new Packet; }
+  void destroy(Handle packet) { delete packet; }
 
-  std::uint8_t parse(Packet& packet) {
-    const std::uint8_t* const buffer = packet.buffer.data();
-    packet.result = Fields{get_u32(buffer + 4),  get_u32(buffer + 8), get_u16(buffer + 12),
-                           get_u16(buffer + 14), get_u16(buffer + 2), buffer[16]};
-    packet.payload = buffer + kPayloadOffset;
-    return packet.result.transport;
+  static ap_region region() { return {nullptr, 0}; }
+
+  static std::uint8_t* header(Handle packet) { return packet->buffer.data(); }
+
+  Fields parse(Handle packet) {
+    const Fields read = read_header(packet->buffer.data());
+    packet->result = read;
+    packet->payload = packet->buffer.data() + kPayloadOffset;
+    return read;
   }
 
-  void release(Packet&) {}
+  void release(Handle) {}
 
-  static bool is_parsed(const Packet& packet) { return packet.payload != nullptr; }
+  static bool is_parsed(Handle packet) { return packet->payload != nullptr; }
 
-  static Fields fields(const Packet& packet) { return packet.result; }
+  static Fields fields(Handle packet) { return packet->result; }
 };
 
 }  // namespace allocpool

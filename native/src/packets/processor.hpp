@@ -1,12 +1,15 @@
 // The message processor: obtain, fill, queue; take the oldest, parse, store or free.
 //
 // Layout and strategy are template parameters, so that the compiler sees one straight loop for each pair and a cheap
-// strategy is not charged for the freedom to choose another.
+// strategy is not charged for the freedom to choose another. A layout says what a packet's Handle is: a pointer, or an
+// index into a slab.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "packets/wire.hpp"
@@ -17,73 +20,77 @@ namespace allocpool {
 template <class Layout, class Strategy>
 class Processor final : public Workload {
  public:
-  using Packet = typename Layout::Packet;
+  using Handle = typename Layout::Handle;
 
-  Processor(const Sizes& sizes, std::uint64_t seed)
-      : strategy_(layout_, sizes.pool_size),
-        fifo_(static_cast<std::size_t>(sizes.queue_size)),
-        store_(static_cast<std::size_t>(sizes.stored_count)),
+  // What follows the seed is the layout's own.
+  template <class... LayoutArguments>
+  Processor(const Sizes& sizes, std::uint64_t seed, LayoutArguments&&... arguments)
+      : layout_(std::forward<LayoutArguments>(arguments)...),
+        strategy_(layout_, sizes.pool_size),
+        fifo_(static_cast<std::size_t>(sizes.queue_size), Layout::kNone),
+        store_(static_cast<std::size_t>(sizes.stored_count), Layout::kNone),
         seed_(seed),
-        store_seed_(store_seed(seed)) {}
+        store_seed_(store_seed(seed)) {
+    state_.ahead = Layout::kPrefetch % fifo_.size();
+  }
 
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
 
   ~Processor() override {
     // By way of a sorted set: a packet that a faulty strategy gave out twice is still deleted once.
-    std::vector<Packet*> all;
-    each_live([&](Packet* packet) { all.push_back(packet); });
-    strategy_.each_pooled([&](Packet* packet) { all.push_back(packet); });
-    std::sort(all.begin(), all.end());
+    std::vector<Handle> all;
+    each_live([&](Handle packet) { all.push_back(packet); });
+    strategy_.each_pooled([&](Handle packet) { all.push_back(packet); });
+    std::sort(all.begin(), all.end(), std::less<Handle>());
     all.erase(std::unique(all.begin(), all.end()), all.end());
-    for (Packet* packet : all) layout_.destroy(packet);
+    for (const Handle packet : all) layout_.destroy(packet);
   }
 
   void run(std::int64_t count) override {
-    for (std::int64_t i = 0; i < count; ++i) receive(next_sequence_++);
+    Run run(*this);
+    for (std::int64_t i = 0; i < count; ++i) run.receive(next_sequence_ + static_cast<std::uint64_t>(i));
+    next_sequence_ += static_cast<std::uint64_t>(count);
   }
 
   ap_consumption consume(realtime::Consumer& consumer, std::int64_t max_ticks) override {
-    return consumer.run(max_ticks, [this](std::int64_t sequence) { receive(static_cast<std::uint64_t>(sequence)); });
-  }
-
-  void receive(std::uint64_t sequence) {
-    Packet* const packet = strategy_.obtain();
-    ++allocated_;
-    write_header(packet->buffer.data(), drawn_fields(seed_, sequence));
-    Packet* const oldest = fifo_[cursor_];
-    fifo_[cursor_] = packet;
-    if (++cursor_ == fifo_.size()) cursor_ = 0;
-    if (oldest != nullptr) process(oldest);
+    Run run(*this);
+    return consumer.run(max_ticks, [&run](std::int64_t sequence) { run.receive(static_cast<std::uint64_t>(sequence)); });
   }
 
   Strategy& strategy() { return strategy_; }
-  Packet* queued(std::size_t slot) const { return fifo_[slot]; }
+  const Layout& layout() const { return layout_; }
+  Handle queued(std::size_t slot) const { return fifo_[slot]; }
 
   ap_packets_counts counts() const override {
     ap_packets_counts counts{};
-    counts.received = allocated_;  // every received packet is obtained exactly once
-    counts.parsed = parsed_;
-    counts.tcp = static_cast<std::int64_t>(tcp_);
-    counts.evicted = static_cast<std::int64_t>(tcp_ - filled_);
-    counts.allocated = allocated_;
-    counts.freed = freed_;
-    each_live([&](const Packet*) { ++counts.live; });
+    counts.received = state_.allocated;  // every received packet is obtained exactly once
+    counts.tcp = static_cast<std::int64_t>(state_.tcp);
+    counts.evicted = static_cast<std::int64_t>(state_.tcp - state_.filled);
+    counts.allocated = state_.allocated;
+    counts.freed = state_.freed;
+    // Every parsed packet is kept or freed; freed are also the evicted and what was no packet.
+    counts.parsed = counts.tcp + counts.freed - counts.evicted - state_.malformed;
+    each_live([&](Handle) { ++counts.live; });
     counts.constructed = strategy_.constructed();
     counts.discarded = strategy_.discarded();
     return counts;
   }
 
   std::uint64_t checksum() const override {
-    std::uint64_t checksum = checksum_;
-    for (const Packet* packet : store_) {
-      if (packet != nullptr && Layout::is_parsed(*packet)) checksum = fold(checksum, Layout::fields(*packet));
+    std::uint64_t checksum = state_.checksum;
+    for (const Handle packet : store_) {
+      if (packet != Layout::kNone && layout_.is_parsed(packet)) checksum = fold(checksum, layout_.fields(packet));
     }
     return checksum;
   }
 
+  ap_region region() const override { return layout_.region(); }
+
   std::string audit() const override {
-    if (malformed_ != 0) return std::to_string(malformed_) + " packets reached the parser without the protocol marker";
+    if (state_.malformed != 0) {
+      return std::to_string(state_.malformed) + " packets reached the parser without the protocol marker";
+    }
     const ap_packets_counts count = counts();
     if (count.allocated != count.freed + count.live) {
       return "allocated " + std::to_string(count.allocated) + " is not freed " + std::to_string(count.freed) +
@@ -93,54 +100,125 @@ class Processor final : public Workload {
   }
 
  private:
+  // What changes with every packet.
+  struct State {
+    std::size_t cursor = 0;
+    std::size_t ahead = 0;  // leads the cursor by kPrefetch slots
+    std::size_t filled = 0;
+    std::uint64_t tcp = 0;
+    std::uint64_t checksum = 0;
+    std::int64_t allocated = 0;
+    std::int64_t freed = 0;
+    std::int64_t malformed = 0;
+  };
+
+  // A stretch of receiving. It works on copies of all that changes: the compiler knows that no write into a packet can
+  // reach them and keeps them in registers, where members would go through memory twice for each packet. The destructor
+  // writes them back, also when memory ran out.
+  class Run {
+   public:
+    explicit Run(Processor& processor)
+        : processor_(processor),
+          layout_(processor.layout_),
+          strategy_(processor.strategy_),
+          state_(processor.state_),
+          fifo_(processor.fifo_.data()),
+          fifo_size_(processor.fifo_.size()),
+          store_(processor.store_.data()),
+          store_size_(processor.store_.size()) {}
+    ~Run() { processor_.state_ = state_; }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    void receive(std::uint64_t sequence) {
+      const Handle packet = strategy_.obtain();
+      ++state_.allocated;
+      write_header(layout_.header(packet), drawn_fields(processor_.seed_, sequence));
+      const Handle oldest = fifo_[state_.cursor];
+      fifo_[state_.cursor] = packet;
+      if (++state_.cursor == fifo_size_) state_.cursor = 0;
+      if constexpr (Layout::kPrefetch) prefetch_queued();
+      if (oldest != Layout::kNone) process(oldest);
+    }
+
+   private:
+    void process(Handle packet) {
+      if (!has_marker(layout_.header(packet))) {
+        ++state_.malformed;
+        release(packet);
+        return;
+      }
+      const Fields parsed = layout_.parse(packet);
+      state_.checksum = fold(state_.checksum, parsed);
+      if (parsed.transport == kTcp) {
+        keep(packet);
+      } else {
+        release(packet);
+      }
+    }
+
+    // The store fills in order; then each new packet replaces one that the store's own stream draws.
+    void keep(Handle packet) {
+      const std::uint64_t ordinal = state_.tcp++;
+      if (state_.filled < store_size_) {
+        store_[state_.filled++] = packet;
+        return;
+      }
+      const std::size_t slot = replaced_slot(ordinal);
+      const Handle evicted = store_[slot];
+      store_[slot] = packet;
+      release(evicted);
+      if constexpr (Layout::kPrefetch) prefetch_victims(ordinal);
+    }
+
+    std::size_t replaced_slot(std::uint64_t ordinal) const {
+      return ((draw(processor_.store_seed_, ordinal) >> 32) * store_size_) >> 32;
+    }
+
+    void release(Handle packet) {
+      ++state_.freed;
+      layout_.release(packet);
+      strategy_.give_back(packet);
+    }
+
+    // The packet that the FIFO yields kPrefetch packets later.
+    void prefetch_queued() {
+      if (++state_.ahead == fifo_size_) state_.ahead = 0;
+      const Handle soon = fifo_[state_.ahead];
+      if (soon != Layout::kNone) layout_.prefetch(soon);
+    }
+
+    // An evicted packet is the next one to be written. Which one that will be is known before: first its place in the
+    // store is fetched, one TCP packet later the packet itself. Inlined by force: GCC takes a function that only prefetches
+    // for one without effect and drops its calls.
+    __attribute__((always_inline)) void prefetch_victims(std::uint64_t ordinal) {
+      __builtin_prefetch(&store_[replaced_slot(ordinal + 2)]);
+      layout_.prefetch(store_[replaced_slot(ordinal + 1)]);
+    }
+
+    Processor& processor_;
+    Layout& layout_;
+    typename Strategy::Run strategy_;
+    State state_;
+    Handle* const fifo_;
+    const std::size_t fifo_size_;
+    Handle* const store_;
+    const std::size_t store_size_;
+  };
+
   struct Place {
-    const Packet* packet;
+    Handle packet;
     const char* where;
     std::size_t index;
   };
 
-  void process(Packet* packet) {
-    if (!has_marker(packet->buffer.data())) {
-      ++malformed_;
-      release(packet);
-      return;
-    }
-    const std::uint8_t transport = layout_.parse(*packet);
-    ++parsed_;
-    checksum_ = fold(checksum_, Layout::fields(*packet));
-    if (transport == kTcp) {
-      keep(packet);
-    } else {
-      release(packet);
-    }
-  }
-
-  // The store fills in order; then each new packet replaces one that the store's own stream draws.
-  void keep(Packet* packet) {
-    const std::uint64_t ordinal = tcp_++;
-    if (filled_ < store_.size()) {
-      store_[filled_++] = packet;
-      return;
-    }
-    const std::size_t slot = ((draw(store_seed_, ordinal) >> 32) * store_.size()) >> 32;
-    Packet* const evicted = store_[slot];
-    store_[slot] = packet;
-    release(evicted);
-  }
-
-  void release(Packet* packet) {
-    ++freed_;
-    layout_.release(*packet);
-    strategy_.give_back(packet);
-  }
-
   template <class Visit>
   void each_live(Visit visit) const {
-    for (Packet* packet : fifo_) {
-      if (packet != nullptr) visit(packet);
+    for (const Handle packet : fifo_) {
+      if (packet != Layout::kNone) visit(packet);
     }
-    for (Packet* packet : store_) {
-      if (packet != nullptr) visit(packet);
+    for (const Handle packet : store_) {
+      if (packet != Layout::kNone) visit(packet);
     }
   }
 
@@ -149,10 +227,11 @@ class Processor final : public Workload {
     for (std::size_t i = 0; i < fifo_.size(); ++i) places.push_back({fifo_[i], "FIFO", i});
     for (std::size_t i = 0; i < store_.size(); ++i) places.push_back({store_[i], "store", i});
     std::size_t pooled = 0;
-    strategy_.each_pooled([&](const Packet* packet) { places.push_back({packet, "pool", pooled++}); });
-    places.erase(std::remove_if(places.begin(), places.end(), [](const Place& p) { return p.packet == nullptr; }),
+    strategy_.each_pooled([&](Handle packet) { places.push_back({packet, "pool", pooled++}); });
+    places.erase(std::remove_if(places.begin(), places.end(), [](const Place& p) { return p.packet == Layout::kNone; }),
                  places.end());
-    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.packet < b.packet; });
+    std::sort(places.begin(), places.end(),
+              [](const Place& a, const Place& b) { return std::less<Handle>()(a.packet, b.packet); });
     const auto twice = std::adjacent_find(places.begin(), places.end(),
                                           [](const Place& a, const Place& b) { return a.packet == b.packet; });
     if (twice == places.end()) return {};
@@ -162,19 +241,12 @@ class Processor final : public Workload {
 
   Layout layout_;
   Strategy strategy_;
-  std::vector<Packet*> fifo_;
-  std::vector<Packet*> store_;
-  std::size_t cursor_ = 0;
-  std::size_t filled_ = 0;
+  std::vector<Handle> fifo_;
+  std::vector<Handle> store_;
+  State state_;
   const std::uint64_t seed_;
   const std::uint64_t store_seed_;
   std::uint64_t next_sequence_ = 0;
-  std::uint64_t tcp_ = 0;
-  std::uint64_t checksum_ = 0;
-  std::int64_t allocated_ = 0;
-  std::int64_t freed_ = 0;
-  std::int64_t parsed_ = 0;
-  std::int64_t malformed_ = 0;
 };
 
 }  // namespace allocpool

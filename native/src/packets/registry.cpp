@@ -8,7 +8,10 @@
 #include "os/memory.hpp"
 #include "packets/layout_allocating.hpp"
 #include "packets/layout_flat.hpp"
+#include "packets/layout_flat_pmr.hpp"
+#include "packets/layout_slab.hpp"
 #include "packets/processor.hpp"
+#include "packets/slab_steps.hpp"
 #include "packets/strategy_alloc.hpp"
 #include "packets/strategy_dummy.hpp"
 #include "packets/strategy_pool.hpp"
@@ -17,7 +20,7 @@
 namespace allocpool {
 namespace {
 
-using Make = std::unique_ptr<Workload> (*)(const Sizes&, std::uint64_t seed);
+using Make = std::unique_ptr<Workload> (*)(const Sizes&, std::uint64_t seed, const SlabSteps&);
 
 struct Entry {
   std::string_view layout;
@@ -27,7 +30,7 @@ struct Entry {
 };
 
 template <class Layout, template <class> class Strategy>
-std::unique_ptr<Workload> make(const Sizes& sizes, std::uint64_t seed) {
+std::unique_ptr<Workload> make(const Sizes& sizes, std::uint64_t seed, const SlabSteps&) {
   return std::make_unique<Processor<Layout, Strategy<Layout>>>(sizes, seed);
 }
 
@@ -36,7 +39,32 @@ constexpr Entry entry(std::string_view strategy) {
   return {Layout::kName, strategy, Layout::kPacketBytes, make<Layout, Strategy>};
 }
 
-// A new layout is a header and four lines here; a new strategy is a header and one line for each layout.
+// A step is a template parameter, so that one that is off costs nothing: run-time flags become types one by one.
+template <template <class> class Strategy, bool... kSteps>
+std::unique_ptr<Workload> make_slab(const Sizes& sizes, std::uint64_t seed, const SlabSteps& steps) {
+  constexpr std::array kMembers{&SlabSteps::one_line, &SlabSteps::stride, &SlabSteps::prefetch};
+  if constexpr (sizeof...(kSteps) < kMembers.size()) {
+    return steps.*kMembers[sizeof...(kSteps)] ? make_slab<Strategy, kSteps..., true>(sizes, seed, steps)
+                                              : make_slab<Strategy, kSteps..., false>(sizes, seed, steps);
+  } else {
+    using Layout = SlabLayout<kSteps...>;
+    const std::int64_t slots = Strategy<Layout>::kShared ? 1 : sizes.pool_size;
+    return std::make_unique<Processor<Layout, Strategy<Layout>>>(sizes, seed, slots, steps.huge_pages);
+  }
+}
+
+template <template <class> class Strategy>
+constexpr Entry slab_entry(std::string_view strategy) {
+  using AnySlab = SlabLayout<true, true, true>;  // every variant takes as much memory, give or take a line
+  return {AnySlab::kName, strategy, AnySlab::kPacketBytes, make_slab<Strategy>};
+}
+
+constexpr std::string_view kSlab = SlabLayout<true, true, true>::kName;
+
+using FlatPoolResource = FlatPmrLayout<std::pmr::unsynchronized_pool_resource>;
+using FlatMonotonicResource = FlatPmrLayout<std::pmr::monotonic_buffer_resource>;
+
+// A new layout is a header and a few lines here; a new strategy is a header and one line for each layout.
 constexpr std::array kEntries{
     entry<AllocatingLayout, DummyStrategy>("dummy"),
     entry<AllocatingLayout, AllocStrategy>("alloc"),
@@ -46,11 +74,21 @@ constexpr std::array kEntries{
     entry<FlatLayout, AllocStrategy>("alloc"),
     entry<FlatLayout, PoolStrategy>("mix"),
     entry<FlatLayout, PoolStrategy>("pool"),
+    entry<FlatPoolResource, AllocStrategy>("pmr_pool"),
+    entry<FlatMonotonicResource, AllocStrategy>("pmr_monotonic"),
+    slab_entry<DummyStrategy>("dummy"),
+    slab_entry<PoolStrategy>("pool"),
 };
 
-std::string names(std::string_view Entry::*member) {
+// Why a layout lacks a strategy that others have.
+constexpr std::string_view kSlabHasNoOthers = " (a slab's memory is all there at the start: nothing is left to allocate)";
+constexpr std::string_view kOnlyFlatHasPmr = " (std::pmr resources are tried under layout flat)";
+
+// Of the entries whose layout is `layout`, or of all when that is empty.
+std::string names(std::string_view Entry::*member, std::string_view layout = {}) {
   std::string joined;
   for (const Entry& entry : kEntries) {
+    if (!layout.empty() && entry.layout != layout) continue;
     const std::string name(entry.*member);
     if (("," + joined + ",").find("," + name + ",") != std::string::npos) continue;
     joined += (joined.empty() ? "" : ",") + name;
@@ -88,8 +126,10 @@ const std::string& strategy_names() {
   return kNames;
 }
 
+std::string strategy_names_of(const std::string& layout) { return names(&Entry::strategy, layout); }
+
 std::unique_ptr<Workload> make_workload(const std::string& layout, const std::string& strategy, const Sizes& sizes,
-                                        std::uint64_t seed) {
+                                        std::uint64_t seed, const char* steps) {
   const auto knows = [](std::string_view Entry::*member, const std::string& name) {
     return std::any_of(kEntries.begin(), kEntries.end(), [&](const Entry& entry) { return entry.*member == name; });
   };
@@ -102,7 +142,12 @@ std::unique_ptr<Workload> make_workload(const std::string& layout, const std::st
   const auto found = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& entry) {
     return entry.layout == layout && entry.strategy == strategy;
   });
-  if (found == kEntries.end()) throw UserError("strategy " + strategy + " is not available in layout " + layout);
+  if (found == kEntries.end()) {
+    throw UserError("layout " + layout + " has no strategy " + strategy + ": choose one of " + strategy_names_of(layout) +
+                    std::string(layout == kSlab ? kSlabHasNoOthers : kOnlyFlatHasPmr));
+  }
+  if (steps != nullptr && layout != kSlab) throw UserError("steps belong to layout slab, not to layout " + layout);
+  const SlabSteps parsed_steps = parse_slab_steps(steps);
   require_size("queue_size", sizes.queue_size);
   require_size("stored_count", sizes.stored_count);
   const std::int64_t live = sizes.queue_size + sizes.stored_count + 1;
@@ -116,7 +161,7 @@ std::unique_ptr<Workload> make_workload(const std::string& layout, const std::st
                     std::to_string(live) + " (queue_size + stored_count + 1)");
   }
   require_memory(found->packet_bytes, packets);
-  return found->make(sizes, seed);
+  return found->make(sizes, seed, parsed_steps);
 }
 
 }  // namespace allocpool

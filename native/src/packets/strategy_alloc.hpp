@@ -8,21 +8,29 @@ namespace allocpool {
 template <class Layout>
 class AllocStrategy {
  public:
-  using Packet = typename Layout::Packet;
+  using Handle = typename Layout::Handle;
   static constexpr const char* kName = "alloc";
   static constexpr bool kShared = false;
 
   AllocStrategy(Layout& layout, std::int64_t) : layout_(layout) {}
 
-  Packet* obtain() {
-    ++constructed_;
-    return layout_.construct();
-  }
+  class Run {
+   public:
+    explicit Run(AllocStrategy& owner) : owner_(owner) {}
 
-  void give_back(Packet* packet) {
-    ++discarded_;
-    layout_.destroy(packet);
-  }
+    Handle obtain() {
+      ++owner_.constructed_;
+      return owner_.layout_.construct();
+    }
+
+    void give_back(Handle packet) {
+      ++owner_.discarded_;
+      owner_.layout_.destroy(packet);
+    }
+
+   private:
+    AllocStrategy& owner_;
+  };
 
   std::int64_t constructed() const { return constructed_; }
   std::int64_t discarded() const { return discarded_; }

@@ -1,7 +1,7 @@
 // Strategy `dummy`: one packet is handed out always and never taken back. What it costs is the cost of the test itself.
 //
-// What a strategy gives (see Processor): obtain and give_back; the number of packet objects made and dropped after
-// start; each_pooled, which visits the packets that wait to be handed out, for the audit and for the end.
+// What a strategy gives (see Processor): a Run with obtain and give_back; the number of packet objects made and dropped
+// after start; each_pooled, which visits the packets that wait to be handed out, for the audit and for the end.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,22 @@ namespace allocpool {
 template <class Layout>
 class DummyStrategy {
  public:
-  using Packet = typename Layout::Packet;
+  using Handle = typename Layout::Handle;
   static constexpr const char* kName = "dummy";
   static constexpr bool kShared = true;  // one packet stands for all: the audit has nothing to tell apart
 
   DummyStrategy(Layout& layout, std::int64_t) : packet_(layout.construct()) {}
 
-  Packet* obtain() { return packet_; }
-  void give_back(Packet*) {}
+  class Run {
+   public:
+    explicit Run(DummyStrategy& owner) : packet_(owner.packet_) {}
+
+    Handle obtain() { return packet_; }
+    void give_back(Handle) {}
+
+   private:
+    const Handle packet_;
+  };
 
   std::int64_t constructed() const { return 0; }
   std::int64_t discarded() const { return 0; }
@@ -29,7 +37,7 @@ class DummyStrategy {
   }
 
  private:
-  Packet* const packet_;
+  const Handle packet_;
 };
 
 }  // namespace allocpool

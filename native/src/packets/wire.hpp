@@ -51,14 +51,13 @@ constexpr Fields drawn_fields(std::uint64_t seed, std::uint64_t sequence) {
                 ((r >> 40) & 15U) == 0 ? kTcp : kUdp};
 }
 
-// Network byte order. Each field is one store of its own width: written byte by byte, a compiler may split a field in
-// two, and the processor then stalls when a parser reads it back whole.
-constexpr std::uint16_t network_order(std::uint16_t value) {
-  return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap16(value) : value;
-}
-
+// Network byte order.
 constexpr std::uint32_t network_order(std::uint32_t value) {
   return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(value) : value;
+}
+
+constexpr std::uint64_t network_order(std::uint64_t value) {
+  return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(value) : value;
 }
 
 template <class Unsigned>
@@ -74,21 +73,24 @@ Unsigned get(const std::uint8_t* at) {
   return network_order(wire);
 }
 
-inline std::uint16_t get_u16(const std::uint8_t* at) { return get<std::uint16_t>(at); }
-inline std::uint32_t get_u32(const std::uint8_t* at) { return get<std::uint32_t>(at); }
-
-// The header's 17 bytes; nothing else of the buffer is written.
+// The header's 17 bytes; nothing else of the buffer is written. Neighbouring fields go in one store, and a parser reads
+// them back in the same widths: a processor stalls when it must join two fresh stores into one load.
 inline void write_header(std::uint8_t* buffer, const Fields& fields) {
-  put(buffer, kProtocolMarker);
-  put(buffer + 2, fields.length);
-  put(buffer + 4, fields.source);
-  put(buffer + 8, fields.destination);
-  put(buffer + 12, fields.source_port);
-  put(buffer + 14, fields.destination_port);
+  put(buffer, std::uint32_t{kProtocolMarker} << 16 | fields.length);
+  put(buffer + 4, std::uint64_t{fields.source} << 32 | fields.destination);
+  put(buffer + 12, std::uint32_t{fields.source_port} << 16 | fields.destination_port);
   buffer[16] = fields.transport;
 }
 
-inline bool has_marker(const std::uint8_t* buffer) { return get_u16(buffer) == kProtocolMarker; }
+inline bool has_marker(const std::uint8_t* buffer) { return get<std::uint32_t>(buffer) >> 16 == kProtocolMarker; }
+
+inline Fields read_header(const std::uint8_t* buffer) {
+  const auto addresses = get<std::uint64_t>(buffer + 4);
+  const auto ports = get<std::uint32_t>(buffer + 12);
+  return Fields{static_cast<std::uint32_t>(addresses >> 32), static_cast<std::uint32_t>(addresses),
+                static_cast<std::uint16_t>(ports >> 16),     static_cast<std::uint16_t>(ports),
+                static_cast<std::uint16_t>(get<std::uint32_t>(buffer)), buffer[16]};
+}
 
 constexpr std::uint64_t rotate_left(std::uint64_t value, int bits) { return value << bits | value >> (64 - bits); }
 

@@ -27,6 +27,7 @@ class Workload {
 
   virtual ap_packets_counts counts() const = 0;
   virtual std::uint64_t checksum() const = 0;
+  virtual ap_region region() const = 0;
 
   // Empty, or one line that says what is wrong.
   virtual std::string audit() const = 0;

@@ -16,7 +16,7 @@
 
 #include "allocpool.h"
 #include "os/clock.hpp"
-#include "realtime/counter.hpp"
+#include "realtime/cpu.hpp"
 #include "realtime/histogram.hpp"
 #include "realtime/ring.hpp"
 
@@ -31,7 +31,8 @@ struct ForcedStall {
 class Consumer {
  public:
   static constexpr std::int64_t kGroupNs = 64;
-  static constexpr std::size_t kBatch = 16;
+  static constexpr std::size_t kBatch = 16;            // most ticks per reading of the clock, when each has a delay,
+  static constexpr std::size_t kSaturatedBatch = 256;  // and when the source saturates
 
   Consumer(const Ring& ring, DelayHistogram& delays) : ring_(ring), delays_(delays) {}
 
@@ -53,11 +54,12 @@ class Consumer {
     group_ticks_ = interval_ns_ > 0 ? std::max<std::int64_t>(1, static_cast<std::int64_t>(kGroupNs / interval_ns_)) : 1;
     account_.start_ns = account_.measured_start_ns = os::monotonic_ns();
 
-    std::array<std::int64_t, kBatch> batch;
+    std::array<std::int64_t, kSaturatedBatch> batch;
     bool finished = false;
+    const std::int64_t batch_ticks = interval_ns_ > 0 ? kBatch : kSaturatedBatch;
     const std::int64_t limit = max_ticks > 0 ? max_ticks : std::numeric_limits<std::int64_t>::max();
     while (account_.received < limit) {
-      const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(kBatch, limit - account_.received));
+      const auto wanted = static_cast<std::size_t>(std::min(batch_ticks, limit - account_.received));
       std::size_t taken = 0;
       for (; taken < wanted; ++taken) {
         const std::int64_t sequence = reader.take();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "realtime/cpu.hpp"
+
 namespace allocpool::realtime {
 namespace {
 

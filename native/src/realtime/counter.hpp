@@ -38,16 +38,9 @@ inline bool tsc_is_invariant() {
   return __get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1U << 8)) != 0 && os::kernel_trusts_tsc();
 }
 
-inline void cpu_relax() { _mm_pause(); }
-
 #else
 
 inline bool tsc_is_invariant() { return false; }
-inline void cpu_relax() {
-#if defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
 
 #endif
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "os/thread.hpp"
+#include "realtime/cpu.hpp"
 
 namespace allocpool::realtime {
 namespace {
@@ -13,6 +14,10 @@ constexpr std::int64_t kCalibrationNs = 20'000'000;
 constexpr std::int64_t kSegmentNs = 100'000'000;  // between anchors of the clock, and between samples
 constexpr std::int64_t kLeadNs = 20'000;          // from the consumer's being ready to tick 0
 constexpr int kTicksPerClockRead = 64;            // a long queue of late ticks must not look like a slip
+
+// A saturating source that found the ring full goes on when this part of it is free. Right behind the consumer the two
+// would fight for the same lines.
+constexpr std::int64_t kFreePart = 4;
 
 // Due times in counter units, with 64 bits of fraction: stepping on does not add up errors within a segment.
 __extension__ using Fixed = unsigned __int128;
@@ -173,6 +178,7 @@ void Source::run() {
   Slips slips(slips_, timeline, config_.slip_threshold_ns, Counter::read());
   const std::int64_t ticks = config_.ticks;
   const std::int64_t batch = std::min<std::int64_t>(kTicksPerClockRead, ring_.capacity());
+  const std::int64_t enough_room = std::max(batch, ring_.capacity() / kFreePart);
   std::int64_t next = 0;
   std::int64_t last_pushed = RingReader::kNone;
   std::uint64_t now = Counter::read();
@@ -197,8 +203,7 @@ void Source::run() {
   };
   const auto saturate = [&](std::uint64_t segment_end) {
     while (goes_on(segment_end)) {
-      // Waits for room for a whole batch, so that the consumer's line is not asked for at every tick.
-      if (writer.known_room() < batch && writer.room() < batch) {
+      if (writer.known_room() < batch && writer.room() < enough_room) {
         cpu_relax();
         continue;
       }

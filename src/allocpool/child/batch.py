@@ -47,6 +47,8 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
     cpu = window.close()
     allocated_bytes = work.allocated_bytes()
+    peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
+    granted_mb = huge_pages_mb()
     fault = work.audit()
     return {
         "status": "failed" if fault else "ok",
@@ -58,6 +60,8 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         "counts": work.counts(),
         "checksum": work.checksum(),
         "allocated_bytes": allocated_bytes,
-        "huge_pages_mb": huge_pages_mb(),
-        "peak_rss_mb": peak_rss_mb(),
+        "peak_rss_mb": peak_mb,
+        "huge_pages_mb": granted_mb,
+        # Every block has the same objects alive, and Epsilon can't tell the living from the dead.
+        "live_objects": work.live_objects() if spec["block"] == 0 and spec["collector"] != "epsilon" else None,
     }

@@ -30,6 +30,20 @@ def direct_buffer(memory: memoryview) -> Any:
     return jpype.nio.convertToDirectBuffer(memory)
 
 
+def live_objects() -> int:
+    """Objects on the heap after a full collection: the total of the JVM's class histogram (``jcmd GC.class_histogram``)."""
+    management = java_class("java.lang.management.ManagementFactory")
+    commands = java_class("javax.management.ObjectName")("com.sun.management:type=DiagnosticCommand")
+    strings = java_class("java.lang.String[]")
+    arguments = java_class("java.lang.Object[]")([strings([])])
+    signature = strings(["[Ljava.lang.String;"])
+    told = management.getPlatformMBeanServer().invoke(commands, "gcClassHistogram", arguments, signature)
+    label, objects, _bytes = str(told).strip().splitlines()[-1].split()
+    if label != "Total":
+        raise RuntimeError(f"a class histogram that ends in {label!r}")
+    return int(objects)
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a Java call ended because the heap, or direct memory, was exhausted."""
     return isinstance(error, jpype.JException) and "OutOfMemoryError" in str(type(error))

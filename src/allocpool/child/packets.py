@@ -32,6 +32,9 @@ class Packets(Protocol):
     def audit(self) -> str:
         """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
 
+    def live_objects(self) -> int | None:
+        """Objects that a full collection leaves on the Java heap, the JVM's own included; None without a heap."""
+
 
 class JavaPackets:
     """The Java workload, in this process through JPype."""
@@ -61,6 +64,10 @@ class JavaPackets:
 
     def audit(self) -> str:
         return str(self.trial.audit())
+
+    def live_objects(self) -> int | None:
+        return jvm.live_objects()
+
 
 
 class CppPackets:
@@ -108,6 +115,9 @@ class CppPackets:
         message = self._ffi.new("char[]", native.MESSAGE_BYTES)
         found = self._library.ap_packets_audit(self.handle, message, native.MESSAGE_BYTES)
         return str(self._ffi.string(message).decode()) if found else ""
+
+    def live_objects(self) -> int | None:
+        return None
 
     def _recorded(self, run: Any, length: int, iteration: int) -> Iterations:
         written = run(self.handle, length, iteration, self._records, len(self._records))

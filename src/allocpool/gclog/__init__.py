@@ -3,6 +3,17 @@
 from allocpool.gclog.checks import SelfCheck, self_check
 from allocpool.gclog.log import GcLog, read_gc_log
 from allocpool.gclog.reader import UnreadLine
+from allocpool.gclog.summary import GcLogSummary, summarise, summary_of
 from allocpool.gclog.utilisation import minimum_mutator_utilisation
 
-__all__ = ["GcLog", "SelfCheck", "UnreadLine", "minimum_mutator_utilisation", "read_gc_log", "self_check"]
+__all__ = [
+    "GcLog",
+    "GcLogSummary",
+    "SelfCheck",
+    "UnreadLine",
+    "minimum_mutator_utilisation",
+    "read_gc_log",
+    "self_check",
+    "summarise",
+    "summary_of",
+]

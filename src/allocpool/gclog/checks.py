@@ -1,7 +1,7 @@
 """The reader's checks of itself: what a log says in one line must agree with what it says in another.
 
-A pause happens inside a safepoint, so the pauses of one safepoint can't last longer than the threads stood; if they do,
-either the log is damaged or the reader counts something twice, or counts what is no pause.
+A pause happens inside a safepoint, so the pauses of one safepoint can't last longer than the threads stood; if they
+do, either the log is damaged or the reader counts something twice, or counts what is no pause.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from allocpool.gclog.decorations import NO_CLOCK
 from allocpool.gclog.log import GcLog
 
 _PRINTED_NS = 1000  # pauses are printed in microseconds
@@ -21,8 +22,8 @@ _SHRINKS_ONLY_IN_PAUSES = ("serial", "parallel", "g1")
 class SelfCheck:
     """What did not agree.
 
-    ``violations``: one row per disagreement (``check``, ``at_ns``, ``detail``). ``pauses_outside_safepoints``: pauses that no
-    logged safepoint covers, None for a log without safepoint lines.
+    ``violations``: one row per disagreement (``check``, ``at_ns``, ``detail``). ``pauses_outside_safepoints``:
+    pauses that no logged safepoint covers, None for a log without safepoint lines.
     """
 
     violations: pd.DataFrame
@@ -43,18 +44,18 @@ def self_check(log: GcLog) -> SelfCheck:
 
 
 def _pauses_in_safepoints(log: GcLog, found: list[tuple[str, int | None, str]]) -> int | None:
-    if log.safepoints.empty or log.clock == "none":
+    if log.safepoints.empty or log.clock == NO_CLOCK:
         return None
     pauses = log.outermost
     durations = pauses["duration_ns"].to_numpy()
-    middles = pauses["start_ns"].to_numpy(dtype=np.int64) + durations // 2
+    ends = pauses["start_ns"].to_numpy(dtype=np.int64) + durations  # the one moment that the log itself stamped
     starts = log.safepoints["start_ns"].to_numpy(dtype=np.int64)
     totals = log.safepoints["duration_ns"].to_numpy()
     order = np.argsort(starts, kind="stable")
-    holder = np.searchsorted(starts[order], middles + log.resolution_ns, side="right") - 1
+    holder = np.searchsorted(starts[order], ends + log.resolution_ns, side="right") - 1
     covered = holder >= 0
     safepoint = order[np.maximum(holder, 0)]
-    covered &= middles <= starts[safepoint] + totals[safepoint] + log.resolution_ns
+    covered &= ends <= starts[safepoint] + totals[safepoint] + log.resolution_ns
     inside = np.bincount(safepoint[covered], durations[covered], len(starts))
     count = np.bincount(safepoint[covered], minlength=len(starts))
     for index in np.flatnonzero(inside > totals + count * _PRINTED_NS):
@@ -68,10 +69,13 @@ def _heap_sizes(log: GcLog, found: list[tuple[str, int | None, str]]) -> None:
     capacity_before = after_before = 0.0
     stop_the_world = log.collector in _SHRINKS_ONLY_IN_PAUSES
     pauses = log.outermost
-    for row in pauses[pauses["heap_capacity_mb"].notna()].itertuples():
-        before, after, capacity = row.heap_before_mb, row.heap_after_mb, row.heap_capacity_mb
+    pauses = pauses[pauses["heap_capacity_mb"].notna()]
+    sizes = pauses[["heap_before_mb", "heap_after_mb", "heap_capacity_mb"]].to_numpy(dtype=np.float64)
+    starts = pauses["start_ns"].to_numpy(dtype=object)
+    for start, (before, after, capacity) in zip(starts, sizes.tolist(), strict=True):
         text = f"{before:g}M->{after:g}M({capacity:g}M) after {after_before:g}M({capacity_before:g}M)"
-        at_ns = None if pd.isna(row.start_ns) else int(row.start_ns)
+        at_ns = None if log.clock == NO_CLOCK else int(start)
+        # a collection may resize the heap, and prints the capacity after it
         if after > capacity + slack_mb or before > max(capacity, capacity_before or before) + slack_mb:
             found.append(("heap over its capacity", at_ns, text))
         if stop_the_world and before + slack_mb < after_before:

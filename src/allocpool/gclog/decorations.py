@@ -1,8 +1,8 @@
 """What stands in brackets before a unified log message, whichever of its decorations were asked for.
 
-HotSpot writes decorations in a fixed order (JEP 158): time, utctime, uptime, timemillis, uptimemillis, timenanos, uptimenanos,
-hostname, pid, tid, level, tags. So one look at a line tells the layout of its file, and a single expression made for
-that layout reads all others.
+HotSpot writes decorations in a fixed order (JEP 158): time, utctime, uptime, timemillis, uptimemillis, timenanos,
+uptimenanos, hostname, pid, tid, level, tags. So one look at a line tells the layout of its file, and a single
+expression made for that layout reads all others.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from datetime import datetime
 from functools import lru_cache
 
 _WALL = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:Z|[+-]\d{4})")
-_SECONDS = re.compile(rb"\d+[.,]\d+s")
-_MILLIS = re.compile(rb"\d+ms")
-_NANOS = re.compile(rb"\d+ns")
+_SECONDS = re.compile(rb"\d{1,9}[.,]\d{1,9}s")
+_MILLIS = re.compile(rb"\d{1,14}ms")
+_NANOS = re.compile(rb"\d{1,18}ns")
 _LEVEL = re.compile(rb"(?:error|warning|info|debug|trace) *")
 _TAGS = re.compile(rb"(?:gc|safepoint)(?:,[a-z0-9,]+)? *")
+_TAGGED = re.compile(rb"^(?:\[[^\]\n]*\])*\[(?:gc|safepoint)[a-z0-9,]* *\] .*$", re.MULTILINE)
+_UNTAGGED = re.compile(rb'^(?:\[[^\]\n]*\])* ?(?:GC\(\d+\) |Using [A-Z]|Safepoint "|Total time for).*$', re.MULTILINE)
 _BRACKETS = re.compile(rb"(?:\[[^\]\n]*\])+")
 
 MONOTONIC = "monotonic"
@@ -35,8 +37,8 @@ _EPOCH_MILLIS = 10**11  # an uptime of this many milliseconds would be three yea
 class Layout:
     """How the lines of one file begin.
 
-    ``expression`` matches a whole line and captures (time stamp, level, tags, collection id, message), each ``b""`` or
-    None where the layout has none. ``stamp_ns`` turns the time stamp into nanoseconds on ``clock``; its grain is
+    ``expression`` matches a whole line and captures (time stamp, level, tags, collection id, message), each ``b""``
+    or None where the layout has none. ``stamp_ns`` turns the time stamp into nanoseconds on ``clock``; its grain is
     ``resolution_ns``.
     """
 
@@ -45,6 +47,12 @@ class Layout:
     resolution_ns: int
     stamp_ns: Callable[[bytes], int]
     has_tags: bool
+
+
+def layout_in(block: bytes) -> Layout | None:
+    """The layout of the first line of a block that is one of a collection or a safepoint, if there is any."""
+    found = _TAGGED.search(block) or _UNTAGGED.search(block)
+    return layout_of(found.group().rstrip(b"\r")) if found else None
 
 
 def layout_of(line: bytes) -> Layout:
@@ -65,7 +73,7 @@ def _token_kinds(tokens: list[bytes]) -> list[str]:
             kinds.append("epoch_millis" if int(token[:-2]) > _EPOCH_MILLIS else "millis")
         elif _NANOS.fullmatch(token):
             kinds.append("nanos")
-        elif _LEVEL.fullmatch(token):
+        elif _LEVEL.fullmatch(token) and "level" not in kinds:
             kinds.append("level")
         elif position == len(tokens) - 1 and _TAGS.fullmatch(token):
             kinds.append("tags")
@@ -75,7 +83,7 @@ def _token_kinds(tokens: list[bytes]) -> list[str]:
 
 
 def _only_nanos_is_monotonic(tokens: list[bytes]) -> bool | None:
-    """Whether a lone nanosecond stamp is ``timenanos``, where another uptime beside it can tell; None if nothing does."""
+    """Whether a lone nanosecond stamp is ``timenanos``, if an uptime beside it can tell; None if not."""
     nanos = [int(token[:-2]) for token in tokens if _NANOS.fullmatch(token)]
     uptimes = [seconds_to_ns(token[:-1]) for token in tokens if _SECONDS.fullmatch(token)]
     uptimes += [
@@ -90,11 +98,11 @@ def _only_nanos_is_monotonic(tokens: list[bytes]) -> bool | None:
 def _layout(kinds: tuple[str, ...], lone_nanos_is_monotonic: bool | None) -> Layout:
     chosen = next((k for k in ("nanos", "seconds", "millis", "epoch_millis", "wall") if k in kinds), None)
     patterns = {
-        "wall": rb"[-0-9T:.,+Z]+",
-        "seconds": rb"[\d.,]+s",
-        "millis": rb"\d+ms",
-        "epoch_millis": rb"\d+ms",
-        "nanos": rb"\d+ns",
+        "wall": _WALL.pattern,
+        "seconds": _SECONDS.pattern,
+        "millis": _MILLIS.pattern,
+        "epoch_millis": _MILLIS.pattern,
+        "nanos": _NANOS.pattern,
         "level": rb"([a-z]+) *",
         "tags": rb"([a-z0-9,_]+) *",
         "other": rb"[^\]]*",
@@ -109,7 +117,7 @@ def _layout(kinds: tuple[str, ...], lone_nanos_is_monotonic: bool | None) -> Lay
             parts.append(b"()")
         parts.append(rb"\[" + pattern + rb"\]")
     parts += [b"()"] * (0 if "tags" in kinds else 1 if "level" in kinds else 2)
-    parts.append((rb" ?" if kinds else b"") + rb"(?:GC\((\d+)\) )?(.*)")
+    parts.append((rb" ?" if kinds else b"") + rb"(?:GC\((\d{1,15})\) )?(.*)")
     expression = re.compile(b"".join(parts), re.DOTALL)
     if chosen is None:
         return Layout(expression, NO_CLOCK, 0, lambda _: 0, "tags" in kinds)

@@ -1,8 +1,8 @@
 """Only one line in ten to a hundred of a garbage collection log says that something stopped: find those fast.
 
-A file is read in blocks of whole lines. One regular expression (RE2, through Arrow) runs over a block and keeps the lines
-that could matter; everything slower looks at those alone. The expression is generous: what a line means is decided
-later, so a false hit costs a microsecond and a missed one would cost a pause.
+A file is read in blocks of whole lines. One regular expression (RE2, through Arrow) runs over a block and keeps the
+lines that could matter; everything slower looks at those alone. The expression is generous: what a line means is
+decided later, so a false hit costs a microsecond and a missed one would cost a pause.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from allocpool.errors import UserError
+from allocpool.gclog.refusals import refuse
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 2 << 20  # small enough to stay in the cache while it is looked at three times
+LONGEST_LINE_BYTES = 64 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 
 _INTERESTING = "|".join(
     (
         r"Pause ",
         r'Safepoint "',
-        r"afepoint region: ",
+        r"Entering safepoint region: ",
         r"were stopped: ",
         r" Stall \(",
         r"Out Of Memory \(",
@@ -47,7 +49,7 @@ def blocks(path: Path) -> Iterator[bytes]:
     """The content of a plain or gzip file in blocks of whole lines; only the last may lack its final newline.
 
     A gzip file that was cut short yields what can be unpacked. Raises :class:`UserError` for a file that can't be
-    opened, a damaged gzip stream, and a line longer than a block.
+    opened, a damaged gzip stream, and a line that no log would have.
     """
     rest = b""
     try:
@@ -58,10 +60,8 @@ def blocks(path: Path) -> Iterator[bytes]:
                 rest = chunk[end:]
             else:
                 rest += chunk
-                if len(rest) > BLOCK_BYTES:
-                    raise UserError(
-                        f"{path} is not a garbage collection log: it has a line of over {BLOCK_BYTES >> 20} MiB"
-                    )
+                if len(rest) > LONGEST_LINE_BYTES:
+                    refuse(path, rest)
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror or error}") from error
     except zlib.error as error:
@@ -71,7 +71,7 @@ def blocks(path: Path) -> Iterator[bytes]:
 
 
 def interesting_lines(block: bytes) -> tuple[list[int], list[bytes], int]:
-    """The lines of a block that could matter: their indices, their bytes without line end, and the count of all lines."""
+    """The lines of a block that could matter: their indices, their bytes without line end; the count of all."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     if not block.endswith(b"\n"):
         ends = np.append(ends, len(block))

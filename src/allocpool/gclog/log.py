@@ -23,19 +23,20 @@ _CONCURRENT_KINDS = {
 class GcLog:
     """What one log tells.
 
-    ``collector``: ``serial parallel cms g1 zgc genzgc shenandoah genshenandoah epsilon``, or ``unknown`` where neither
-    the header nor the kinds of pauses say. ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall`` (since
-    1970), ``monotonic or uptime`` (a lone nanosecond stamp that nothing tells apart) or ``none``; every ``start_ns`` is
-    on it, in steps of ``resolution_ns``. ``span_ns``: first and last moment the log speaks of.
+    ``collector``: ``serial parallel cms g1 zgc genzgc shenandoah genshenandoah epsilon``, or ``unknown`` where
+    neither the header nor the kinds of pauses say. ``clock``: ``monotonic`` (CLOCK_MONOTONIC), ``uptime``, ``wall``
+    (since 1970), ``monotonic or uptime`` (a lone nanosecond stamp that nothing tells apart) or ``none``; every
+    ``start_ns`` is on it, in steps of ``resolution_ns``. ``span_ns``: first and last moment the log speaks of.
 
-    ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out of
-    sums (:attr:`outermost`). ``safepoints``: every stop of the threads, collection or not: ``duration_ns`` from the
-    request to the release, of it ``reaching_ns`` until the last thread stood. ``stalls``: single threads that waited for
-    memory. ``concurrent_phases``: work beside the application, whole cycles marked ``cycle``. ``heap``: the heap
-    before and after.
+    ``pauses``: one row per stop-the-world pause; those with ``nested`` lie inside another one and must be left out
+    of sums (:attr:`outermost`). ``safepoints``: every stop of the threads, collection or not: ``duration_ns`` from
+    the request to the release, of it ``reaching_ns`` until the last thread stood. ``stalls``: single threads that
+    waited for memory. ``concurrent_phases``: work beside the application, whole cycles marked ``cycle``. ``heap``:
+    the heap before and after.
 
     ``unread_count`` counts lines about stopped threads that were not, or not wholly, understood; ``unread`` holds
-    the first 100. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was cut.
+    the first 100. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was
+    cut.
     """
 
     path: Path
@@ -63,8 +64,8 @@ class GcLog:
 def read_gc_log(path: str | PathLike[str]) -> GcLog:
     """Reads a unified garbage collection log of JDK 11 to 25, plain or gzip, of any collector and with any decorations.
 
-    Raises :class:`allocpool.errors.UserError` for a file that can't be read, is empty, is binary, comes from JDK 8, or
-    has nothing of a garbage collection log in it.
+    Raises :class:`allocpool.errors.UserError` for a file that can't be read, is empty, is binary, comes from JDK 8,
+    or has nothing of a garbage collection log in it.
     """
     path = Path(path)
     records = read_records(path)

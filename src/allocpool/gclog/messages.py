@@ -1,7 +1,7 @@
 """What HotSpot's messages mean, collector by collector and release by release: the knowledge of this reader.
 
-Every expression here works on the message alone: decorations and ``GC(n)`` are already off. Sizes are HotSpot's, so ``M`` is
-2**20 bytes, and every column named ``_mb`` holds those.
+Every expression here works on the message alone: decorations and ``GC(n)`` are already off. Sizes are HotSpot's, so
+``M`` is 2**20 bytes, and every column named ``_mb`` holds those.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-_NUMBER = rb"(\d+[.,]\d+)"
+# Digits are bounded, so that a damaged number is a line not understood rather than an overflow.
+_NUMBER = rb"(\d{1,9}[.,]\d{1,9})"
 _SIZES = rb"(?: (\d\S*)->(\d[^(\s]*)\((\d\S*)\))?"
 
 # y: the young collection of a minor cycle, Y: that of a major cycle, O: its old collection (generational ZGC)
@@ -35,7 +36,8 @@ SAFEPOINT_STOPPED = re.compile(
     rb"Total time for which application threads were stopped: " + _NUMBER + rb" seconds, "
     rb"Stopping threads took: " + _NUMBER + rb" seconds"
 )
-SAFEPOINT = re.compile(rb'Safepoint "([^"]*)", (.*Total: *\d+ ns.*)')
+_PART = rb"[A-Z][A-Za-z ]*: *\d{1,15} ns"
+SAFEPOINT = re.compile(rb'Safepoint "([^"]*)", (' + _PART + rb"(?:, " + _PART + rb")*)(?:, Threads: .*)?")
 SAFEPOINT_PART = re.compile(rb"([A-Z][A-Za-z ]*): *(\d+) ns")
 
 TROUBLES = {
@@ -86,8 +88,9 @@ FAMILIAR_PAUSES = frozenset(
 class PhaseName:
     """The words of a pause or concurrent phase, taken apart.
 
-    ``kind`` is what it does, ``cause`` why it was started (for a degenerated collection: the point it degenerated at),
-    ``generation`` is ``young``, ``old``, ``global`` or empty, ``trouble`` what went wrong, if the line itself says so.
+    ``kind`` is what it does, ``cause`` why it was started (for a degenerated collection: the point it degenerated
+    at), ``generation`` is ``young``, ``old``, ``global`` or empty, ``trouble`` what went wrong, if the line itself
+    says so.
     """
 
     kind: str
@@ -106,8 +109,8 @@ def phase_name(words: bytes, prefix: bytes | None) -> PhaseName:
     for group in groups:
         if base == "Young" and kind == base and group in _YOUNG_KINDS:
             kind = f"{base} ({group})"
-        elif group.startswith(("Evacuation Failure", "To-space Exhausted")):
-            trouble = "evacuation failure"
+        elif group.startswith("Evacuation Failure"):  # or regions that native code had pinned (JDK 22)
+            trouble = "pinned regions" if group.endswith(": Pinned") else "evacuation failure"
         elif group in _GENERATIONS:
             generation = _GENERATIONS[group]
         elif group not in _ANNOTATIONS and not _TIMES.fullmatch(group):
@@ -120,7 +123,7 @@ def phase_name(words: bytes, prefix: bytes | None) -> PhaseName:
 @lru_cache(maxsize=4096)
 def megabytes(size: bytes) -> float:
     """``512K``, ``64M``, ``1.5G`` or ``64M(50%)`` in MiB; NaN for what is no size."""
-    match = re.match(rb"(\d+(?:[.,]\d+)?)([BKMGT])", size)
+    match = re.match(rb"(\d{1,15}(?:[.,]\d+)?)([BKMGT])", size)
     if match is None:
         return float("nan")
     return float(match[1].replace(b",", b".")) * 2.0 ** (10 * (b"BKMGT".index(match[2]) - 2))
@@ -132,7 +135,7 @@ def milliseconds_to_ns(text: bytes) -> int:
 
 
 def _groups(text: str) -> tuple[str, list[str]]:
-    """The words before the first parenthesis and the content of each outermost pair, as causes may hold pairs themselves."""
+    """The words before the first parenthesis and what is in each outermost pair: causes may hold pairs themselves."""
     base, groups, depth, start = "", [], 0, 0
     for position, letter in enumerate(text):
         if letter == "(":

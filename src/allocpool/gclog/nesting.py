@@ -7,7 +7,8 @@ those that ended before it are looked at again.
 Where the log has ``gc,start`` lines they decide: a pause that started after this one started and ended before it
 ended is inside it. Without them (plain ``-Xlog:gc``) an inner pause shows by its higher collection id, written
 earlier, together with an interval that lies within the outer one's. Stop-the-world collections do not overlap
-otherwise, but with stamps of whole milliseconds neighbours may seem to, which is why the interval alone is not enough.
+otherwise, but with stamps of whole milliseconds neighbours may seem to, which is why the interval alone is not
+enough.
 """
 
 from __future__ import annotations

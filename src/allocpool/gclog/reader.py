@@ -1,17 +1,20 @@
 """From the lines of a log to its records: every line is judged by its tags and level first, then by its words.
 
-A stop-the-world line has level info and the tags ``gc`` or ``gc,phases``, nothing else: ZGC writes parts of a pause as
-``Pause Roots ...`` at level debug, and Shenandoah repeats its pauses in ``gc,stats``. What looks like such a line and
-can't be read is kept as unread, because a pause that was missed in silence is worse than one that is reported.
+A stop-the-world line has level info and the tags ``gc`` or ``gc,phases``, nothing else: ZGC writes parts of a pause
+as ``Pause Roots ...`` at level debug, and Shenandoah repeats its pauses in ``gc,stats``. What looks like such a
+line and can't be read is kept as unread, because a pause that was missed in silence is worse than one that is
+reported.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from allocpool.gclog import messages as m
-from allocpool.gclog.decorations import NO_CLOCK, Layout, clock_of, layout_of, seconds_to_ns
+from allocpool.gclog.decorations import NO_CLOCK, Layout, clock_of, layout_in, layout_of, seconds_to_ns
 from allocpool.gclog.lines import blocks, interesting_lines
 from allocpool.gclog.nesting import Nesting
 from allocpool.gclog.refusals import looks_like_jdk_8, refuse
@@ -19,7 +22,7 @@ from allocpool.gclog.refusals import looks_like_jdk_8, refuse
 _PAUSE_TAGS = (b"gc", b"gc,phases")
 _START_TAGS = (b"gc,start", b"gc,phases,start")
 _CONCURRENT_TAGS = (b"gc", b"gc,phases", b"gc,marking")
-_LINES_TO_TELL_THE_LAYOUT = 200
+_ENDS_BYTES = 65536  # how much of either end is searched for a time stamp
 _UNREAD_KEPT = 100
 _NAN = float("nan")
 
@@ -67,43 +70,34 @@ _YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNe
 
 
 def read_records(path: Path) -> Records:
-    """Everything a log tells. Raises :class:`allocpool.errors.UserError` for what is no unified log of JDK 9 or later."""
+    """Everything a log tells; raises :class:`allocpool.errors.UserError` for what is no unified log."""
     reader: _Reader | None = None
-    first = b""
-    last = b""
+    first = last = b""
     lines_before = 0
     for block in blocks(path):
+        first, last = first or block, block
+        layout = None if reader else layout_in(block)
+        if layout is not None:
+            reader = _Reader(layout, block)
         if reader is None:
-            first = block
-            reader = _Reader(_layout_in(block))
-            reader.note_bounds(block)
+            lines_before += block.count(b"\n")
+            refuse(path, first, only_if_hopeless=True)
+            continue
         indices, lines, count = interesting_lines(block)
         for index, line in zip(indices, lines, strict=True):
             reader.line(line, lines_before + index + 1)
         lines_before += count
-        if reader.records.empty():
-            refuse(path, first, only_if_hopeless=True)
-        last = block
     if reader is None:
-        refuse(path, b"")
-    reader.finish(first, last)
+        refuse(path, first)
+    reader.finish(last)
     undecorated = reader.records.clock == NO_CLOCK  # JDK 8 can write safepoints in the words of JDK 11
     if reader.records.empty() or (undecorated and looks_like_jdk_8(first)):
         refuse(path, first)
     return reader.records
 
 
-def _layout_in(block: bytes) -> Layout:
-    """The layout of the first lines that carries the tags of collection or safepoint lines; else of the first line."""
-    lines = block[: _LINES_TO_TELL_THE_LAYOUT * 400].split(b"\n", _LINES_TO_TELL_THE_LAYOUT)[:_LINES_TO_TELL_THE_LAYOUT]
-    layouts = [layout_of(line) for line in lines]
-    tagged = (layout for layout in layouts if layout.has_tags)
-    timed = (layout for layout in layouts if layout.clock != NO_CLOCK)
-    return next(tagged, None) or next(timed, layouts[0])
-
-
 class _Reader:
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, first: bytes) -> None:
         self.records = Records()
         self._layout = layout
         self._nesting = Nesting(layout.resolution_ns)
@@ -111,15 +105,9 @@ class _Reader:
         self._trouble: dict[int | None, str] = {}
         self._cycle_start: dict[int | None, int] = {}
         self._capacity_mb = _NAN
-        self._first_ns: int | None = None
-
-    def note_bounds(self, first: bytes) -> None:
-        """Remembers the first time stamp of the file, of whatever line."""
-        for line in first[:65536].split(b"\n"):
-            stamp = self._stamp(line)
-            if stamp is not None:
-                self._first_ns = stamp
-                return
+        self._first = first
+        self._first_ns = next(self._stamps(first[:_ENDS_BYTES].split(b"\n")), None)
+        self._last_ns = 0
 
     def line(self, line: bytes, number: int) -> None:
         """Reads one line that may matter."""
@@ -132,7 +120,13 @@ class _Reader:
                 self._unreadable(line, number)
                 return
         stamp, level, tags, collection, message = match.groups()
-        at_ns = layout.stamp_ns(stamp)
+        try:
+            at_ns = layout.stamp_ns(stamp)
+        except ValueError:  # a 31st of February
+            self._unreadable(line, number)
+            return
+        self._first_ns = at_ns if self._first_ns is None else self._first_ns
+        self._last_ns = at_ns
         gc_id = int(collection) if collection else None
         if tags == b"safepoint":
             self._safepoint(message, at_ns, line, number)
@@ -151,7 +145,7 @@ class _Reader:
         elif message in m.TROUBLES:
             self._trouble[gc_id] = m.TROUBLES[message]
 
-    def finish(self, first: bytes, last: bytes) -> None:
+    def finish(self, last: bytes) -> None:
         """Settles what only the end of the file can tell."""
         records, layout = self.records, self._layout
         inside = self._nesting.inside
@@ -160,21 +154,21 @@ class _Reader:
         records.clock = clock_of(layout, records.header_ns)
         records.resolution_ns = layout.resolution_ns
         if layout.clock != NO_CLOCK and self._first_ns is not None:
-            records.span_ns = (self._first_ns, self._last_ns(last))
+            end_ns = next(self._stamps(reversed(last[-_ENDS_BYTES:].split(b"\n"))), self._last_ns)
+            records.span_ns = (self._first_ns, max(self._first_ns, end_ns))
         tail = last[last.rfind(b"\n") + 1 :]
         if tail and not tail.rstrip(b"\r").endswith((b"ms", b" ns", b" total", b" seconds")):
             records.cut_tail = tail.decode("utf-8", "replace")
         for name, collector in _YOUNG_GENERATION_OF.items():
-            if name in first or name in last:
+            if name in self._first or name in last:
                 records.young_collector = collector
 
-    def _stamp(self, line: bytes) -> int | None:
-        match = self._layout.expression.fullmatch(line.rstrip(b"\r"))
-        return self._layout.stamp_ns(match[1]) if match else None
-
-    def _last_ns(self, last: bytes) -> int:
-        stamps = (self._stamp(line) for line in reversed(last[-65536:].split(b"\n")))
-        return max(self._first_ns or 0, next((stamp for stamp in stamps if stamp is not None), 0))
+    def _stamps(self, lines: Iterable[bytes]) -> Iterator[int]:
+        """The time stamps of those lines that have one."""
+        for line in lines:
+            if match := self._layout.expression.fullmatch(line.rstrip(b"\r")):
+                with suppress(ValueError):
+                    yield self._layout.stamp_ns(match[1])
 
     def _untagged(self, message: bytes, at_ns: int, gc_id: int | None, line: bytes, number: int) -> None:
         if message.startswith((b"Safepoint", b"Total time", b"Entering safe")):
@@ -250,6 +244,9 @@ class _Reader:
     def _safepoint(self, message: bytes, at_ns: int, line: bytes, number: int) -> None:
         if match := m.SAFEPOINT.fullmatch(message):
             parts = {name.decode(): int(value) for name, value in m.SAFEPOINT_PART.findall(match[2])}
+            if "Total" not in parts:
+                self._unread(line, number, "a safepoint line without its total")
+                return
             total_ns = parts["Total"]
             operation = match[1].decode("utf-8", "replace")
             reaching_ns, at_safepoint_ns = parts.get("Reaching safepoint", 0), parts.get("At safepoint", total_ns)

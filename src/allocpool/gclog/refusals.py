@@ -27,7 +27,8 @@ def refuse(path: Path, first: bytes, *, only_if_hopeless: Literal[True]) -> None
 def refuse(path: Path, first: bytes, *, only_if_hopeless: bool = False) -> None:
     """Raises the :class:`UserError` that fits a file whose first block is ``first`` and in which nothing was found.
 
-    ``only_if_hopeless`` returns where later blocks could still hold a log, so that only a binary file is refused early.
+    ``only_if_hopeless`` returns where later blocks could still hold a log, so that only a binary file is refused
+    early.
     """
     head = first[:_HEAD_BYTES]
     if b"\0" in head or any(byte < ord("\t") for byte in head[:4096]):

@@ -1,7 +1,7 @@
 """The five tables of a garbage collection log and what must hold in each.
 
-Times are whole nanoseconds on the log's own clock (see :attr:`allocpool.gclog.GcLog.clock`); ``start_ns`` is missing where a
-log carries no time stamps. Sizes are MiB, as HotSpot prints them.
+Times are whole nanoseconds on the log's own clock (see :attr:`allocpool.gclog.GcLog.clock`); ``start_ns`` is
+missing where a log carries no time stamps. Sizes are MiB, as HotSpot prints them.
 """
 
 from __future__ import annotations

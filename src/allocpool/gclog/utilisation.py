@@ -1,8 +1,8 @@
 """Minimum mutator utilisation: how little of any window of a given length was left to the application.
 
-P. Cheng and G. E. Blelloch, "A parallel, real-time garbage collector", PLDI 2001: for a window of length w, the minimum
-over all windows of that length inside the run of the share of time in which the mutator ran. A run of short pauses
-close together shows here as bad as one long pause, which no maximum pause tells.
+P. Cheng and G. E. Blelloch, "A parallel, real-time garbage collector", PLDI 2001: for a window of length w, the
+minimum over all windows of that length inside the run of the share of time in which the mutator ran. A run of short
+pauses close together shows here as bad as one long pause, which no maximum pause tells.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ def minimum_mutator_utilisation(
 ) -> npt.NDArray[np.float64]:
     """The minimum mutator utilisation, 0 to 1, for each window length in milliseconds.
 
-    ``stops`` are intervals ``(start, end)`` in nanoseconds, shape (n, 2), of any kind (pauses, safepoints, stalls of a
-    thread, or several kinds together), in any order; overlapping ones count once, parts outside ``span`` (start and
-    end of the run, nanoseconds) not at all. A window longer than the span has no value: NaN. Exact: the minimum is
-    reached by a window that begins where a stop begins or ends where one ends. Raises ValueError for a stop that ends
-    before it starts, a window that is not positive, and an empty span.
+    ``stops`` are intervals ``(start, end)`` in nanoseconds, shape (n, 2), of any kind (pauses, safepoints, stalls
+    of a thread, or several kinds together), in any order; overlapping ones count once, parts outside ``span``
+    (start and end of the run, nanoseconds) not at all. A window longer than the span has no value: NaN. Exact: the
+    minimum is reached by a window that begins where a stop begins or ends where one ends. Raises ValueError for a
+    stop that ends before it starts, a window that is not positive, and an empty span.
     """
     length = float(span[1] - span[0])
     # relative to the start of the span first, as nanoseconds since 1970 would not fit a float exactly

@@ -10,6 +10,7 @@ from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.packets import CASES, STRATEGIES, Solution
 from allocpool.record import TrialRecord
+from allocpool.threads import GROUPS, cpu_ns_by_group
 from allocpool.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
 
 COUNTS = {
@@ -75,6 +76,9 @@ TRIALS = DataFrameSchema(
         "huge_pages_mb": Column(
             "Float64", COUNT, nullable=True, description="memory on huge pages at the end, MiB; empty where not told"
         ),
+        "live_objects": Column(
+            "Int64", POSITIVE, nullable=True, description="objects on the heap after a full collection; block 0 only"
+        ),
         **GC_COLUMNS,
     },
     strict=True,
@@ -95,7 +99,17 @@ ITERATIONS = DataFrameSchema(
     coerce=True,
 )
 
-SCHEMAS = {"trials": TRIALS, "iterations": ITERATIONS}
+CPU = DataFrameSchema(
+    {
+        "trial_id": text("trial that the CPU time belongs to"),
+        "thread_group": Column("string", Check.isin(GROUPS), description="whose threads: application, gc, ..."),
+        "cpu_ns": Column("int64", COUNT, description="CPU time in the measured window, ns"),
+    },
+    strict=True,
+    coerce=True,
+)
+
+SCHEMAS = {"trials": TRIALS, "iterations": ITERATIONS, "cpu": CPU}
 
 
 def _cost(iterations: Sequence[Sequence[int]]) -> float | None:
@@ -139,6 +153,7 @@ def _trial_row(record: TrialRecord) -> dict[str, Any]:
         "checksum": measurement["checksum"],
         "allocated_bytes": measurement["allocated_bytes"],
         "huge_pages_mb": measurement["huge_pages_mb"],
+        "live_objects": measurement["live_objects"],
         **measurement["counts"],
         **gc_row(record, measured[0][0], measured[-1][1]),
     }
@@ -158,11 +173,21 @@ def _iteration_rows(record: TrialRecord) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def cpu_rows(record: TrialRecord) -> list[dict[str, Any]]:
+    """CPU time of the trial's measured window by thread group."""
+    cpu = (record.measurement or {}).get("cpu")
+    if cpu is None:
+        return []
+    spent = cpu_ns_by_group(cpu["threads"], cpu["process_ns"])
+    return [{"trial_id": record.trial_id, "thread_group": group, "cpu_ns": ns} for group, ns in spent.items()]
+
+
 def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials`` and ``iterations`` of these trials, checked against their schemas."""
+    """Tables ``trials``, ``iterations`` and ``cpu`` of these trials, checked against their schemas."""
     return {
         "trials": frame([_trial_row(record) for record in records], TRIALS),
         "iterations": frame([row for record in records for row in _iteration_rows(record)], ITERATIONS),
+        "cpu": frame([row for record in records for row in cpu_rows(record)], CPU),
     }
 
 

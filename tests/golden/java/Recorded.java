@@ -6,13 +6,15 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * Prints the events of a recording as tab-separated lines, all times in nanoseconds, all sizes in bytes:
+ * Prints the events of a recording as tab-separated lines, all times in nanoseconds
+ * (starts since 1970), all sizes in bytes:
  *
  * <pre>
- * pause      GC_ID  DURATION  NAME
- * heap       GC_ID  USED      WHEN
- * stall      START  DURATION  THREAD
- * safepoint_begin / safepoint_end   SAFEPOINT_ID  START  DURATION
+ * pause            GC_ID         START  DURATION  NAME
+ * heap             GC_ID         START  USED      WHEN
+ * stall            0             START  DURATION  THREAD
+ * safepoint_begin  SAFEPOINT_ID  START  DURATION
+ * safepoint_end    SAFEPOINT_ID  START  DURATION
  * </pre>
  */
 public final class Recorded {
@@ -24,19 +26,19 @@ public final class Recorded {
                 final RecordedEvent event = file.readEvent();
                 switch (event.getEventType().getName()) {
                     case "jdk.GCPhasePause":
-                        print("pause", event.getInt("gcId"), nanos(event.getDuration()), event.getString("name"));
+                        print("pause", event.getInt("gcId"), event, nanos(event.getDuration()), event.getString("name"));
                         break;
                     case "jdk.GCHeapSummary":
-                        print("heap", event.getInt("gcId"), event.getLong("heapUsed"), event.getString("when"));
+                        print("heap", event.getInt("gcId"), event, event.getLong("heapUsed"), event.getString("when"));
                         break;
                     case "jdk.ZAllocationStall":
-                        print("stall", nanos(event.getStartTime()), nanos(event.getDuration()), event.getThread().getJavaName());
+                        print("stall", 0, event, nanos(event.getDuration()), event.getThread().getJavaName());
                         break;
                     case "jdk.SafepointBegin":
-                        print("safepoint_begin", event.getLong("safepointId"), nanos(event.getStartTime()), nanos(event.getDuration()));
+                        print("safepoint_begin", event.getLong("safepointId"), event, nanos(event.getDuration()), "");
                         break;
                     case "jdk.SafepointEnd":
-                        print("safepoint_end", event.getLong("safepointId"), nanos(event.getStartTime()), nanos(event.getDuration()));
+                        print("safepoint_end", event.getLong("safepointId"), event, nanos(event.getDuration()), "");
                         break;
                     default:
                         break;
@@ -45,8 +47,9 @@ public final class Recorded {
         }
     }
 
-    private static void print(final Object kind, final Object first, final Object second, final Object third) {
-        System.out.println(kind + "\t" + first + "\t" + second + "\t" + third);
+    private static void print(
+            final String kind, final long id, final RecordedEvent event, final long value, final String text) {
+        System.out.println(kind + "\t" + id + "\t" + nanos(event.getStartTime()) + "\t" + value + "\t" + text);
     }
 
     private static long nanos(final Duration duration) {

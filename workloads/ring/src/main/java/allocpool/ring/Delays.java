@@ -29,20 +29,20 @@ final class Delays {
         groupTicks = intervalNs > 0 ? Math.max(1, (long) (GROUP_NS / intervalNs)) : 1;
     }
 
-    /** Records ticks {@code batch[from .. to)}, all consumed by {@code nowNs}. Without an interval none was due. */
-    void record(final long[] batch, final int from, final int to, final long nowNs) {
-        if (intervalNs == 0) {
+    /** Whether ticks of this run are due at any time: not so when the source saturates. */
+    boolean areDue() {
+        return intervalNs > 0;
+    }
+
+    /** Records {@code count} ticks from {@code first} that were consumed by {@code nowNs}, if they were due. */
+    void record(final long first, final int count, final long nowNs) {
+        if (!areDue()) {
             return;
         }
-        int next = from;
-        while (next < to) {
-            final long tick = batch[next];
-            final int first = next;
-            do {
-                next++;
-            } while (next < to && batch[next] - tick < groupTicks);
-            final long delayNs = nowNs - t0Ns - (long) (tick * intervalNs);
-            histogram.recordValueWithCount(Math.max(0, Math.min(delayNs, HIGHEST_NS)), next - first);
+        for (long done = 0; done < count; done += groupTicks) {
+            final long delayNs = nowNs - t0Ns - (long) ((first + done) * intervalNs);
+            final long group = Math.min(groupTicks, count - done);
+            histogram.recordValueWithCount(Math.max(0, Math.min(delayNs, HIGHEST_NS)), group);
         }
     }
 

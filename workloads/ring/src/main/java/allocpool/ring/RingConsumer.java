@@ -16,8 +16,15 @@ import java.nio.ByteBuffer;
  * <p>The loop allocates nothing. A consumer belongs to one thread; it may consume many runs, one after the other.
  */
 public abstract class RingConsumer {
-    /** Most ticks per reading of the clock. */
+    /** Most ticks per reading of the clock, when each has a delay. */
     static final int BATCH = 16;
+
+    /** Most ticks per reading of the clock, when the source saturates. */
+    static final int SATURATED_BATCH = 256;
+
+    /** Slots of a cache line of 64 bytes. */
+    static final int LINE_SLOTS = 8;
+    private static final int LINE_BYTES = LINE_SLOTS * RingLayout.SLOT_BYTES;
 
     private static final String[] ACCOUNT_NAMES = {
         "received", "warmup_received", "missing", "warmup_missing", "last_sequence", "start_ns", "measured_start_ns",
@@ -26,7 +33,11 @@ public abstract class RingConsumer {
 
     private final ByteBuffer ring;
     private final Delays delays = new Delays();
-    private final long[] batch = new long[BATCH];
+
+    // The last batch, as runs of consecutive ticks: the first tick of each, and how many the batch had before it.
+    private final long[] runFirst = new long[SATURATED_BATCH];
+    private final int[] runBegin = new int[SATURATED_BATCH + 1];
+    private int runs;
 
     // Where this end is in the ring.
     private int offset;
@@ -89,11 +100,12 @@ public abstract class RingConsumer {
         }
         begin(stallAtNs, stallForNs);
         final long limit = maxTicks == 0 ? Long.MAX_VALUE : maxTicks;
+        final int batchTicks = delays.areDue() ? BATCH : SATURATED_BATCH;
         boolean finished = false;
         while (consumed < limit) {
-            final int taken = take((int) Math.min(BATCH, limit - consumed));
+            final int taken = take((int) Math.min(batchTicks, limit - consumed));
             if (taken > 0) {
-                account(taken);
+                accountRuns();
             } else if (finished) {
                 break;
             } else {
@@ -200,35 +212,76 @@ public abstract class RingConsumer {
         endNs = startNs;
     }
 
-    /** Takes up to {@code wanted} ticks into the batch and hands each on. Returns how many there were. */
+    /** Takes up to {@code wanted} ticks and hands each on. Returns how many there were, and leaves their runs. */
     private int take(final int wanted) {
         int at = offset;
         long previous = last;
-        long count = consumed;
         int taken = 0;
+        int count = 0;
         while (taken < wanted) {
             final long value = RingLayout.laWord(ring, at);
             if (value <= previous) {
                 break;
             }
-            if (value != previous + 1) {
+            if (count == 0 || value != previous + 1) {
                 miss(previous, value - 1);
+                runFirst[count] = value - 1;
+                runBegin[count++] = taken;
             }
-            previous = value;
-            at += RingLayout.SLOT_BYTES;
+            if (wanted - taken >= LINE_SLOTS && isLineFrom(at, value)) {
+                receiveLine(value - 1, consumed + taken);
+                previous = value + LINE_SLOTS - 1;
+                at += LINE_BYTES;
+                taken += LINE_SLOTS;
+            } else {
+                previous = value;
+                at += RingLayout.SLOT_BYTES;
+                taken++;
+                publish(consumed + taken);
+                receive(value - 1);
+            }
             if (at == endOffset) {
                 at = RingLayout.SLOTS_OFFSET;
             }
-            count++;
-            RingLayout.soWord(ring, RingLayout.CONSUMED_OFFSET, count);
-            batch[taken] = value - 1;
-            taken++;
-            receive(value - 1);
         }
+        runs = count;
+        runBegin[count] = taken;
         offset = at;
         last = previous;
-        consumed = count;
+        consumed += taken;
         return taken;
+    }
+
+    /** Whether {@code value}, at {@code at}, begins a line whose slots hold consecutive ticks, all fresh. */
+    private boolean isLineFrom(final int at, final long value) {
+        // The slot written last is looked at first: when it is fresh, so are those before it.
+        return at % LINE_BYTES == 0 && at + LINE_BYTES <= endOffset
+                && RingLayout.laWord(ring, at + LINE_BYTES - RingLayout.SLOT_BYTES) == value + LINE_SLOTS - 1
+                && isConsecutive(at, value);
+    }
+
+    private boolean isConsecutive(final int at, final long value) {
+        long differences = 0;
+        for (int i = 1; i < LINE_SLOTS - 1; i++) {
+            differences |= RingLayout.lpWord(ring, at + i * RingLayout.SLOT_BYTES) ^ (value + i);
+        }
+        return differences == 0;
+    }
+
+    /**
+     * Takes {@link #LINE_SLOTS} ticks from {@code first} on, after {@code before} that were taken in this run. Here one
+     * by one: the queue frees one place as each is taken.
+     */
+    void receiveLine(final long first, final long before) {
+        for (int i = 0; i < LINE_SLOTS; i++) {
+            publish(before + i + 1);
+            receive(first + i);
+        }
+    }
+
+    /** Tells the source how many ticks were taken. */
+    final void publish(final long count) {
+        RingLayout.soWord(ring, RingLayout.CONSUMED_OFFSET, count);
     }
 
     /** Ticks {@code [from, to)} did not come. */
@@ -237,18 +290,18 @@ public abstract class RingConsumer {
         warmupMissing += Math.max(0, Math.min(to, warmup) - from);
     }
 
-    private void account(final int taken) {
+    private void accountRuns() {
         final long nowNs = System.nanoTime();
         endNs = nowNs;
-        int measured = 0;
-        if (batch[0] < warmup) {
-            while (measured < taken && batch[measured] < warmup) {
-                measured++;
-            }
-            warmupReceived += measured;
+        if (runFirst[0] < warmup) {
             measuredStartNs = nowNs;
         }
-        delays.record(batch, measured, taken, nowNs);
+        for (int run = 0; run < runs; run++) {
+            final int count = runBegin[run + 1] - runBegin[run];
+            final int ofWarmup = (int) Math.max(0, Math.min(count, warmup - runFirst[run]));
+            warmupReceived += ofWarmup;
+            delays.record(runFirst[run] + ofWarmup, count - ofWarmup, nowNs);
+        }
         if (stallNs > 0 && nowNs >= stallDueNs) {
             stall(nowNs);
         }

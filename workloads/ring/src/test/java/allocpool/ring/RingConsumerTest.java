@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.Consumer;
+import java.util.stream.LongStream;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,6 +44,33 @@ class RingConsumerTest {
         assertEquals(2 + 3 + 6 + 4, account.get("missing"));
         assertEquals(2 + 3 + 2, account.get("warmup_missing"));
         assertEquals(20, account.get("last_sequence"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {16, 23, 64})
+    void shouldSeeAGapAnywhereInALine(final int capacity) throws InterruptedException {
+        for (int gap = 0; gap < 40; gap++) {
+            final long[] ticks = new long[39];
+            for (int i = 0; i < ticks.length; i++) {
+                ticks[i] = i < gap ? i : i + 1;
+            }
+            final Recorder recorder = consume(capacity, 0, 0, 0, writer -> push(writer, ticks));
+            assertArrayEquals(ticks, recorder.received(), "gap at " + gap);
+            assertEquals(gap == 39 ? 0 : 1, account(recorder).get("missing"), "gap at " + gap);
+            final ByteBuffer memory = RingWriter.memory(capacity);
+            final DrainConsumer drain = new DrainConsumer(memory);
+            final Thread source = source(new RingWriter(memory, capacity), w -> push(w, ticks), 0, 0, 0);
+            drain.consume(0, 0, 0);
+            source.join();
+            assertEquals(39, account(drain).get("received"));
+            assertEquals(gap == 39 ? 0 : 1, account(drain).get("missing"), "gap at " + gap);
+        }
+    }
+
+    @Test
+    void shouldFreeThePlaceOfATickBeforeItIsProcessedAndNoOther() throws InterruptedException {
+        final Recorder recorder = consume(100, 0, 0, 0, writer -> push(writer, LongStream.range(0, 90).toArray()));
+        assertArrayEquals(LongStream.rangeClosed(1, 90).toArray(), recorder.published());
     }
 
     @Test
@@ -257,21 +285,30 @@ class RingConsumerTest {
     }
 
     private static final class Recorder extends RingConsumer {
+        private final ByteBuffer memory;
         private final long[] sequences = new long[1_000];
+        private final long[] taken = new long[1_000];
         private int count;
 
         Recorder(final ByteBuffer ring) {
             super(ring);
+            memory = ring;
         }
 
         @Override
         protected void receive(final long sequence) {
             sequences[count] = sequence;
+            taken[count] = RingLayout.laWord(memory, RingLayout.CONSUMED_OFFSET);
             count++;
         }
 
         long[] received() {
             return Arrays.copyOf(sequences, count);
+        }
+
+        /** How many ticks the source could know to be taken, as each was received. */
+        long[] published() {
+            return Arrays.copyOf(taken, count);
         }
     }
 

@@ -1,0 +1,277 @@
+"""Decorations of every kind, production logs that tell less, and files that are something else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from allocpool.errors import UserError
+from allocpool.gclog import read_gc_log, self_check, summarise
+from allocpool.gclog.command import gclog_command
+from allocpool.gclog.tables import CONCURRENT_PHASES, HEAP, PAUSES, SAFEPOINTS, STALLS
+
+LOGS = Path(__file__).parent / "golden" / "logs"
+SAME_RUN = "17-g1-decorations"
+OUTPUTS = sorted(path.name.split(".")[1] for path in LOGS.glob(f"{SAME_RUN}.*.log.gz") if path.name.count(".") == 3)
+CLOCKS = {
+    "default-gc": "uptime",
+    "default-gc-star": "uptime",
+    "everything": "monotonic",
+    "hostname": "uptime",
+    "none": "none",
+    "time": "wall",
+    "timemillis": "wall",
+    "timenanos": "monotonic",
+    "uptime-only": "uptime",
+    "uptimemillis-tags": "uptime",
+    "uptimenanos": "uptime",
+    "utctime-pid-tid": "wall",
+}
+
+
+def golden_bytes(name: str) -> bytes:
+    return gzip.decompress((LOGS / f"{name}.log.gz").read_bytes())
+
+
+def write(folder: Path, content: bytes, name: str = "gc.log") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_decorations_change_the_clock_and_nothing_else(output: str) -> None:
+    reference = read_gc_log(LOGS / f"{SAME_RUN}.log.gz")
+    log = read_gc_log(LOGS / f"{SAME_RUN}.{output}.log.gz")
+    assert log.clock == CLOCKS[output]
+    assert log.collector == "g1"
+    same = ["gc_id", "kind", "cause", "duration_ns", "heap_before_mb", "heap_after_mb", "heap_capacity_mb", "nested"]
+    assert log.pauses[same].equals(reference.pauses[same])
+    assert log.unread_count == 0 and self_check(log).count == 0
+    if log.clock == "none":
+        assert log.pauses["start_ns"].isna().all() and log.span_ns is None
+        return
+    distances = log.pauses["start_ns"].diff().dropna() - reference.pauses["start_ns"].diff().dropna()
+    assert (distances.abs() <= 2 * max(log.resolution_ns, 50_000)).all()  # each output is stamped on its own
+
+
+def test_all_decorations_were_tried() -> None:
+    assert set(OUTPUTS) == set(CLOCKS)
+
+
+@pytest.mark.parametrize("output", ["default-gc-star", "default-gc", "everything"])
+def test_nested_pauses_are_found_without_start_lines_too(output: str) -> None:
+    reference = read_gc_log(LOGS / "11-serial-decorations.log.gz")
+    log = read_gc_log(LOGS / f"11-serial-decorations.{output}.log.gz")
+    assert reference.pauses["nested"].sum() > 0
+    assert log.pauses[["gc_id", "nested", "nested_in"]].equals(reference.pauses[["gc_id", "nested", "nested_in"]])
+
+
+def test_a_zgc_log_without_its_pauses_says_so() -> None:
+    summary = summarise(LOGS / "25-genzgc-decorations.default-gc.log.gz")
+    assert summary.collector == "genzgc"
+    assert summary.pauses == 0
+    assert any("-Xlog:gc*" in note for note in summary.notes)
+    assert set(summary.mmu_pauses.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("name", "collector"),
+    [
+        ("11-serial-full", "serial"),
+        ("17-parallel-full", "parallel"),
+        ("11-cms-steady", "cms"),
+        ("25-g1-steady", "g1"),
+        ("17-zgc-steady", "zgc"),
+        ("25-genzgc-steady", "genzgc"),
+        ("21-shenandoah-steady", "shenandoah"),
+        ("25-genshenandoah-steady", "genshenandoah"),
+    ],
+)
+def test_a_rotated_file_without_its_header_betrays_its_collector(name: str, collector: str, tmp_path: Path) -> None:
+    lines = golden_bytes(name).splitlines(keepends=True)
+    start = next(number for number, line in enumerate(lines) if b"GC(2)" in line)
+    log = read_gc_log(write(tmp_path, b"".join(lines[start:])))
+    assert log.collector == collector
+
+
+def test_plain_gzip_and_several_gzip_members_read_the_same(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-steady")
+    half = content.index(b"\n", len(content) // 2) + 1
+    members = gzip.compress(content[:half]) + gzip.compress(content[half:])
+    plain = read_gc_log(write(tmp_path, content, "plain.log"))
+    packed = read_gc_log(write(tmp_path, members, "members.log.gz"))
+    windows = read_gc_log(write(tmp_path, content.replace(b"\n", b"\r\n"), "windows.log"))
+    for other in (packed, windows):
+        assert other.pauses.equals(plain.pauses) and other.safepoints.equals(plain.safepoints)
+        assert other.span_ns == plain.span_ns
+
+
+def test_lines_across_blocks_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = golden_bytes("25-g1-steady")
+    whole = read_gc_log(write(tmp_path, content))
+    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", 1000)
+    pieces = read_gc_log(write(tmp_path, content))
+    assert pieces.pauses.equals(whole.pauses) and pieces.safepoints.equals(whole.safepoints)
+    assert pieces.span_ns == whole.span_ns
+
+
+def test_a_log_cut_in_mid_line_is_read_and_said(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-steady")
+    at = content.rindex(b"Pause Young", 0, len(content) // 2) + 20
+    log = read_gc_log(write(tmp_path, content[:at]))
+    assert log.cut_tail is not None and log.cut_tail.encode() == content[:at].splitlines()[-1]
+    assert log.unfinished_pauses <= 1
+    whole = read_gc_log(write(tmp_path, content, "whole.log"))
+    assert log.pauses.equals(whole.pauses.head(len(log.pauses)))
+    assert any("cut in mid-line" in note for note in summarise(tmp_path / "gc.log").notes)
+
+
+def test_a_gzip_file_cut_short_yields_what_it_holds(tmp_path: Path) -> None:
+    packed = (LOGS / "17-g1-steady.log.gz").read_bytes()
+    log = read_gc_log(write(tmp_path, packed[: len(packed) // 2], "cut.log.gz"))
+    assert 0 < len(log.pauses) < len(read_gc_log(LOGS / "17-g1-steady.log.gz").pauses)
+
+
+def test_an_unfamiliar_pause_is_counted_and_reported(tmp_path: Path) -> None:
+    content = b"[1.000s][info][gc] Using G1\n[2.000s][info][gc] GC(0) Pause Sideways (Why Not) 10M->5M(64M) 3.500ms\n"
+    log = read_gc_log(write(tmp_path, content))
+    assert log.pauses["duration_ns"].tolist() == [3_500_000]
+    assert log.unread_count == 1 and log.unread[0].number == 2 and "unfamiliar" in log.unread[0].reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[2.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 10M->5M",
+        b"[2.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) took 0.0035s",
+        b'[2.000s][info][safepoint] Safepoint "G1CollectForAllocation", Total: 3.5 ms',
+    ],
+)
+def test_a_stop_the_world_line_in_a_form_of_its_own_is_reported(line: bytes, tmp_path: Path) -> None:
+    log = read_gc_log(write(tmp_path, b"[1.000s][info][gc] Using G1\n" + line + b"\n"))
+    assert log.pauses.empty and log.safepoints.empty
+    assert [(one.number, one.text) for one in log.unread] == [(2, line.decode())]
+
+
+def test_lines_of_other_programs_are_left_alone(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-decorations.default-gc-star")
+    noise = (
+        b"Pause for thought took 12.000ms\n2024-01-01 INFO [worker] Safepoint reached\n[gc] not quite\n\xff\xfe\x80\n\n"
+    )
+    mixed = b"".join(line + noise for line in content.splitlines(keepends=True))
+    log = read_gc_log(write(tmp_path, mixed))
+    assert log.pauses.equals(read_gc_log(LOGS / f"{SAME_RUN}.default-gc-star.log.gz").pauses)
+    assert log.unread_count == 0
+
+
+def test_a_log_that_starts_late_in_the_output_of_a_program_is_found(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-decorations.default-gc-star")
+    before = b"2024-01-01 12:00:00 INFO [main] starting, please wait [ok]\n" * 60_000
+    log = read_gc_log(write(tmp_path, before + content))
+    assert log.pauses.equals(read_gc_log(LOGS / f"{SAME_RUN}.default-gc-star.log.gz").pauses)
+    assert log.clock == "uptime" and log.span_ns is not None
+
+
+def test_a_date_that_does_not_exist_is_no_time(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-decorations.time")
+    whole = read_gc_log(write(tmp_path, content))
+    line = next(line for line in content.splitlines() if b"][gc " in line and b"Pause Young" in line)
+    log = read_gc_log(write(tmp_path, content.replace(line, b"[2024-02-31" + line[11:])))
+    assert len(log.pauses) == len(whole.pauses) - 1
+    assert log.unread_count == 1 and "damaged decorations" in log.unread[0].reason
+
+
+def test_a_contradiction_between_pause_and_safepoint_is_found(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-steady")
+    line = next(line for line in content.splitlines() if b"][gc " in line and b"Pause Young" in line)
+    longer = line[: line.rindex(b" ") + 1] + b"9999.000ms"
+    log = read_gc_log(write(tmp_path, content.replace(line, longer)))
+    assert self_check(log).count >= 1
+    assert summarise(tmp_path / "gc.log").violations >= 1
+
+
+def test_a_heap_over_its_capacity_is_found(tmp_path: Path) -> None:
+    content = b"[1.000s][info][gc] Using Serial\n[2.000s][info][gc] GC(0) Pause Young (X) 10M->70M(64M) 3.500ms\n"
+    assert self_check(read_gc_log(write(tmp_path, content))).violations["check"].tolist() == ["heap over its capacity"]
+
+
+def test_tables_keep_their_schema_when_empty(tmp_path: Path) -> None:
+    log = read_gc_log(write(tmp_path, b"[0.005s][info][gc] Using Serial\n"))
+    tables = (log.pauses, log.safepoints, log.stalls, log.concurrent_phases, log.heap)
+    for schema, table in zip((PAUSES, SAFEPOINTS, STALLS, CONCURRENT_PHASES, HEAP), tables, strict=True):
+        assert table.empty
+        schema.validate(table)
+
+
+JDK_8 = b"""OpenJDK 64-Bit Server VM (25.292-b10) for linux-amd64 JRE (1.8.0_292-b10), built on Apr 21 2021
+CommandLine flags: -XX:+PrintGC -XX:+PrintGCDetails -XX:+UseParallelGC
+0.123: [GC (Allocation Failure) [PSYoungGen: 33280K->5118K(38400K)] 33280K->5208K(125952K), 0.0051 secs]
+"""
+STOPPED_8 = b"""Total time for which application threads were stopped: 0.01 seconds, Stopping threads took: 0.0 seconds
+[GC (Allocation Failure)  33280K->5208K(125952K), 0.0051234 secs]
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (gzip.compress(b""), "is empty"),
+        (b"hello\nworld\n", "is not a garbage collection log"),
+        (gzip.compress(b"hello\nworld\n"), "is not a garbage collection log"),
+        (JDK_8, "is a log of JDK 8"),
+        (STOPPED_8, "is a log of JDK 8"),
+        (bytes(range(256)) * 100, "is a binary file"),
+        (b"\x7fELF" + b"\0" * 5000, "is a binary file"),
+        (b"\x1f\x8b" + b"\0" * 100, "can't unpack"),
+        (b"x" * (65 << 20), "is not a garbage collection log"),
+    ],
+)
+def test_what_is_no_gc_log_gets_one_line(content: bytes, says: str, tmp_path: Path) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(UserError, match=says) as raised:
+        read_gc_log(path)
+    assert "\n" not in str(raised.value) and str(path) in str(raised.value)
+
+
+def test_what_can_not_be_opened_gets_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="No such file"):
+        read_gc_log(tmp_path / "missing.log")
+    with pytest.raises(UserError, match="Is a directory"):
+        read_gc_log(tmp_path)
+
+
+def test_the_command_writes_json_that_programs_can_read() -> None:
+    path = str(LOGS / "11-serial-full.log.gz")
+    result = CliRunner().invoke(gclog_command, [path, "--json"])
+    assert result.exit_code == 0
+    told = json.loads(result.output)
+    log = read_gc_log(path)
+    assert told["collector"] == "serial"
+    assert told["pauses"] == len(log.outermost) and told["nested"] == log.pauses["nested"].sum() > 0
+    assert told["pause_total_ms"] == pytest.approx(log.outermost["duration_ns"].sum() / 1e6)
+    assert told["pause_max_ms"] == pytest.approx(log.outermost["duration_ns"].max() / 1e6)
+    assert told["safepoints"] == len(log.safepoints)
+    assert told["safepoint_total_ms"] == pytest.approx(log.safepoints["duration_ns"].sum() / 1e6)
+    assert told["stalls"] == 0 and told["stall_total_ms"] == 0.0 and told["unread"] == 0
+    assert set(told["mmu_stopped"]) == {"1", "10", "100", "1000"}
+
+
+def test_the_command_summarises_each_of_several_files() -> None:
+    paths = [str(LOGS / "11-serial-full.log.gz"), str(LOGS / "25-genzgc-stalls.log.gz")]
+    told = json.loads(CliRunner().invoke(gclog_command, [*paths, "--json"]).output)
+    assert [one["collector"] for one in told] == ["serial", "genzgc"]
+    assert told[1]["stalls"] > 0 and told[1]["stall_total_ms"] > 0
+    text = CliRunner().invoke(gclog_command, paths).output
+    assert all(path in text for path in paths)
+
+
+def test_the_command_fails_with_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(gclog_command, [str(write(tmp_path, b""))])
+    assert result.exit_code == 1
+    assert result.output.strip().count("\n") == 0 and "is empty" in result.output
