@@ -13,14 +13,13 @@ import numpy as np
 import pandas as pd
 
 from allocpool import reference, stats
-from allocpool.packets import Solution
+from allocpool.packets import LAYOUTS, Solution
 from allocpool.runtimes.collectors import COLLECTORS
 
 CONFIGURATION = ("solution", "strategy", "case")
 SOLUTION_FACTS = ("language", "layout", "collector", "runtime")
 _SUMMARY_COLUMNS = ("trials", "n", "ns", "low", "high", "method", "cv", "unstable", "gap", "partial")
 _Row = dict[str, Any]
-LAYOUT_ORDER = ("heap", "native", "allocating", "flat")
 COLLECTOR_ORDER = tuple(COLLECTORS)
 
 
@@ -44,7 +43,7 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
     keys = [
         (
             row.language != "java",
-            rank(LAYOUT_ORDER, row.layout),
+            rank(LAYOUTS[row.language], row.layout),
             rank(COLLECTOR_ORDER, row.collector),
             0 if pd.isna(row.runtime) else int(row.runtime),
             row.solution,

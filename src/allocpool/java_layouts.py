@@ -56,6 +56,16 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
         "flat": JavaLayout(
             heap_mb=_SMALL_HEAP_MB, packet_bytes=0, parse_bytes=0, strategies=_FLAT, direct=True, slots=True
         ),
+        "flat_ffm": JavaLayout(
+            heap_mb=_SMALL_HEAP_MB,
+            packet_bytes=0,
+            parse_bytes=0,
+            module="foreign",
+            strategies=_FLAT,
+            direct=True,
+            slots=True,
+            oldest=25,
+        ),
     }
 )
 """Every Java layout by its name."""

@@ -69,7 +69,6 @@ class JavaPackets:
         return jvm.live_objects()
 
 
-
 class CppPackets:
     """The C++ workload, in this process through cffi."""
 
