@@ -23,7 +23,7 @@ class JavaLayout:
     Attributes:
         heap_mb: heap at scale 1, MiB.
         packet_bytes: upper bound of one packet on the Java heap, for sizing runs without a collector.
-        parse_bytes: upper bound of the temporary objects of one parse.
+        parse_bytes: upper bound of what else one packet leaves behind there: what a parse makes, what a library does.
         module: Maven module under ``workloads/`` that holds it.
         strategies: those that make sense with it.
         direct: whether its buffers are direct memory.
@@ -65,6 +65,30 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
             direct=True,
             slots=True,
             oldest=25,
+        ),
+        **{
+            name: JavaLayout(
+                heap_mb=2048,
+                packet_bytes=512,
+                parse_bytes=256,
+                module="pools",
+                strategies=("dummy", "alloc"),
+                direct=True,
+            )
+            for name in ("netty_pooled", "netty_unpooled", "netty_adaptive")
+        },
+        "commons_pool": JavaLayout(
+            heap_mb=2048, packet_bytes=1536, parse_bytes=448, module="pools", strategies=("mix", "pool")
+        ),
+        "agrona": JavaLayout(
+            heap_mb=_SMALL_HEAP_MB,
+            packet_bytes=0,
+            parse_bytes=0,
+            module="pools",
+            strategies=_FLAT,
+            direct=True,
+            slots=True,
+            unsafe=True,
         ),
     }
 )
