@@ -16,6 +16,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 _ELSEWHERE = {
+    "bench": "allocpool.bench:bench_command",
     "doctor": "allocpool.doctor:doctor_command",
     "gclog": "allocpool.gclog.command:gclog_command",
 }
@@ -53,7 +54,7 @@ def main() -> None:
     `allocpool trial`.
     """
     # A runner that is told to end must end its child first, as with Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @main.command(context_settings=CONTEXT)
@@ -73,11 +74,20 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     Length: seconds=S [warmup_seconds=S] [iteration_ms=MS], or packets=N exactly
 
     \b
+    mode=batch     packets without end: what does one cost?
+    mode=realtime  packets every interval_ns=NS through the input queue [input_queue_ms=100]: what is lost?
+    mode=search    low_ns=NS high_ns=NS: the smallest interval without loss (NDR), and with little (PDR)
+    mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
+
+    \b
     Examples:
       allocpool trial mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A \\
           scale=0.1 seconds=5 --json
       allocpool trial mode=batch layout=flat language=cpp strategy=pool case=C packets=1000000
       allocpool trial mode=batch layout=slab language=cpp steps=contiguous,one_line strategy=pool case=B seconds=1
+      allocpool trial mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 \\
+          interval_ns=1000 seconds=10 --json
+      allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
 
     Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
     """

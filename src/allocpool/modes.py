@@ -73,6 +73,18 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
         raise from_validation("trial", error, model) from None
 
 
+def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
+    """What one trial measured, as plain data.
+
+    Raises:
+        UserError: this machine can't run it, or it did not end well.
+    """
+    record = run_single(spec)
+    if record.status != "ok":
+        raise UserError(f"the trial ended as {record.status}: {record.reason}")
+    return MODES[spec.mode].summarise(record)
+
+
 def run_single(spec: TrialSpec) -> TrialRecord:
     """Run one trial now, whatever was measured before; its folder is ``data/raw/single/<trial id>``.
 

@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 from great_tables import GT, loc, style
 
+from allocpool import campaign, reference, stats
 from allocpool import cells as cell_data
-from allocpool import reference, stats
 from allocpool.cells import records
+from allocpool.errors import UserError
 from allocpool.packets import CASES, STRATEGIES
-from allocpool.realtime_cells import LOSES, NDR, PDR, finished
+from allocpool.realtime_cells import LOSES, NDR, PDR, finished, realtime_cells
 from allocpool.studies.realtime import RealtimeProfile, estimate_seconds
 from allocpool.tables import BEST_JAVA, BEST_OVERALL, GAP
 
@@ -180,6 +181,17 @@ def verdict(cells: pd.DataFrame) -> str:
             text += f"; best Java {first['solution']} with {first['strategy']}, {_number(first['ndr_ns'])} ns"
         lines.append(f"- {text}.")
     return f"{_headline(measured)}\n\n" + "\n".join(lines)
+
+
+def stored_verdict(profile: str) -> str:
+    """The verdict on the searches that a campaign of this profile left; runs nothing."""
+    try:
+        tables, _ = campaign.read_tables("realtime", profile)
+    except UserError:
+        return "**Undecided.** Real time was not measured under this profile."
+    searches = tables["searches"]
+    pairs = list(dict.fromkeys(zip(searches["strategy"], searches["case"], strict=True)))
+    return verdict(realtime_cells(searches, campaign.open_study("realtime", profile).plan_summary(), pairs))
 
 
 def _headline(measured: pd.DataFrame) -> str:

@@ -1,0 +1,118 @@
+"""The command line: help that teaches, one line for a mistake, examples that work."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from allocpool import home, modes
+from allocpool.cli import main
+
+
+def allocpool(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def test_bare_help_names_every_command_and_where_to_start() -> None:
+    told = allocpool("--help").output
+    for command in ("doctor", "trial", "run", "status", "plan", "site", "findings", "gclog", "bench"):
+        assert re.search(rf"^  {command} ", told, re.MULTILINE), command
+    assert "Start with `allocpool doctor`" in told
+
+
+@pytest.mark.parametrize("command", ["trial", "run", "status", "plan", "site", "findings", "gclog", "doctor", "bench"])
+def test_every_command_has_help(command: str) -> None:
+    told = allocpool(command, "--help")
+    assert told.exit_code == 0
+    assert len(told.output.splitlines()) > 5
+
+
+@pytest.mark.parametrize("mode", modes.MODES)
+def test_the_example_of_every_mode_is_a_valid_trial(mode: str) -> None:
+    assert modes.parse_spec(modes.MODES[mode].example.split()).mode == mode
+
+
+def documented_trials() -> list[str]:
+    """Every `allocpool trial` command line in the help and in the README."""
+    texts = [allocpool("trial", "--help").output, (home.home() / "README.md").read_text(encoding="utf-8")]
+    found = []
+    for text in texts:
+        joined = re.sub(r"\\\s*\n\s*", " ", text)
+        found += [
+            line.split("allocpool trial", 1)[1].split("#")[0] for line in joined.splitlines() if "trial mode=" in line
+        ]
+    return found
+
+
+@pytest.mark.parametrize("words", documented_trials())
+def test_every_documented_trial_is_valid(words: str) -> None:
+    modes.parse_spec([word for word in words.split() if word != "--json"])
+
+
+def test_a_trial_prints_its_figures_and_one_json_object_when_asked(data: Path) -> None:
+    words = ["trial", "mode=batch", "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "packets=100000"]
+    plain, as_json = allocpool(*words), allocpool(*words, "--json")
+    assert plain.exit_code == as_json.exit_code == 0
+    assert "ns_per_packet" in plain.output
+    told = json.loads(as_json.output)
+    assert told["status"] == "ok" and told["ns_per_packet"] > 0 and told["cpu_ns_per_packet"] > 0
+    assert told["peak_rss_mb"] > 0 and len(told["checksum"]) == 16
+    assert told["counts"]["received"] == 100_000
+
+
+def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> None:
+    told = allocpool(
+        "trial", "mode=batch", "layout=heap", "strategy=pool", "scale=0.1", "heap_mb=20", "packets=9", "--json"
+    )
+    assert told.exit_code == 1
+    assert '"status": "out_of_memory"' in told.output
+    assert "the trial ended as out_of_memory" in told.output
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["trial"], "choose one of batch"),
+        (["trial", "mode=batch", "layout=heap", "strategy=lake", "packets=1"], "dummy, alloc, mix, pool"),
+        (["run", "everything"], "unknown study 'everything'"),
+        (["run", "batch", "--profile", "tiny"], "choose one of smoke, quick, standard, article"),
+        (["run", "batch", "--set", "blocks"], "is not KEY=VALUE"),
+        (["run", "all", "--set", "blocks=3"], "--set changes one study"),
+        (["run", "batch", "--set", "bogus=3"], "valid keys"),
+        (["findings", "--profile", "tiny"], "choose one of smoke"),
+        (["site", "--profile", "tiny"], "has no executed notebooks"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(data: Path, words: list[str], names: str) -> None:
+    told = allocpool(*words)
+    assert told.exit_code == 2
+    assert names in told.output
+    assert len(told.output.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_no_gc_log_is_one_line_and_the_other_files_are_read() -> None:
+    log = sorted((home.home() / "tests" / "golden" / "logs").glob("25-g1-*.gz"))[0]
+    told = allocpool("gclog", str(home.home() / "pyproject.toml"), str(log))
+    assert told.exit_code != 0
+    assert "pyproject.toml" in told.output and "G1" in told.output
+
+
+def test_an_ended_command_ends_its_child_even_where_interrupts_are_ignored(data: Path) -> None:
+    """A shell's background job starts with SIGINT ignored; SIGTERM must still end it in good order."""
+    words = ["trial", "mode=batch", "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60"]
+    program = f"import signal, runpy, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.argv[1:] = {words!r}; "
+    program += "runpy.run_module('allocpool.cli', run_name='__main__')"
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    while not list((data / "raw" / "single").glob("*/stderr.txt")):
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert not list((data / "raw" / "single").glob("*/result.json"))
