@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 
 import click
@@ -18,16 +19,25 @@ def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
     """Summarise garbage collection logs of JDK 11 to 25, plain or gzip.
 
     Shows the collector, pauses by kind, safepoints and the time to reach them, allocation stalls and the minimum
-    mutator utilisation. Each FILE is summarised on its own, also those of a rotated set.
+    mutator utilisation. Each FILE is summarised on its own, also those of a rotated set. A file that is no log is told in
+    one line, the others are summarised, and the exit status is 1.
     """
-    try:
-        summaries = [summarise(file) for file in files]
-    except UserError as error:
-        raise click.ClickException(str(error)) from error
-    if as_json:
-        click.echo(summaries[0].to_json() if len(summaries) == 1 else json.dumps([asdict(one) for one in summaries]))
-    else:
+    summaries, refused = [], []
+    for file in files:
+        try:
+            summaries.append(summarise(file))
+        except UserError as error:
+            refused.append(str(error))
+    if as_json and len(files) > 1:
+        click.echo(json.dumps([asdict(one) for one in summaries]))
+    elif as_json and summaries:
+        click.echo(summaries[0].to_json())
+    elif summaries:
         click.echo("\n\n".join(as_text(one) for one in summaries))
+    for line in refused:
+        click.echo(f"Error: {line}", err=True)
+    if refused:
+        sys.exit(1)
 
 
 def as_text(summary: GcLogSummary) -> str:
