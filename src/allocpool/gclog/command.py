@@ -19,8 +19,8 @@ def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
     """Summarise garbage collection logs of JDK 11 to 25, plain or gzip.
 
     Shows the collector, pauses by kind, safepoints and the time to reach them, allocation stalls and the minimum
-    mutator utilisation. Each FILE is summarised on its own, also those of a rotated set. A file that is no log is told in
-    one line, the others are summarised, and the exit status is 1.
+    mutator utilisation. Each FILE is summarised on its own, also those of a rotated set. A file that is no log is told
+    in one line, the others are summarised, and the exit status is 1.
     """
     summaries, refused = [], []
     for file in files:
