@@ -290,7 +290,7 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
     rows = told["probe_rows"]
     assert [row["probe"] for row in rows] == list(range(told["probes"]))
     assert all(row["generated"] == row["received"] + row["lost"] + row["left"] for row in rows)
-    fails, passes = told["ndr_bracket"]
+    fails, passes = told["brackets"]["ndr"]
     assert fails is not None and told["ndr_ns"] == passes is not None
     assert fails < passes
     at_answer = [row for row in rows if math.isclose(row["interval_ns"], passes) and row["kind"] == "full"]
