@@ -7,6 +7,7 @@ import pytest
 from allocpool import campaign, home, modes
 from allocpool.errors import UserError
 from allocpool.packets import SLAB_STEPS, Solution
+from allocpool.runtimes import PRESETS
 from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
 from allocpool.studies.native import ladder
 
@@ -40,9 +41,18 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
     assert spec("layout=heap runtime=25 collector=g1 strategy=pool packets=1").pause_target_ms is None
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_the_articles_setting(name: str) -> None:
+    preset = PRESETS[name]
+    named = spec(f"preset={name} strategy=pool case=C packets=1")
+    assert (named.layout, named.runtime, named.collector) == ("heap", preset.feature, preset.collector)
+    assert (named.heap_mb, named.pause_target_ms) == (preset.heap_mb, preset.pause_target_ms)
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
+        ("preset=article strategy=pool packets=1", "choose one of article-cms, article-parallel"),
         ("layout=heap strategy=lake packets=1", "choose one of dummy, alloc, mix, pool"),
         ("layout=roof strategy=pool packets=1", "choose one of heap, native, allocating, flat, slab"),
         ("strategy=pool packets=1", "java: heap, native; cpp: allocating, flat"),

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.errors import UserError, unknown_choice
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, PRESETS, check_combination
 
 Strategy = Literal["dummy", "alloc", "mix", "pool"]
 Case = Literal["A", "B", "C"]
@@ -152,7 +152,7 @@ class PacketsSpec(TrialSpec):
         """Complete what follows from layout, case and scale; what is given explicitly stays."""
         if not isinstance(given, dict):
             return given
-        spec = dict(given)
+        spec = _with_preset(dict(given))
         for key, valid in (("strategy", STRATEGIES), ("case", CASES), ("language", LAYOUTS)):
             if key in spec and spec[key] not in valid:
                 raise ValueError(str(unknown_choice(key, spec[key], valid)))
@@ -235,6 +235,18 @@ def checked_steps(layout: str, given: str | None) -> str | None:
         if step not in SLAB_STEPS:
             raise unknown_choice("step", step, SLAB_STEPS)
     return ",".join(step for step in SLAB_STEPS if step in asked)
+
+
+def _with_preset(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec with the settings of the preset that it names; what it states itself stays."""
+    name = spec.pop("preset", None)
+    if name is None:
+        return spec
+    if name not in PRESETS:
+        raise ValueError(str(unknown_choice("preset", name, PRESETS)))
+    preset = PRESETS[name]
+    settings = {"runtime": preset.feature, "collector": preset.collector, "pause_target_ms": preset.pause_target_ms}
+    return {"layout": "heap", **settings, **spec}
 
 
 def _steps_of(spec: dict[str, Any]) -> str | None:
