@@ -167,8 +167,8 @@ def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
     assert saturated["delay_us"] is None, "no tick of a saturating source is due"
 
 
-REALTIME = "mode=realtime layout=flat strategy=pool scale=0.01"
-SEARCH = "mode=search layout=flat strategy=pool scale=0.01 low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2"
+REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
+SEARCH = "mode=search layout=flat language=cpp strategy=pool scale=0.01 low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2"
 
 
 @pytest.mark.parametrize(
@@ -283,14 +283,14 @@ def test_an_answer_passes_as_many_confirmations_as_asked() -> None:
 
 
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
-    text = "mode=search layout=flat strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
+    text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
     record = run(*text.split(), *times.split())
     told = summary(record)
     rows = told["probe_rows"]
     assert [row["probe"] for row in rows] == list(range(told["probes"]))
     assert all(row["generated"] == row["received"] + row["lost"] + row["left"] for row in rows)
-    fails, passes = told["brackets"]["ndr"]
+    fails, passes = told["ndr_bracket"]
     assert fails is not None and told["ndr_ns"] == passes is not None
     assert fails < passes
     at_answer = [row for row in rows if math.isclose(row["interval_ns"], passes) and row["kind"] == "full"]
@@ -303,7 +303,7 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
 
 
 def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_interval(data: Path) -> None:
-    text = "mode=search layout=flat strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
+    text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
     times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
     told = summary(run(*text.split(), *times.split()))
     assert told["ndr_ns"] is None and told["pdr_ns"] is None

@@ -7,7 +7,6 @@ import pytest
 from allocpool import campaign, home, modes
 from allocpool.errors import UserError
 from allocpool.packets import SLAB_STEPS, Solution
-from allocpool.runtimes import PRESETS
 from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
 from allocpool.studies.native import ladder
 
@@ -41,21 +40,22 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
     assert spec("layout=heap runtime=25 collector=g1 strategy=pool packets=1").pause_target_ms is None
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_is_the_articles_setting(name: str) -> None:
-    preset = PRESETS[name]
-    named = spec(f"preset={name} strategy=pool case=C packets=1")
-    assert (named.layout, named.runtime, named.collector) == ("heap", preset.feature, preset.collector)
-    assert (named.heap_mb, named.pause_target_ms) == (preset.heap_mb, preset.pause_target_ms)
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("preset=article strategy=pool packets=1", "choose one of article-cms, article-parallel"),
         ("layout=heap strategy=lake packets=1", "choose one of dummy, alloc, mix, pool"),
-        ("layout=roof strategy=pool packets=1", "choose one of heap, native, allocating, flat, slab"),
-        ("strategy=pool packets=1", "java: heap, native; cpp: allocating, flat"),
+        ("layout=roof strategy=pool packets=1", "choose one of heap, native, flat, flat_ffm, netty_pooled"),
+        ("strategy=pool packets=1", "commons_pool, agrona; cpp: allocating, flat, slab"),
+        ("layout=flat strategy=pool packets=1", "add language=java|cpp"),
+        ("layout=flat language=java strategy=alloc packets=1", "choose one of dummy, mix, pool"),
+        ("layout=flat language=java strategy=mix packets=1 slot_count=10", "slot_count 10 is too small"),
+        ("layout=heap runtime=21 compact_headers=true strategy=pool packets=1", "21 has no compact object headers"),
+        ("layout=flat_ffm runtime=21 strategy=pool packets=1", "flat_ffm needs runtime 25 or newer, not 21"),
+        (
+            "layout=netty_pooled strategy=pool packets=1",
+            "netty_pooled has no strategy 'pool': choose one of dummy, alloc",
+        ),
+        ("layout=allocating large_pages=true strategy=pool packets=1", "large_pages belong to Java"),
         ("layout=heap strategy=pool packets=1 case=D", "choose one of A, B, C"),
         ("layout=heap strategy=pool packets=1 collector=magic", "choose one of serial, parallel, cms"),
         ("layout=heap strategy=pool packets=1 collector=cms", "cms runs on 11"),
@@ -69,15 +69,15 @@ def test_a_preset_is_the_articles_setting(name: str) -> None:
         ("layout=heap strategy=pool", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 seconds=1", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 colour=red", "valid keys: allocator, block"),
-        ("layout=flat strategy=pool packets=1 collector=g1", "collector belong to Java"),
+        ("layout=allocating strategy=pool packets=1 collector=g1", "collector belong to Java"),
         ("layout=heap strategy=pool packets=1 allocator=glibc", "allocator belongs to C++"),
-        ("layout=flat strategy=pool packets=1 allocator=magic", "choose one of glibc"),
+        ("layout=allocating strategy=pool packets=1 allocator=magic", "choose one of glibc"),
         ("layout=heap language=cpp strategy=pool packets=1", "choose one of allocating, flat"),
         ("layout=slab strategy=pool packets=1 steps=jump", "choose one of contiguous, one_line, stride, huge_pages"),
-        ("layout=flat strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
+        ("layout=flat language=cpp strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
         ("layout=heap strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
-        ("layout=flat strategy=alloc seconds=1 allocator=pmr_monotonic", "never frees: give packets=N"),
-        ("layout=flat strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
+        ("layout=flat language=cpp strategy=alloc seconds=1 allocator=pmr_monotonic", "never frees: give packets=N"),
+        ("layout=allocating strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
         ("layout=native strategy=alloc packets=1 slot_count=10", "slot_count 10 is too small"),
         ("layout=heap strategy=pool strategy=mix packets=1", "given twice"),
         ("layout=heap strategy pool", "is not KEY=VALUE"),
@@ -116,6 +116,8 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["java/heap/cms/25"]}, "cms runs on 11"),
         ({"solutions": ["java/heap/magic/25"]}, "choose one of serial"),
         ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
+        ({"solutions": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
+        ({"solutions": ["java/heap/g1/17/compact_headers"]}, "17 has no compact object headers"),
         ({"solutions": []}, "at least 1"),
         ({"blocks": 0}, "greater than or equal to 1"),
         ({"scale": "big"}, "valid number"),
@@ -152,9 +154,18 @@ def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> Non
     assert any(item.unavailable for item in opened.planned)
 
 
+def test_a_plan_leaves_out_what_a_layout_does_not_offer_and_needs_no_bound_where_nothing_is_allocated() -> None:
+    opened = campaign.open_study("batch", "smoke", {"solutions": ["java/flat/epsilon/25", "java/heap/g1/25"]})
+    specs = [item.spec for item in opened.study.plan(opened.profile) if isinstance(item.spec, BatchSpec)]
+    flat = {s.strategy for s in specs if s.layout == "flat"}
+    assert flat == {"dummy", "mix", "pool"} & {s.strategy for s in specs}
+    assert all(s.seconds is not None for s in specs if s.layout == "flat")
+
+
 def test_a_solution_is_read_back_from_its_key() -> None:
     for text in (
-        "java/heap/genzgc/25", "cpp/flat/glibc", "cpp/flat/pmr_pool", "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous",
+        "java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc", "cpp/flat/pmr_pool",
+        "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous",
     ):  # fmt: skip
         assert Solution.parse(text).key == text
     assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"
@@ -168,7 +179,7 @@ def test_a_solution_is_read_back_from_its_key() -> None:
 def test_a_slab_has_all_steps_unless_some_are_named() -> None:
     assert spec("layout=slab strategy=pool packets=1").steps == ",".join(SLAB_STEPS)
     assert spec("layout=slab strategy=pool packets=1 steps=prefetch,one_line").steps == "contiguous,one_line,prefetch"
-    assert spec("layout=flat strategy=pool packets=1").steps is None
+    assert spec("layout=flat language=cpp strategy=pool packets=1").steps is None
 
 
 @pytest.mark.parametrize(
@@ -177,7 +188,7 @@ def test_a_slab_has_all_steps_unless_some_are_named() -> None:
         ("layout=slab strategy=alloc packets=1", "choose one of dummy, pool"),
         ("layout=slab strategy=mix packets=1", "choose one of dummy, pool"),
         ("layout=allocating strategy=alloc allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
-        ("layout=flat strategy=pool allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
+        ("layout=flat language=cpp strategy=pool allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
     ],
 )
 def test_what_makes_no_sense_on_any_machine_is_refused_in_one_line(text: str, reason: str) -> None:

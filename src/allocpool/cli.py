@@ -64,9 +64,10 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     """Run one trial: one fresh process with one fixed configuration.
 
     \b
-    Java:  layout=heap|native runtime=11|17|21|25 collector=serial|parallel|cms|g1|zgc|genzgc|
-           shenandoah|genshenandoah|epsilon [heap_mb=N] [direct_mb=N] [pause_target_ms=N]
-           or the article's settings: preset=article-cms|article-parallel|article-g1|article-zgc
+    Java:  layout=heap|native|flat|flat_ffm|netty_pooled|netty_unpooled|netty_adaptive|commons_pool|agrona
+           runtime=11|17|21|25
+           collector=serial|parallel|cms|g1|zgc|genzgc|shenandoah|genshenandoah|epsilon
+           [heap_mb=N] [direct_mb=N] [pause_target_ms=N] [compact_headers=true] [large_pages=true]
     C++:   layout=allocating|flat|slab language=cpp
            [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic]
            [steps=contiguous,one_line,stride,huge_pages,prefetch]   (layout slab; all when left out)

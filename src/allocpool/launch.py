@@ -15,8 +15,12 @@ from allocpool.errors import UserError
 from allocpool.packets import PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
-from allocpool.runtimes import check, find_runtime, jvm_flags, verify_flags
-from allocpool.runtimes.flags import available_memory_mb
+from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, verify_flags
+from allocpool.runtimes.flags import available_memory_mb, check_huge_pages
+
+_HUGE_PAGES_OF_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""Makes glibc 2.35 and later ask for transparent huge pages: direct memory comes from malloc, where the JVM's own flag
+does not reach."""
 
 _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
@@ -30,6 +34,9 @@ class _Jvm(NamedTuple):
     heap_mb: int
     direct_mb: int
     pause_target_ms: int | None
+    compact_headers: bool | None = None
+    large_pages: bool | None = None
+    unsafe: bool = False
 
     def flags(self) -> tuple[str, ...]:
         return jvm_flags(
@@ -40,6 +47,9 @@ class _Jvm(NamedTuple):
             pause_target_ms=self.pause_target_ms,
             gc_log=Path(GC_LOG),
             pre_touch=True,
+            compact_headers=self.compact_headers,
+            large_pages=self.large_pages,
+            unsafe=self.unsafe,
         )
 
 
@@ -62,12 +72,15 @@ class Launcher:
         if isinstance(spec, PacketsSpec) and (reason := no_such_pair(spec.solution, spec.strategy)):
             return reason
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
-            return self._refused(_jvm_of(spec), spec.processes)
+            return self._refused(_jvm_of(spec), _module_of(spec), spec.processes)
         return _no_allocator(spec) or _too_large(spec) if isinstance(spec, PacketsSpec) else None
 
-    def _why_not_here(self, jvm: _Jvm, processes: int) -> str | None:
+    def _why_not_here(self, jvm: _Jvm, module: str, processes: int) -> str | None:
         several = f"{processes} processes at once: " if processes > 1 else ""
         try:
+            if jvm.large_pages:
+                check_huge_pages(jvm.collector)
+            build.check_module(module, find_javac())
             check(jvm.feature, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
             verify_flags(self._runtime(jvm.feature), jvm.flags())
         except UserError as error:
@@ -86,7 +99,7 @@ class Launcher:
         jvm: JvmLaunch | None = None
         native: NativeLaunch | None = None
         if spec.language == "java":
-            module = "packets" if isinstance(spec, PacketsSpec) else "ring"
+            module = _module_of(spec)
             jvm = self._jvm(_jvm_of(spec), module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
@@ -99,6 +112,8 @@ class Launcher:
             code_hash = hashlib.sha256(code_hash.encode() + allocator.read_bytes()).hexdigest()[:16]
         # Also where none is wanted: one that this process was started with would be inherited.
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
+        if isinstance(spec, PacketsSpec) and spec.large_pages:
+            environment = {**environment, **_HUGE_PAGES_OF_MALLOC}
         return Launch(code_hash=code_hash, jvm=jvm, native=native, environment=environment)
 
     def _library(self) -> NativeLaunch:
@@ -122,14 +137,24 @@ class Launcher:
         )
 
 
+def _module_of(spec: PacketsSpec | RingSpec) -> str:
+    """The Maven module that a Java trial of this spec runs."""
+    layout = spec.java_layout if isinstance(spec, PacketsSpec) else None
+    return layout.module if layout else "ring"
+
+
 def _jvm_of(spec: PacketsSpec | RingSpec) -> _Jvm:
-    packets = spec if isinstance(spec, PacketsSpec) else None
+    if not isinstance(spec, PacketsSpec):
+        return _Jvm(spec.runtime or 0, spec.collector or "", spec.heap_mb or 0, 0, None)
     return _Jvm(
         spec.runtime or 0,
         spec.collector or "",
         spec.heap_mb or 0,
-        (packets.direct_mb if packets else None) or 0,
-        packets.pause_target_ms if packets else None,
+        spec.direct_mb or 0,
+        spec.pause_target_ms,
+        spec.compact_headers,
+        spec.large_pages,
+        spec.java_layout is not None and spec.java_layout.unsafe,
     )
 
 

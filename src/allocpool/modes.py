@@ -45,7 +45,7 @@ MODES: dict[str, Mode] = {
     "search": Mode(
         SearchSpec,
         summarise_search,
-        "mode=search layout=flat strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
+        "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
     ),
 }
 

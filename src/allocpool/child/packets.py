@@ -25,6 +25,9 @@ class Packets(Protocol):
     def counts(self) -> dict[str, int]:
         """What happened since the start of the trial."""
 
+    def allocated_bytes(self) -> int | None:
+        """What the latest run allocated on the Java heap, in this thread; None in C++."""
+
     def checksum(self) -> str:
         """Sixteen hex digits over everything parsed and stored."""
 
@@ -58,6 +61,9 @@ class JavaPackets:
         names = [str(name) for name in self.trial.countNames()]
         return dict(zip(names, (int(count) for count in self.trial.counts()), strict=True))
 
+    def allocated_bytes(self) -> int | None:
+        return int(self.trial.allocatedBytes())
+
     def checksum(self) -> str:
         return f"{int(self.trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
 
@@ -69,7 +75,6 @@ class JavaPackets:
 
     def memory(self) -> dict[str, Any]:
         return {"huge_pages_mb": memory.huge_pages_mb()}
-
 
 class CppPackets:
     """The C++ workload, in this process through cffi."""
@@ -113,6 +118,9 @@ class CppPackets:
         counts = self._ffi.new("ap_packets_counts*")
         self._library.ap_packets_get_counts(self.handle, counts)
         return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_packets_counts").fields}
+
+    def allocated_bytes(self) -> int | None:
+        return None
 
     def checksum(self) -> str:
         return f"{int(self._library.ap_packets_checksum(self.handle)):016x}"
