@@ -303,7 +303,9 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
 
 
 def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_interval(data: Path) -> None:
-    text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
+    text = (
+        "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
+    )
     times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
     told = summary(run(*text.split(), *times.split()))
     assert told["ndr_ns"] is None and told["pdr_ns"] is None

@@ -188,7 +188,10 @@ def test_a_slab_has_all_steps_unless_some_are_named() -> None:
         ("layout=slab strategy=alloc packets=1", "choose one of dummy, pool"),
         ("layout=slab strategy=mix packets=1", "choose one of dummy, pool"),
         ("layout=allocating strategy=alloc allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
-        ("layout=flat language=cpp strategy=pool allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
+        (
+            "layout=flat language=cpp strategy=pool allocator=pmr_pool packets=1",
+            "choose layout flat and strategy alloc",
+        ),
     ],
 )
 def test_what_makes_no_sense_on_any_machine_is_refused_in_one_line(text: str, reason: str) -> None:

@@ -76,6 +76,7 @@ class JavaPackets:
     def memory(self) -> dict[str, Any]:
         return {"huge_pages_mb": memory.huge_pages_mb()}
 
+
 class CppPackets:
     """The C++ workload, in this process through cffi."""
 

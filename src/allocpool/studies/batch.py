@@ -14,7 +14,6 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.java_layouts import JAVA_LAYOUTS
 from allocpool.packets import (
     CASES,
     STRATEGIES,
