@@ -69,7 +69,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
            collector=serial|parallel|cms|g1|zgc|genzgc|shenandoah|genshenandoah|epsilon
            [heap_mb=N] [direct_mb=N] [pause_target_ms=N] [compact_headers=true] [large_pages=true]
     C++:   layout=allocating|flat|slab language=cpp
-           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic]
+           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic|boost_pool]
            [steps=contiguous,one_line,stride,huge_pages,prefetch]   (layout slab; all when left out)
     Both:  strategy=dummy|alloc|mix|pool case=A|B|C scale=S seed=N
            [queue_size=N] [stored_count=N] [pool_size=N]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from allocpool import build
 from allocpool.allocators import ALLOCATORS as PRELOADED
-from allocpool.allocators import PRELOAD, find_allocator
+from allocpool.allocators import PRELOAD, check_boost, find_allocator, find_boost
 from allocpool.errors import UserError
-from allocpool.packets import PacketsSpec, TrialSpec, no_such_pair
+from allocpool.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, verify_flags
@@ -107,6 +107,9 @@ class Launcher:
             parts.append("native")
         allocator = _preload(spec) if isinstance(spec, PacketsSpec) else None
         code_hash = self._code_hash(*parts)
+        boost = find_boost() if isinstance(spec, PacketsSpec) and spec.allocator == BOOST_POOL else None
+        if boost:
+            code_hash = hashlib.sha256(f"{code_hash} {boost.version}".encode()).hexdigest()[:16]
         if allocator:
             # Another version of the library is another program.
             code_hash = hashlib.sha256(code_hash.encode() + allocator.read_bytes()).hexdigest()[:16]
@@ -165,6 +168,8 @@ def _preload(spec: PacketsSpec) -> Path | None:
 def _no_allocator(spec: PacketsSpec) -> str | None:
     """Why the allocator of a C++ trial can't be preloaded here, or None."""
     try:
+        if spec.allocator == BOOST_POOL:
+            check_boost()
         if _preload(spec) and sys.platform != "linux":
             return f"the allocator {spec.allocator} can be preloaded and confirmed on Linux only"
     except UserError as error:

@@ -28,14 +28,14 @@ CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": ("allocating", "flat", "slab")}
 SLAB_STEPS = ("contiguous", "one_line", "stride", "huge_pages", "prefetch")
 """The ladder from ``flat`` to ``slab``, in order; a slab is contiguous, the others are switches."""
-RESOURCES = ("pmr_pool", "pmr_monotonic")
-"""Memory resources of ``std::pmr`` that give a packet of layout ``flat`` its memory in place of ``new``."""
+BOOST_POOL = "boost_pool"
+RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
+"""Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
 JAVA_OPTIONS = ("compact_headers", "large_pages")
 POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
-DIRECT_MB = 2048
 SMALLEST_MB = 16
 SMALLEST_HEAP_MB = {"zgc": 48}
 """ZGC of 11 does not start below 40 MB."""
@@ -319,8 +319,9 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
         spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
         spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], str(spec.get("collector")), scale))
-        if spec["layout"] in JAVA_LAYOUTS and JAVA_LAYOUTS[spec["layout"]].direct:
-            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(DIRECT_MB * scale)))
+        layout = JAVA_LAYOUTS.get(spec["layout"])
+        if layout and layout.direct_mb:
+            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(layout.direct_mb * scale)))
 
 
 def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:

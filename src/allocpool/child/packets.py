@@ -88,7 +88,9 @@ class CppPackets:
         if spec["allocator"] in ALLOCATORS:
             self._version = memory.allocator_version(spec["allocator"]) if sys.platform == "linux" else None
         else:
-            strategy_name = spec["allocator"]  # to the library a std::pmr resource is a strategy of its own
+            strategy_name = spec["allocator"]  # to the library a memory resource is a strategy of its own
+            if strategy_name == "boost_pool":
+                self._version = self._ffi.string(self._library.ap_boost_version()).decode()
         layout = self._ffi.new("char[]", spec["layout"].encode())
         strategy = self._ffi.new("char[]", strategy_name.encode())
         steps = self._ffi.new("char[]", spec["steps"].encode()) if spec["steps"] else self._ffi.NULL

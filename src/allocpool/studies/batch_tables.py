@@ -31,7 +31,7 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "layout": text("where buffers and parse results live"),
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
-    "allocator": text("what C++ new reaches, or the std::pmr resource in its place; empty for Java", nullable=True),
+    "allocator": text("what C++ new reaches, or the memory resource in its place; empty for Java", nullable=True),
     "steps": text("steps that are on, of layout slab; empty for the others", nullable=True),
     "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
     "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
