@@ -75,7 +75,9 @@ def find_boost() -> Boost | None:
 def check_boost() -> None:
     """UserError that names the packages where boost::pool is not installed."""
     if find_boost() is None:
-        raise UserError("boost_pool: Boost's headers are missing: install libboost-dev (Debian) or libboost-headers (conda-forge)")
+        raise UserError(
+            "boost_pool: Boost's headers are missing: install libboost-dev (Debian) or libboost-headers (conda-forge)"
+        )
 
 
 def _include_folders() -> list[Path]:

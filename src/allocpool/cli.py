@@ -79,6 +79,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     mode=batch     packets without end: what does one cost?
     mode=realtime  packets every interval_ns=NS through the input queue [input_queue_ms=100]: what is lost?
     mode=search    low_ns=NS high_ns=NS: the smallest interval without loss (NDR), and with little (PDR)
+    mode=counters  counter=hardware|simulated packets=N: events per packet, by the processor or by cachegrind
     mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
 
     \b
@@ -90,6 +91,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
       allocpool trial mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 \\
           interval_ns=1000 seconds=10 --json
       allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
+      allocpool trial mode=counters counter=simulated layout=slab strategy=pool case=B packets=1000000
 
     Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
     """

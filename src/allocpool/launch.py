@@ -11,6 +11,7 @@ from typing import NamedTuple
 from allocpool import build
 from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.allocators import PRELOAD, check_boost, find_allocator, find_boost
+from allocpool.counters import CountersSpec, why_not_counted
 from allocpool.errors import UserError
 from allocpool.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec
@@ -70,6 +71,8 @@ class Launcher:
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts no trial."""
         if isinstance(spec, PacketsSpec) and (reason := no_such_pair(spec.solution, spec.strategy)):
+            return reason
+        if isinstance(spec, CountersSpec) and (reason := why_not_counted(spec.counter)):
             return reason
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
             return self._refused(_jvm_of(spec), _module_of(spec), spec.processes)

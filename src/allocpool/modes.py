@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from allocpool import home
+from allocpool.counters import CountersSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import read_host
 from allocpool.launch import Launcher
@@ -18,6 +19,7 @@ from allocpool.record import TrialRecord
 from allocpool.runner import alone, run_trial, task_for
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
+from allocpool.studies.counter_tables import summarise_counters
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
 
 
@@ -35,6 +37,11 @@ MODES: dict[str, Mode] = {
         BatchSpec,
         summarise_batch,
         "mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A scale=0.1 seconds=5",
+    ),
+    "counters": Mode(
+        CountersSpec,
+        summarise_counters,
+        "mode=counters counter=simulated layout=slab strategy=pool case=B scale=0.1 packets=1000000",
     ),
     "ring": Mode(RingSpec, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
     "realtime": Mode(

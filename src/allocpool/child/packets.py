@@ -84,13 +84,11 @@ class CppPackets:
         self._ffi, self._library = native.load(launch)
         self._records = self._ffi.new("ap_iteration[]", max_iterations)
         self._version: str | None = None
-        strategy_name = spec["strategy"]
+        strategy_name = library_strategy(spec)
         if spec["allocator"] in ALLOCATORS:
             self._version = memory.allocator_version(spec["allocator"]) if sys.platform == "linux" else None
-        else:
-            strategy_name = spec["allocator"]  # to the library a memory resource is a strategy of its own
-            if strategy_name == "boost_pool":
-                self._version = self._ffi.string(self._library.ap_boost_version()).decode()
+        elif strategy_name == "boost_pool":
+            self._version = self._ffi.string(self._library.ap_boost_version()).decode()
         layout = self._ffi.new("char[]", spec["layout"].encode())
         strategy = self._ffi.new("char[]", strategy_name.encode())
         steps = self._ffi.new("char[]", spec["steps"].encode()) if spec["steps"] else self._ffi.NULL
@@ -150,6 +148,11 @@ class CppPackets:
             raise MemoryError("C++ new failed") if written == -2 else ValueError(f"native run refused {length}")
         records = self._records
         return [(records[i].start_ns, records[i].end_ns, records[i].packets) for i in range(written)]
+
+
+def library_strategy(spec: dict[str, Any]) -> str:
+    """The library's name of a C++ strategy: to it a memory resource is a strategy of its own."""
+    return str(spec["strategy"] if spec["allocator"] in ALLOCATORS else spec["allocator"])
 
 
 def _triples(flat: Any) -> Iterations:
