@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
-from allocpool import campaign, home, modes
+from allocpool import campaign, home, modes, perf
+from allocpool.counters import CountersSpec
 from allocpool.errors import UserError
+from allocpool.java_layouts import JAVA_LAYOUTS
 from allocpool.packets import SLAB_STEPS, Solution
 from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
 from allocpool.studies.native import ladder
@@ -205,9 +209,17 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     opened = campaign.open_study("native", profile)
     planned = opened.study.plan(opened.profile)
     assert len({item.spec for item in planned}) == len(planned)
-    rungs = {item.spec.solution.key for item in planned if isinstance(item.spec, BatchSpec)}
-    assert set(ladder()) <= rungs
-    for item in planned:
+    timed = [item for item in planned if isinstance(item.spec, BatchSpec)]
+    keys = {item.spec.solution.key for item in timed if isinstance(item.spec, BatchSpec)}
+    assert set(ladder()) <= keys
+    assert {f"java/flat/{name}/25" for name in ("serial", "g1", "genzgc")} <= keys
+    assert {"java/flat/g1/11", "java/flat_ffm/g1/25", "java/native/g1/25/large_pages"} <= keys
+    assert {f"java/{name}/g1/25" for name, layout in JAVA_LAYOUTS.items() if layout.module == "pools"} <= keys
+    counted = [item.spec for item in planned if isinstance(item.spec, CountersSpec)]
+    assert {spec.counter for spec in counted} == {"hardware", "simulated"}
+    assert {spec.block for spec in counted} == {0}
+    assert len(timed) + len(counted) == len(planned)
+    for item in timed:
         assert isinstance(item.spec, BatchSpec)
         if item.spec.allocator == "pmr_monotonic":
             assert item.spec.packets and (item.unavailable or item.spec.packets > item.spec.fill_packets)
@@ -215,9 +227,33 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     assert summary.loc[list(ladder()), "planned"].all()
 
 
-def test_the_quick_native_study_takes_about_a_minute() -> None:
+def test_the_quick_native_study_takes_two_minutes() -> None:
     cells = campaign.open_study("native", "quick").planned_cells()
-    assert cells["expected_s"].sum() < 75
+    assert cells["expected_s"].sum() < 165
+
+
+def test_no_hardware_counters_are_rows_that_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_event: perf.Event) -> int:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(perf, "_open", closed)
+    opened = campaign.open_study("native", "smoke")
+    reasons = {
+        item.unavailable
+        for item in opened.planned
+        if isinstance(item.spec, CountersSpec) and item.spec.counter == "hardware"
+    }
+    (reason,) = reasons
+    assert "sysctl kernel.perf_event_paranoid=2" in str(reason)
+
+
+def test_no_valgrind_and_no_boost_are_rows_that_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("allocpool.counters.shutil.which", lambda _name: None)
+    monkeypatch.setattr("allocpool.allocators._include_folders", list)
+    planned = campaign.open_study("native", "smoke").planned
+    reasons = {item.unavailable for item in planned if item.unavailable}
+    assert any("install valgrind (Debian) or valgrind (conda-forge)" in reason for reason in reasons)
+    assert any("install libboost-dev (Debian) or libboost-headers (conda-forge)" in reason for reason in reasons)
 
 
 def test_a_missing_allocator_is_a_row_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

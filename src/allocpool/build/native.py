@@ -66,9 +66,8 @@ def native_library() -> NativeBuild:
     compiler, version = find_compiler()
     sources = code_hash("native")
     boost = find_boost()
-    made_with = json.dumps(
-        [sources, compiler, version, boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
-    )
+    environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
+    made_with = json.dumps([sources, compiler, version, *environment])
     folder = home.build_dir() / "native" / hashlib.sha256(made_with.encode()).hexdigest()[:16]
     if not (folder / _RECORD).is_file():
         with locked(home.build_dir() / "native" / ".lock"):
