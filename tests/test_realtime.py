@@ -21,10 +21,12 @@ from allocpool import campaign, delays, modes
 from allocpool.child import search as search_child
 from allocpool.child.stretch import MajorCollections
 from allocpool.errors import UserError
+from allocpool.java_layouts import JAVA_LAYOUTS
 from allocpool.packets import CASES, LAYOUTS
 from allocpool.realtime import SearchSpec
 from allocpool.record import TrialRecord
 from allocpool.runtimes import FEATURES, collectors_on
+from allocpool.studies.batch import PUBLISHED_LAYOUTS
 from allocpool.studies.realtime import RealtimeProfile, estimate_seconds, plan_realtime
 from allocpool.studies.realtime_tables import tidy_realtime
 
@@ -84,16 +86,27 @@ def test_cpp_does_in_real_time_what_it_does_in_batch(data: Path, layout: str, st
 
 
 _RUNTIMES = [(feature, name) for feature in FEATURES for name in collectors_on(feature)]
-_VARIED = itertools.cycle(itertools.product(LAYOUTS["java"], POOLING, CASES))
+_VARIED = itertools.cycle(itertools.product(PUBLISHED_LAYOUTS["java"], POOLING, CASES))
 # Neighbours differ in all three: 18 combinations of layout, strategy and case, spread over the runtimes.
-COMBINATIONS = [(*runtime, *next(itertools.islice(_VARIED, 6, None))) for runtime in _RUNTIMES]
+_PUBLISHED = [(*runtime, *next(itertools.islice(_VARIED, 6, None))) for runtime in _RUNTIMES]
+# The other layouts, each with its strategies, on the oldest runtime that has it and on the newest.
+_OTHERS = [
+    (runtime, "g1", name, strategy, case)
+    for name, layout in JAVA_LAYOUTS.items()
+    if name not in PUBLISHED_LAYOUTS["java"]
+    for runtime in sorted({layout.oldest, FEATURES[-1]})
+    for strategy, case in zip(POOLING, CASES, strict=True)
+    if strategy in layout.strategies
+]
+COMBINATIONS = [*_PUBLISHED, *_OTHERS]
 
 
 @pytest.mark.parametrize(("runtime", "collector", "layout", "strategy", "case"), COMBINATIONS)
 def test_java_does_in_real_time_what_it_does_in_batch(
     data: Path, runtime: int, collector: str, layout: str, strategy: str, case: str
 ) -> None:
-    settings = [f"layout={layout}", f"runtime={runtime}", f"collector={collector}", f"strategy={strategy}"]
+    settings = ["language=java", f"layout={layout}", f"strategy={strategy}"]
+    settings += [f"runtime={runtime}", f"collector={collector}"]
     # Epsilon never collects, so its heap must hold all that the trial allocates.
     heap_mb = 1024 if collector == "epsilon" else 128
     assert_does_the_known_work(case, *settings, f"heap_mb={heap_mb}")

@@ -8,6 +8,7 @@ so a notebook shows exactly the figures it asked for. The captions that go with 
 
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
+from allocpool.plots.native import events_per_packet, ladder_gains
 from allocpool.plots.realtime import (
     burst_timeline,
     delay_distributions,
@@ -20,6 +21,8 @@ from allocpool.plots.realtime import (
 __all__ = [
     "burst_timeline",
     "delay_distributions",
+    "events_per_packet",
+    "ladder_gains",
     "loss_curves",
     "loss_over_time",
     "published_against_measured",
