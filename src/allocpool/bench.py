@@ -68,8 +68,8 @@ def ring(arguments: Sequence[str]) -> None:
 def packets(rounds: int, seconds: float, scale: float, cases: Sequence[str], collectors: Sequence[str]) -> None:
     """C++ slab against C++ flat, Java flat against Java native, all pooling: ns a packet and ratios.
 
-    Every trial is a fresh process. The contenders of a case take turns, in an order that turns with the rounds; then each
-    receives the same packets once more, for the checksum.
+    Every trial is a fresh process. The contenders of a case take turns, in an order that turns with the rounds;
+    then each receives the same packets once more, for the checksum.
     """
     from allocpool import modes
     from allocpool.packets import CASES, Solution

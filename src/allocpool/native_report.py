@@ -118,7 +118,7 @@ def options_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
-    """How far apart the collectors are under a Java layout, pooled, by case, beside the noise; and what it allocates."""
+    """How far apart collectors are under a Java layout, pooled, by case, beside the noise; and what is allocated."""
     good = cell_data.finished(trials)
     newest = good[(good["language"] == "java") & (good["strategy"] == POOLED)]
     newest = newest[newest["runtime"] == newest["runtime"].max()]
