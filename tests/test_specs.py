@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from itertools import product
 
 import pytest
 
@@ -209,20 +210,25 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     opened = campaign.open_study("native", profile)
     planned = opened.study.plan(opened.profile)
     assert len({item.spec for item in planned}) == len(planned)
-    timed = [item for item in planned if isinstance(item.spec, BatchSpec)]
-    keys = {item.spec.solution.key for item in timed if isinstance(item.spec, BatchSpec)}
+    timed = [(item.spec, item.unavailable) for item in planned if isinstance(item.spec, BatchSpec)]
+    keys = {spec.solution.key for spec, _ in timed}
     assert set(ladder()) <= keys
-    assert {f"java/flat/{name}/25" for name in ("serial", "g1", "genzgc")} <= keys
-    assert {"java/flat/g1/11", "java/flat_ffm/g1/25", "java/native/g1/25/large_pages"} <= keys
-    assert {f"java/{name}/g1/25" for name, layout in JAVA_LAYOUTS.items() if layout.module == "pools"} <= keys
+    assert {"java/flat/g1/25", "java/flat/genzgc/25", "java/flat_ffm/g1/25", "java/native/g1/25/large_pages"} <= keys
+    if profile != "smoke":
+        assert {f"java/flat/{name}/25" for name in ("serial", "parallel", "shenandoah", "epsilon")} <= keys
+        assert "java/flat/g1/11" in keys
+        assert {f"java/{name}/g1/25" for name, layout in JAVA_LAYOUTS.items() if layout.module == "pools"} <= keys
+    if profile in ("standard", "article"):
+        assert {f"java/{name}/g1/25/compact_headers" for name in ("heap", "native")} <= keys
+        without = {(spec.layout, spec.strategy) for spec, _ in timed if spec.collector == "epsilon"}
+        assert without >= {*product(("heap", "native"), ("alloc", "mix", "pool")), ("flat", "mix"), ("flat", "pool")}
     counted = [item.spec for item in planned if isinstance(item.spec, CountersSpec)]
     assert {spec.counter for spec in counted} == {"hardware", "simulated"}
     assert {spec.block for spec in counted} == {0}
     assert len(timed) + len(counted) == len(planned)
-    for item in timed:
-        assert isinstance(item.spec, BatchSpec)
-        if item.spec.allocator == "pmr_monotonic":
-            assert item.spec.packets and (item.unavailable or item.spec.packets > item.spec.fill_packets)
+    for spec, unavailable in timed:
+        if spec.allocator == "pmr_monotonic":
+            assert spec.packets and (unavailable or spec.packets > spec.fill_packets)
     summary = opened.plan_summary().set_index("key")
     assert summary.loc[list(ladder()), "planned"].all()
 
