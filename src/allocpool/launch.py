@@ -14,7 +14,7 @@ from allocpool.allocators import PRELOAD, check_boost, find_allocator, find_boos
 from allocpool.counters import CountersSpec, why_not_counted
 from allocpool.errors import UserError
 from allocpool.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
-from allocpool.realtime import LiveSpec, RingSpec
+from allocpool.realtime import LiveSpec, RingSpec, SearchSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, verify_flags
 from allocpool.runtimes.flags import available_memory_mb, check_huge_pages
@@ -101,9 +101,13 @@ class Launcher:
         parts = [f"child/{spec.mode}"]
         jvm: JvmLaunch | None = None
         native: NativeLaunch | None = None
+        larger_heap: JvmLaunch | str | None = None
         if spec.language == "java":
             module = _module_of(spec)
             jvm = self._jvm(_jvm_of(spec), module)
+            if isinstance(spec, SearchSpec) and spec.larger_heap_mb:
+                larger = _jvm_of(spec)._replace(heap_mb=spec.larger_heap_mb)
+                larger_heap = self._refused(larger, module, 1) or self._jvm(larger, module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
             native = self._library()
@@ -120,7 +124,7 @@ class Launcher:
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
         if isinstance(spec, PacketsSpec) and spec.large_pages:
             environment = {**environment, **_HUGE_PAGES_OF_MALLOC}
-        return Launch(code_hash=code_hash, jvm=jvm, native=native, environment=environment)
+        return Launch(code_hash=code_hash, jvm=jvm, native=native, larger_heap=larger_heap, environment=environment)
 
     def _library(self) -> NativeLaunch:
         built = self._native()
