@@ -57,6 +57,7 @@ def ring(arguments: Sequence[str]) -> None:
 @bench_command.command("packets")
 @click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
 @click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
+@click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
 @click.option(
     "--scale", default=1.0, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
 )
@@ -65,20 +66,22 @@ def ring(arguments: Sequence[str]) -> None:
     "--collector", "collectors", multiple=True, default=("serial", "g1", "genzgc"), show_default=True,
     help="Of the Java solutions, on the newest runtime; may be repeated.",
 )  # fmt: skip
-def packets(rounds: int, seconds: float, scale: float, cases: Sequence[str], collectors: Sequence[str]) -> None:
+def packets(
+    rounds: int, seconds: float, warmup_seconds: float, scale: float, cases: Sequence[str], collectors: Sequence[str]
+) -> None:
     """C++ slab against C++ flat, Java flat against Java native, all pooling: ns a packet and ratios.
 
     Every trial is a fresh process. The contenders of a case take turns, in an order that turns with the rounds;
     then each receives the same packets once more, for the checksum.
     """
     from allocpool import modes
-    from allocpool.packets import CASES, Solution
+    from allocpool.packets import CASES, DEFAULT_RUNTIME, Solution
 
     for case in cases:
         if case not in CASES:
             raise unknown_choice("case", case, CASES)
     pairs = [("cpp/flat", "cpp/slab")]
-    pairs += [(f"java/native/{name}/25", f"java/flat/{name}/25") for name in collectors]
+    pairs += [(f"java/native/{name}/{DEFAULT_RUNTIME}", f"java/flat/{name}/{DEFAULT_RUNTIME}") for name in collectors]
     contenders = {key: Solution.parse(key).model_dump(exclude_none=True) for pair in pairs for key in pair}
 
     def trial(key: str, case: str, **length: str) -> dict[str, Any]:
@@ -90,7 +93,7 @@ def packets(rounds: int, seconds: float, scale: float, cases: Sequence[str], col
         costs: dict[str, list[float]] = {key: [] for key in contenders}
         for round_number in range(rounds):
             for key in list(costs) if round_number % 2 == 0 else list(costs)[::-1]:
-                told = trial(key, case, seconds=str(seconds), warmup_seconds="1.5")
+                told = trial(key, case, seconds=str(seconds), warmup_seconds=str(warmup_seconds))
                 costs[key].append(told["ns_per_packet"])
         checksums = {trial(key, case, packets="5000000")["checksum"] for key in contenders}
         _report_case(case, pairs, costs, checksums)
