@@ -5,14 +5,21 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+from pathlib import Path
 
 import pytest
 
 from allocpool import perf
+from allocpool.child import counters as child
 from allocpool.errors import UserError
+from allocpool.host import read_host
+from allocpool.launch import Launcher
 from allocpool.modes import parse_spec, run_and_summarise
+from allocpool.record import unavailable_record
+from allocpool.studies.counter_tables import tidy_counters
 
 PAGES = 200
+NONSENSE = perf.Event("nonsense", 1, 999)
 
 
 def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> None:
@@ -31,7 +38,7 @@ def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> Non
 
 
 def test_an_event_that_the_machine_lacks_is_missing_with_its_reason() -> None:
-    with perf.Counters([perf.Event("nonsense", 1, 999)]) as counters:
+    with perf.Counters([NONSENSE]) as counters:
         counters.start()
         assert counters.stop() == {}
         assert counters.missing["nonsense"]
@@ -68,6 +75,34 @@ def test_the_processor_counts_packets_or_says_why_not(data: object, solution: st
         return
     summary = run_and_summarise(parse_spec(settings))
     assert 20 < summary["instructions_per_packet"] < 20_000
+
+
+def test_a_counting_child_tells_what_it_counted_and_what_it_could_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(child, "HARDWARE_EVENTS", (perf.PAGE_FAULTS, NONSENSE))
+    spec = parse_spec(["mode=counters", "layout=flat", "language=cpp", "strategy=alloc", "scale=0.01", "packets=20000"])
+    launch = Launcher().launch_of(spec)
+    told = child.run(spec.model_dump(mode="json"), launch.model_dump(mode="json"), tmp_path)
+    assert (told["status"], told["reason"]) == ("ok", None)
+    assert told["missing"]["nonsense"]
+    assert {*told["counted"], *told["missing"]} == {"page_faults", "nonsense"}
+    assert len(told["checksum"]) == 16
+
+
+def test_a_row_for_each_event_and_for_each_that_is_missing() -> None:
+    spec = parse_spec(["mode=counters", "layout=slab", "strategy=pool", "packets=20000"])
+    refused = unavailable_record(spec, "no counters here", read_host())
+    measurement = {"counted": {"cycles": 1e6}, "missing": {"dtlb_misses": "No such file"}, "how": "x", "checksum": "y"}
+    counted = refused.model_copy(
+        update={"status": "ok", "reason": None, "measurement": measurement, "trial_id": "0" * 16}
+    )
+    table = tidy_counters([refused, counted])
+    assert list(table["status"]) == ["unavailable", "ok", "ok"]
+    assert table["event"].fillna("-").tolist() == ["-", "cycles", "dtlb_misses"]
+    assert table["per_packet"].fillna(-1).tolist() == [-1, 50, -1]
+    assert table["missing_because"].fillna("-").tolist() == ["-", "-", "No such file"]
+    assert table["reason"].fillna("-").tolist() == ["no counters here", "-", "-"]
 
 
 @pytest.mark.parametrize(
