@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(tiny LANGUAGES CXX)
 add_library(allocpool_native SHARED src/answer.cpp)
+file(WRITE ${CMAKE_BINARY_DIR}/driver.cpp "int main() {}\\n")
+add_executable(packets_driver ${CMAKE_BINARY_DIR}/driver.cpp)
 """
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
