@@ -197,6 +197,9 @@ def native_verdict(trials: pd.DataFrame) -> str:
     if cell_data.finished(cpp).empty:
         return f"**{UNDECIDED}.** No C++ trial has finished on this machine yet."
     rows = tables.comparison_table(cpp)
+    rows = rows[rows["n"] > 0]
+    if rows.empty:
+        return f"**{UNDECIDED}.** No C++ configuration was measured with both alloc and pool."
     dearer, cheaper = _count(rows, 1), _count(rows, -1)
     shown = rows[rows["direction"] == 1]["ratio"]
     span = f" ({stats.span(shown)} times)" if dearer else ""
