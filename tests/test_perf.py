@@ -31,6 +31,7 @@ def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> Non
         few = counters.stop()["page_faults"]
         counters.start()
         with mmap.mmap(-1, PAGES * mmap.PAGESIZE) as fresh:
+            fresh.madvise(mmap.MADV_NOHUGEPAGE)
             for page in range(PAGES):
                 fresh[page * mmap.PAGESIZE] = 1
         many = counters.stop()["page_faults"]
