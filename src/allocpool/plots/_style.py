@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -85,8 +87,10 @@ def strategy_handles(present: set[str]) -> list[Line2D]:
     ]
 
 
-def legend(figure: Figure, handles: list[Line2D], columns: int | None = None) -> None:
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9)
+def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
+    figure.legend(
+        handles=list(handles), loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9
+    )
 
 
 def collector_key(language: object, collector: object) -> str:

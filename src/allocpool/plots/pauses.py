@@ -108,14 +108,12 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
             if not len(lengths):
                 continue
             facts = solutions.loc[solution]
-            style = {
-                "color": GROUP_STYLE[str(facts["collector"])],
-                "linestyle": _RUNTIME_LINE[int(facts["runtime"])],
-            }
+            colour, line = GROUP_STYLE[str(facts["collector"])], _RUNTIME_LINE[int(facts["runtime"])]
             longer = 1 - np.arange(len(lengths)) / len(lengths)
-            axis.step(lengths, longer, where="post", linewidth=1.3, **style)
-            axis.plot(lengths[-1], longer[-1], marker="o", markersize=3.5, color=style["color"])
-            lines[solution] = Line2D([], [], label=solution.removeprefix("heap / "), **style)
+            axis.step(lengths, longer, where="post", linewidth=1.3, color=colour, linestyle=line)
+            axis.plot(lengths[-1], longer[-1], marker="o", markersize=3.5, color=colour)
+            name = solution.removeprefix("heap / ")
+            lines[solution] = Line2D([], [], label=name, color=colour, linestyle=line)
         log_axis(axis, max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min())), float(joined["duration_ms"].max()))
         axis.set_yscale("log")
         axis.set_ylim(1e-3, 1.3)
@@ -286,7 +284,7 @@ def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     joined = attribution.merge(named[["trial_id", "name"]], on="trial_id")
     if joined.empty:
         return nothing("no packet was lost")
-    shares = joined.groupby(["name", "cause"], observed=True)["lost"].sum().unstack(fill_value=0.0)
+    shares = joined.groupby(["name", "cause"], observed=True)["lost"].sum().unstack(fill_value=0)
     totals = shares.sum(axis=1)
     figure, (axis,) = new_figure(1, 1, 9.8, 1.3 + 0.32 * max(3, len(shares)))
     left = np.zeros(len(shares))
@@ -324,15 +322,11 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> Figure:
         return nothing("no collector was run on more than one runtime")
     runtimes = sorted(int(one) for one in good["runtime"].unique())
     figure, axes = new_figure(1, 2, 9.6, 4.0)
-    for axis, value, label in zip(
-        axes,
-        ("ns_per_packet", "pause_max_ms"),
-        ("ns per packet (log scale)", "longest pause, ms (log scale)"),
-        strict=True,
-    ):
+    labels = {"ns_per_packet": "ns per packet (log scale)", "pause_max_ms": "longest pause, ms (log scale)"}
+    for axis, (value, label) in zip(axes, labels.items(), strict=True):
         shown = good[good[value] > 0]
         for (collector, strategy), part in shown.groupby(["collector", "strategy"], observed=True):
-            logs = np.log(part[value].astype(float)).groupby(part["runtime"].astype(int))
+            logs = part[value].astype(float).map(math.log).groupby(part["runtime"].astype(int))
             marks = pd.DataFrame({"mid": logs.mean(), "low": logs.min(), "high": logs.max()}).map(math.exp)
             at = [runtimes.index(int(one)) for one in marks.index]
             colour, marker = GROUP_STYLE[str(collector)], STRATEGY_STYLE[str(strategy)][1]
