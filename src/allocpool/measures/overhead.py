@@ -12,7 +12,7 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool import stats
-from allocpool.cells import finished
+from allocpool.cells import CONTROLS, finished
 
 SAME_PROGRAM = ("layout", "runtime", "strategy", "case", "scale")
 """Collectors are compared where the program is the same; another runtime compiles another program."""
@@ -90,6 +90,7 @@ def saved_by_pooling(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFra
 def sentence(overheads: pd.DataFrame) -> str:
     """Who pays most and least for collecting, per strategy, by the wall."""
     chosen = overheads[(overheads["clock"] == "wall") & (overheads["collectors"] > 1)]
+    chosen = chosen[~chosen["collector"].isin(CONTROLS) & (chosen["strategy"] != "dummy")]
     lines = []
     for strategy, group in chosen.groupby("strategy", sort=False):
         worst, best = group.nlargest(1, "lbo").iloc[0], group.nsmallest(1, "lbo").iloc[0]

@@ -65,6 +65,12 @@ def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float 
     target.set_minor_formatter(NullFormatter())
 
 
+def decades_only(axis: Axes, which: str = "x") -> None:
+    """Fewer figures on a logarithmic axis of a small panel: one per decade, or per two where there are many."""
+    target = axis.xaxis if which == "x" else axis.yaxis
+    target.set_major_locator(LogLocator(numticks=5))
+
+
 def nothing(message: str) -> Figure:
     figure, (axis,) = new_figure(1, 1, 8, 1.4)
     axis.set_axis_off()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from allocpool.plots._style import (
     INK,
     STRATEGY_STYLE,
     collector_handles,
+    decades_only,
     legend,
     log_axis,
     new_figure,
@@ -77,6 +79,7 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
                 bottom=low / 2, linewidth=0,
             )  # fmt: skip
         log_axis(axis, low, high, "y", 1.6)
+        decades_only(axis, "y")
         axis.set_xlim(0, end_s)
         axis.tick_params(labelsize=7)
         axis.set_ylabel(solution, fontsize=8, rotation=0, ha="right", va="center")
@@ -98,7 +101,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     strategies = [name for name in STRATEGIES if name in set(joined["strategy"])]
     figure, axes = new_figure(len(strategies), len(cases), 0.9 + 3.0 * len(cases), 0.9 + 2.5 * len(strategies), True)
     order = cell_data.solution_order(joined)
-    solutions = joined.drop_duplicates("solution").set_index("solution")
+    facts = {str(row.solution): row for row in records(joined.drop_duplicates("solution"))}
     lines = {}
     for index, axis in enumerate(axes):
         strategy, case = strategies[index // len(cases)], cases[index % len(cases)]
@@ -107,14 +110,14 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
             lengths = np.sort(group.loc[group["solution"] == solution, "duration_ms"].to_numpy(dtype=float))
             if not len(lengths):
                 continue
-            facts = solutions.loc[solution]
-            colour, line = GROUP_STYLE[str(facts["collector"])], _RUNTIME_LINE[int(facts["runtime"])]
+            colour, line = GROUP_STYLE[facts[solution].collector], _RUNTIME_LINE[int(facts[solution].runtime)]
             longer = 1 - np.arange(len(lengths)) / len(lengths)
             axis.step(lengths, longer, where="post", linewidth=1.3, color=colour, linestyle=line)
             axis.plot(lengths[-1], longer[-1], marker="o", markersize=3.5, color=colour)
             name = solution.removeprefix("heap / ")
             lines[solution] = Line2D([], [], label=name, color=colour, linestyle=line)
         log_axis(axis, max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min())), float(joined["duration_ms"].max()))
+        decades_only(axis)
         axis.set_yscale("log")
         axis.set_ylim(1e-3, 1.3)
         axis.set_title(f"{strategy}, case {case}", fontsize=9, color=INK)
@@ -125,7 +128,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     return figure
 
 
-_RUNTIME_LINE = {11: ":", 17: "-.", 21: "--", 25: "-"}
+_RUNTIME_LINE: dict[int, Literal[":", "-.", "--", "-"]] = {11: ":", 17: "-.", 21: "--", 25: "-"}
 
 
 def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
@@ -258,7 +261,7 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
             line = "-" if fit.strategy == "pool" else "--"
             axis.plot(at, fit.base_ms + fit.ns_per_object * at, color=GROUP_STYLE[fit.collector], linewidth=1, ls=line)
         bottom, top = float(group["cost_ns"].min()) / 1e6, float(group["cost_ns"].max()) / 1e6
-        axis.plot(at, 0.1e3 * at, color="#aaaaaa", linewidth=0.8, zorder=1)
+        axis.plot(at, 0.1e3 * at, color=INK, linewidth=0.8, linestyle=":", zorder=1)
         log_axis(axis, low, high)
         log_axis(axis, bottom, top, "y", 1.6)
         axis.set_title(measure, fontsize=10, color=INK)
@@ -266,7 +269,7 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
         axis.set_xlabel("live objects, million", fontsize=9)
     for axis in axes[len(measures) :]:
         axis.set_visible(False)
-    grey = Line2D([], [], color="#aaaaaa", linewidth=0.8, label="100 ns per object")
+    grey = Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="100 ns per object")
     used, strategies = set(points["collector"]), set(points["strategy"])
     handles = [*collector_handles(used), *strategy_shapes(strategies), grey]
     legend(figure, handles, min(6, len(handles)))
