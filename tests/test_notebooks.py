@@ -39,7 +39,7 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 
 def test_there_are_notebooks() -> None:
-    assert {"00_findings", "01_instrument", "02_batch", "05_native"} <= {path.stem for path in NOTEBOOKS}
+    assert {"00_findings", "01_instrument", "02_batch", "03_pauses", "05_native"} <= {path.stem for path in NOTEBOOKS}
 
 
 def test_one_title_and_it_comes_first(path: Path) -> None:
@@ -96,7 +96,8 @@ def test_every_profile_gives_only_parameters_that_the_notebook_has(path: Path, p
 
 
 @pytest.mark.parametrize(
-    ("name", "study"), [("01_instrument", "instrument"), ("02_batch", "batch"), ("05_native", "native")]
+    ("name", "study"),
+    [("01_instrument", "instrument"), ("02_batch", "batch"), ("03_pauses", "pauses"), ("05_native", "native")],
 )
 def test_default_parameters_open_the_quick_profile(name: str, study: str) -> None:
     (path,) = [path for path in NOTEBOOKS if path.stem == name]

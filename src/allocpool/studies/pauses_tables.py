@@ -88,6 +88,7 @@ LOSSES = DataFrameSchema(
         "disturbance": Column(
             "string", Check.isin(list(DISTURBANCES)), nullable=True, description="what stopped it on purpose"
         ),
+        "disturbed_at_s": Column("Float64", nullable=True, description="when that began, after the warm-up's end, s"),
         "disturbed_ms": Column("Float64", COUNT, nullable=True, description="how long that took, ms"),
         "seconds": Column("Float64", COUNT, nullable=True, description="length after the warm-up, s"),
         "generated": Column("Int64", COUNT, nullable=True, description="ticks of the source after the warm-up"),
@@ -233,10 +234,11 @@ def _loss_row(record: TrialRecord, stops: Stops | None) -> dict[str, Any]:
     if "figures" not in measured:
         return row
     figures = measured["figures"]
-    disturbed = measured.get("disturbed")
+    begin_ns, end_ns = measured["disturbed"][0] if "disturbed" in measured else (None, None)
     return {
         **row,
-        "disturbed_ms": sum(end - start for start, end in disturbed) / 1e6 if disturbed else None,
+        "disturbed_at_s": (begin_ns - figures["start_ns"]) / 1e9 if begin_ns else None,
+        "disturbed_ms": (end_ns - begin_ns) / 1e6 if begin_ns else None,
         "seconds": seconds_of(figures),
         **{name: figures[name] for name in ("generated", "lost", "bursts")},
     }

@@ -1,0 +1,155 @@
+"""The study on pauses for a reader: small tables and computed sentences."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.cells import CONFIGURATION, CONTROLS, finished, records, solution_order
+from allocpool.experiments import DISTURBANCES
+from allocpool.measures.attribution import ALL_CAUSES
+from allocpool.measures.gc_table import per_trial
+from allocpool.measures.overhead import saved_by_pooling
+from allocpool.studies.pauses import PausesProfile
+
+
+def design(profile: PausesProfile) -> str:
+    """What the campaign consists of, from its profile."""
+    groups = ", ".join(f"{name} ({len(part.solutions)} solutions)" for name, part in profile.groups.items())
+    text = (
+        f"Batch trials in groups: {groups}; {profile.seconds:g} s each, {profile.blocks} times, at scale "
+        f"{profile.scale:g}."
+    )
+    if profile.live_set.solutions and profile.live_set.live_millions:
+        sizes = profile.live_set.live_millions
+        text += (
+            f" Live sets of {sizes[0]:g} to {sizes[-1]:g} million objects on {len(profile.live_set.solutions)} "
+            f"solutions, each in a heap of {profile.live_set.heap_factor:g} times what is alive."
+        )
+    if profile.losses.solutions:
+        text += f" Real-time trials at {profile.losses.interval_ns:g} ns on {len(profile.losses.solutions)} solutions."
+    return text
+
+
+def unread(collections: pd.DataFrame, losses: pd.DataFrame) -> str:
+    """How much of the logs was not understood: to be read before anything that rests on them."""
+    logs = len(collections) + int(losses["unread_lines"].notna().sum())
+    lines = int(collections["unread_lines"].sum()) + int(losses["unread_lines"].fillna(0).sum())
+    return (
+        f"**{lines} stop-the-world lines were not understood** in {logs} logs; "
+        f"{int(collections['violations'].sum())} lines contradict another one."
+    )
+
+
+def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> pd.DataFrame:
+    """Milliseconds per second in which the program stood, by kind and by solution and strategy; means over trials."""
+    good = finished(trials)
+    good = good[(good["study"] == "batch") & (good["case"] == case) & (good["layout"] == "heap")]
+    good = good[good["strategy"].isin(["alloc", "pool"]) & ~good["collector"].isin(CONTROLS)]
+    joined = good.merge(collections, on="trial_id")
+    kinds = {
+        "pauses": "pause_total_ms", "safepoints": "safepoint_total_ms",
+        "of it reaching them": "time_to_safepoint_total_ms", "stalls": "stall_total_ms",
+    }  # fmt: skip
+    rows = []
+    for solution in solution_order(joined) if len(joined) else []:
+        for strategy, group in joined[joined["solution"] == solution].groupby("strategy", observed=True):
+            shares = {name: (group[column] / group["window_s"]).mean() for name, column in kinds.items()}
+            told = {name: stats.significant(float(value), 3) for name, value in shares.items()}
+            rows.append({"solution": solution, "strategy": strategy, "n": len(group), **told})
+    return pd.DataFrame(rows, columns=["solution", "strategy", "n", *kinds])
+
+
+def busiest_case(trials: pd.DataFrame) -> str:
+    """The case in which most is alive, of those that were run."""
+    return str(trials.loc[trials["study"] == "batch", "case"].max())
+
+
+def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
+    """Longest pause of alloc over that of pool, per solution and case, paired within blocks."""
+    rows = per_trial(trials, collections)
+    rows = rows[(rows["max_pause_ms"] > 0) & ~rows["collector"].isin(CONTROLS)]
+    noise = stats.noise_band(rows, CONFIGURATION, "max_pause_ms")
+    found = []
+    for (solution, case), group in rows.groupby(["solution", "case"], observed=True):
+        sides = {name: part.set_index("block")["max_pause_ms"] for name, part in group.groupby("strategy")}
+        if {"alloc", "pool"} <= set(sides):
+            compared = stats.compare(sides["alloc"], sides["pool"], noise)
+            found.append({"solution": solution, "case": case, "direction": compared.direction, "text": compared.text()})
+    return pd.DataFrame(found, columns=["solution", "case", "direction", "text"])
+
+
+def saved_table(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
+    """What pooling saves of collecting, in words: one row per solution and case."""
+    rows = saved_by_pooling(overheads, clock)
+    rows = rows[~rows["collector"].isin(CONTROLS)]
+    return pd.DataFrame(
+        [
+            {
+                "solution": row.solution, "case": row.case,
+                "alloc, times": stats.significant(row.alloc_lbo, 3), "pool, times": stats.significant(row.pool_lbo, 3),
+                "alloc, ns per packet": stats.significant(row.alloc_ns, 3),
+                "pool, ns per packet": stats.significant(row.pool_ns, 3),
+                "pooling saves, ns per packet": stats.significant(row.saved_ns, 3),
+            }
+            for row in records(rows.sort_values(["layout", "case", "runtime", "solution"]))
+        ]
+    )  # fmt: skip
+
+
+def saved_sentence(overheads: pd.DataFrame) -> str:
+    """Where pooling saves collection cost, by case."""
+    rows = saved_by_pooling(overheads)
+    rows = rows[~rows["collector"].isin(CONTROLS)]
+    if rows.empty:
+        return "No solution was measured both ways."
+    parts = [
+        f"case {case}: in {int((group['saved_ns'] > 0).sum())} of {len(group)} solutions, "
+        f"median {stats.significant(float(group['saved_ns'].median()), 2)} ns per packet"
+        for case, group in rows.groupby("case", observed=True)
+    ]
+    return f"Pooling saves collection cost in {'; '.join(parts)}."
+
+
+def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str:
+    """Shares of all packets lost in trials that nothing stopped on purpose; they sum to 100%."""
+    ordinary = losses.loc[losses["disturbance"].isna(), "trial_id"]
+    rows = attribution[attribution["trial_id"].isin(ordinary)]
+    whole = float(rows["lost"].sum())
+    if not whole:
+        return "Nothing was lost in the real-time trials that nothing stopped on purpose."
+    shares = rows.groupby("cause", observed=True)["lost"].sum() / whole
+    told = ", ".join(f"{name} {shares[name]:.1%}" for name in ALL_CAUSES if name in shares)
+    return f"Of {whole:,.0f} packets lost, by what stood beside: {told}. One packet counts once: shares sum to 100%."
+
+
+def beside_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution: pd.DataFrame) -> pd.DataFrame:
+    """Each trial that was stopped on purpose: what was done, and the shares of what was lost beside it, in percent."""
+    rows = []
+    for trial in records(losses[losses["disturbance"].notna() & losses["disturbed_at_s"].notna()]):
+        own = bursts[bursts["trial_id"] == trial.trial_id]
+        end_s = trial.disturbed_at_s + trial.disturbed_ms / 1e3
+        near = own.loc[(own["end_s"] >= trial.disturbed_at_s) & (own["start_s"] <= end_s), "burst"]
+        shares = attribution[(attribution["trial_id"] == trial.trial_id) & attribution["burst"].isin(near)]
+        whole = float(shares["lost"].sum())
+        by_cause = (shares.groupby("cause", observed=True)["lost"].sum() / whole).sort_values(ascending=False)
+        rows.append({
+            "solution": trial.solution, "what was done": DISTURBANCES[trial.disturbance],
+            "for, ms": stats.significant(trial.disturbed_ms, 3), "lost beside it": f"{whole:,.0f}",
+            "found": ", ".join(f"{name} {share:.0%}" for name, share in by_cause.items() if share >= 0.005),
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "what was done", "for, ms", "lost beside it", "found"])
+
+
+def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataFrame) -> str:
+    """What pooling does to pauses and to the cost of collecting, counted over solutions and cases."""
+    compared = longest_pauses(trials, collections)
+    if compared.empty:
+        return "**Undecided.** No solution has pauses both with alloc and with pool yet."
+    shorter, longer = int((compared["direction"] == 1).sum()), int((compared["direction"] == -1).sum())
+    word = "shortens" if shorter > 2 * longer else "lengthens" if longer > 2 * shorter else "does not decide"
+    return (
+        f"**Pooling {word} the longest pause.** Of {len(compared)} solutions and cases, the longest pause is shown to "
+        f"be shorter with a pool in {shorter}, longer in {longer}; no difference is shown in the rest. "
+        f"{saved_sentence(overheads)}"
+    )
