@@ -13,6 +13,7 @@ MEASURES = {
     "longest pause": "the longest pause while the program runs",
     "collector CPU": "CPU time of the collector's threads over its collections, while the program runs",
 }
+INTERVALS = "In brackets: 95% bootstrap interval over trials; of few trials, the range with each left out in turn."
 FACTS = ["solution", "language", "layout", "collector", "runtime"]
 
 
@@ -67,5 +68,5 @@ def sentence(found: pd.DataFrame) -> str:
     forced = found[found["measure"] == "forced full pause"]
     if forced.empty:
         return "No collector's full pause was measured at three live sets or more."
-    lines = [f"{row.solution} with {row.strategy}: {row.text}" for row in records(forced)]
-    return f"A forced full collection costs, by fit: {'; '.join(lines)}."
+    lines = [f"{row.solution} with {row.strategy} {row.text}" for row in records(forced)]
+    return f"What a live object costs in a forced full collection, ns by fit: {'; '.join(lines)}."

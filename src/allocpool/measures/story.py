@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from allocpool import stats
@@ -15,7 +17,7 @@ from allocpool.studies.pauses import PausesProfile
 
 def design(profile: PausesProfile) -> str:
     """What the campaign consists of, from its profile."""
-    groups = ", ".join(f"{name} ({len(part.solutions)} solutions)" for name, part in profile.groups.items())
+    groups = ", ".join(f"{name} ({_solutions(part)})" for name, part in profile.groups.items())
     text = (
         f"Batch trials in groups: {groups}; {profile.seconds:g} s each, {profile.blocks} times, at scale "
         f"{profile.scale:g}."
@@ -23,12 +25,17 @@ def design(profile: PausesProfile) -> str:
     if profile.live_set.solutions and profile.live_set.live_millions:
         sizes = profile.live_set.live_millions
         text += (
-            f" Live sets of {sizes[0]:g} to {sizes[-1]:g} million objects on {len(profile.live_set.solutions)} "
-            f"solutions, each in a heap of {profile.live_set.heap_factor:g} times what is alive."
+            f" Live sets of {sizes[0]:g} to {sizes[-1]:g} million objects on {_solutions(profile.live_set)}, "
+            f"each in a heap of {profile.live_set.heap_factor:g} times what is alive."
         )
     if profile.losses.solutions:
-        text += f" Real-time trials at {profile.losses.interval_ns:g} ns on {len(profile.losses.solutions)} solutions."
+        text += f" Real-time trials at {profile.losses.interval_ns:g} ns on {_solutions(profile.losses)}."
     return text
+
+
+def _solutions(part: Any) -> str:
+    count = len(part.solutions)
+    return "1 solution" if count == 1 else f"{count} solutions"
 
 
 def unread(collections: pd.DataFrame, losses: pd.DataFrame) -> str:
@@ -147,6 +154,11 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
     if compared.empty:
         return "**Undecided.** No solution has pauses both with alloc and with pool yet."
     shorter, longer = int((compared["direction"] == 1).sum()), int((compared["direction"] == -1).sum())
+    if not shorter + longer:
+        return (
+            f"**Undecided.** In none of {len(compared)} solutions and cases is the longest pause shown to differ "
+            f"between alloc and pool. {saved_sentence(overheads)}"
+        )
     word = "shortens" if shorter > 2 * longer else "lengthens" if longer > 2 * shorter else "does not decide"
     return (
         f"**Pooling {word} the longest pause.** Of {len(compared)} solutions and cases, the longest pause is shown to "

@@ -35,6 +35,7 @@ from allocpool.threads import GROUPS
 _FACTS = ["trial_id", "solution", "language", "layout", "collector", "runtime", "strategy", "case", "block"]
 _NO_PAUSE = "no pause was measured"
 _LEAST_PAUSE_MS = 1e-3
+_THREADS = {"application": "application", "source": "source", "gc": "collector", "jit": "compiler", "other": "other"}
 THREADS_STYLE = {
     "application": ("#0072b2", ""),
     "source": ("#56b4e9", "//"),
@@ -234,7 +235,7 @@ def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
         axis.set_ylim(len(order) - 0.5, -0.5)
         axis.grid(False, axis="y")
     used = [group for group in GROUPS if joined.loc[joined["thread_group"] == group, "ns"].sum() > 0]
-    legend(figure, [_patch(group, *THREADS_STYLE[group]) for group in used])
+    legend(figure, [_patch(_THREADS[group], *THREADS_STYLE[group]) for group in used])
     return figure
 
 
