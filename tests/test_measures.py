@@ -253,7 +253,7 @@ POINTS = ["solution", "collector", "strategy", "measure", "live_objects", "cost_
 def judged(id: str, points: pd.DataFrame | None = None, fits: pd.DataFrame | None = None) -> Verdict:
     """One claim put to made-up fits and points."""
     (claim,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == id]
-    none = pd.DataFrame(columns=[*POINTS, "ns_per_object", "low", "high"])
+    none = pd.DataFrame(columns=[*POINTS, "ns_per_object", "low", "high", "n"])
     trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
     data = claims.Pauses(
         trials, collections(trials), none if points is None else points, none if fits is None else fits
@@ -267,8 +267,9 @@ def judged(id: str, points: pd.DataFrame | None = None, fits: pd.DataFrame | Non
 )
 def test_about_100_ns(low: float, high: float, outcome: str) -> None:
     row = {"solution": "s", "collector": "parallel", "strategy": "pool", "measure": "forced full pause",
-           "ns_per_object": (low + high) / 2, "low": low, "high": high}  # fmt: skip
+           "n": 8, "ns_per_object": (low + high) / 2, "low": low, "high": high}  # fmt: skip
     assert judged("ns-per-object", fits=pd.DataFrame([row])).outcome == outcome
+    assert judged("ns-per-object", fits=pd.DataFrame([row | {"n": 3}])).outcome == INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -301,6 +302,8 @@ def test_case_a_pauses_longest(mean_ms: dict[str, float], outcome: str) -> None:
     ]
     none = pd.DataFrame(columns=POINTS)
     assert claim.test(claim, claims.Pauses(trials, table, none, none)).outcome == outcome
+    (share,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == "case-a-share-cms"]
+    assert share.test(share, claims.Pauses(trials, table, none, none)).outcome == INCONCLUSIVE, "all shares are equal"
 
 
 def test_every_claim_has_its_own_name_and_a_source() -> None:

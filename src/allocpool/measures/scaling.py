@@ -20,7 +20,8 @@ FACTS = ["solution", "language", "layout", "collector", "runtime"]
 def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
     """One row per live-set trial and measure: ``live_objects`` and ``cost_ns``; what a trial lacks has no row.
 
-    ``trials``, ``collections`` and ``cpu`` are tables of the study on pauses.
+    ``trials``, ``collections`` and ``cpu`` are tables of the study on pauses. Forced full pauses of its batch trials
+    with heap buffers count as well: a collection that nobody runs beside knows nothing of the trial's load.
     """
     live = finished(trials[trials["study"] == "live_set"]).merge(collections, on="trial_id")
     spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
@@ -32,7 +33,13 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
         "collector CPU": (gc_ns / live["collections"]).where(live["collections"] > 0),
     }
     base = live[["trial_id", *FACTS, "strategy", "live_objects"]]
-    long = pd.concat([base.assign(measure=name, cost_ns=cost) for name, cost in costs.items()], ignore_index=True)
+    batch = finished(trials[(trials["study"] == "batch") & (trials["layout"] == "heap")])
+    batch = batch[batch["strategy"].isin(["alloc", "pool"])].merge(collections, on="trial_id")
+    forced = batch[["trial_id", *FACTS, "strategy", "live_objects"]].assign(
+        measure="forced full pause", cost_ns=1e6 * batch["forced_full_ms"].astype(float)
+    )
+    measured = [base.assign(measure=name, cost_ns=cost) for name, cost in costs.items()]
+    long = pd.concat([*measured, forced], ignore_index=True)
     return long[long["cost_ns"].notna() & long["live_objects"].notna()].astype({"live_objects": float})
 
 
