@@ -67,21 +67,42 @@ def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> 
     return pd.DataFrame(rows, columns=["solution", "strategy", "n", *kinds])
 
 
+def flattered(stopped: pd.DataFrame) -> str:
+    """Where pauses hide most of what stood, of the rows of `what_stopped`."""
+    if stopped.empty:
+        return ""
+    columns = ("pauses", "safepoints", "stalls")
+    figures = stopped[list(columns)].map(lambda text: float(text.replace(",", "")))
+    hidden = figures["stalls"] + figures["safepoints"] - figures["pauses"]
+    row = stopped.loc[hidden.idxmax()]
+    return (
+        f"Pauses hide most on {row['solution']} with {row['strategy']}: {row['pauses']} ms in pauses, "
+        f"{row['safepoints']} at safepoints, {row['stalls']} in stalls of the consumer, per second. "
+        "Shenandoah slows threads down in place of stalling them, and its log does not say for how long."
+    )
+
+
 def busiest_case(trials: pd.DataFrame) -> str:
     """The case in which most is alive, of those that were run."""
     return str(trials.loc[trials["study"] == "batch", "case"].max())
 
 
 def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """Longest pause of alloc over that of pool, per solution and case, paired within blocks."""
+    """Longest pause of alloc over that of pool, per solution and case, paired within blocks.
+
+    Noise is that of the solution itself: pauses of microseconds vary otherwise than pauses of a tenth of a second.
+    """
     rows = per_trial(trials, collections)
     rows = rows[(rows["max_pause_ms"] > 0) & ~rows["collector"].isin(CONTROLS)]
-    noise = stats.noise_band(rows, CONFIGURATION, "max_pause_ms")
+    noises = {
+        str(solution): stats.noise_band(group, CONFIGURATION, "max_pause_ms")
+        for solution, group in rows.groupby("solution", observed=True)
+    }
     found = []
     for (solution, case), group in rows.groupby(["solution", "case"], observed=True):
         sides = {name: part.set_index("block")["max_pause_ms"] for name, part in group.groupby("strategy")}
         if {"alloc", "pool"} <= set(sides):
-            compared = stats.compare(sides["alloc"], sides["pool"], noise)
+            compared = stats.compare(sides["alloc"], sides["pool"], noises[str(solution)])
             found.append({"solution": solution, "case": case, "direction": compared.direction, "text": compared.text()})
     return pd.DataFrame(found, columns=["solution", "case", "direction", "text"])
 
