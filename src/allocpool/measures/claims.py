@@ -108,7 +108,7 @@ def _case_a_is_worst(collector: str, measure: str, words: str) -> Callable[[Clai
         outcome = REFUTED if against else REPRODUCED if shown == len(directions) else INCONCLUSIVE
         text = (
             f"In case A, the {words} is {stats.span(evidence['ratio'])} times that of a larger case: shown to be "
-            f"larger in {shown} of {len(directions)} comparisons, smaller in {against}, no difference shown in the rest. "
+            f"larger in {shown} of {len(directions)} comparisons, smaller in {against}, neither in the rest. "
             f"The published ratios are {stats.span(_published_anomaly(measure))}."
         )
         return Verdict(claim, outcome, text, evidence)

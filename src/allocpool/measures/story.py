@@ -74,7 +74,7 @@ def flattered(stopped: pd.DataFrame) -> str:
     columns = ("pauses", "safepoints", "stalls")
     figures = stopped[list(columns)].map(lambda text: float(text.replace(",", "")))
     hidden = figures["stalls"] + figures["safepoints"] - figures["pauses"]
-    row = stopped.loc[hidden.idxmax()]
+    row = stopped.to_dict("records")[int(hidden.to_numpy().argmax())]
     return (
         f"Pauses hide most on {row['solution']} with {row['strategy']}: {row['pauses']} ms in pauses, "
         f"{row['safepoints']} at safepoints, {row['stalls']} in stalls of the consumer, per second. "
