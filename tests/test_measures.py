@@ -327,3 +327,35 @@ def test_lines_that_were_not_understood_are_told() -> None:
     trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
     text = story.unread(collections(trials, unread_lines=3, violations=1), pd.DataFrame({"unread_lines": [2, pd.NA]}))
     assert text.startswith("**5 stop-the-world lines were not understood** in 2 logs; 1 lines")
+
+
+def test_whose_cpu_time_it_was_in_real_time_sums_to_the_whole() -> None:
+    facts = {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25, "strategy": "pool", "case": "B"}
+    ordinary = {"trial_id": "a", "solution": "heap / G1 / 25", "disturbance": None, "seconds": 1.0, **facts}
+    losses = pd.DataFrame([ordinary, ordinary | {"trial_id": "b"}, ordinary | {"trial_id": "c", "disturbance": "stop"}])
+    spent = {"application": 30, "source": 50, "gc": 10, "jit": 5, "other": 5}
+    cpu = pd.DataFrame([
+        {"trial_id": trial, "thread_group": group, "cpu_ns": ns * times}
+        for trial, times in (("a", 1), ("b", 7), ("c", 1000))
+        for group, ns in spent.items()
+    ])  # fmt: skip
+    (row,) = story.realtime_cpu(cpu, losses).to_dict("records")
+    assert row["n"] == 2, "what was stopped on purpose is left out"
+    assert {name: float(row[name]) for name in spent} == spent
+
+
+def test_what_was_done_on_purpose_is_set_beside_what_was_found() -> None:
+    losses = pd.DataFrame([
+        {"trial_id": "a", "solution": "s", "disturbance": "stop", "disturbed_at_s": 1.0, "disturbed_ms": 100.0},
+        {"trial_id": "b", "solution": "s", "disturbance": None, "disturbed_at_s": None, "disturbed_ms": None},
+    ])  # fmt: skip
+    bursts = pd.DataFrame({
+        "trial_id": ["a", "a", "b"], "burst": [0, 1, 0], "start_s": [0.2, 1.05, 1.05], "end_s": [0.3, 1.1, 1.1],
+    })  # fmt: skip
+    shares = pd.DataFrame({
+        "trial_id": ["a", "a", "a", "b"], "burst": [0, 1, 1, 0], "lost": [500.0, 90.0, 10.0, 70.0],
+        "cause": ["source slip", "stop on purpose", UNKNOWN, "other pause"],
+    })  # fmt: skip
+    (row,) = story.beside_disturbances(losses, bursts, shares).to_dict("records")
+    assert row["lost beside it"] == "100"
+    assert row["found"] == "stop on purpose 90%, nothing known 10%"

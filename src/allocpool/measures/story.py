@@ -7,12 +7,13 @@ from typing import Any
 import pandas as pd
 
 from allocpool import stats
-from allocpool.cells import CONFIGURATION, CONTROLS, finished, records, solution_order
+from allocpool.cells import CONFIGURATION, CONTROLS, SOLUTION_FACTS, finished, records, solution_order
 from allocpool.experiments import DISTURBANCES
 from allocpool.measures.attribution import ALL_CAUSES
 from allocpool.measures.gc_table import per_trial
 from allocpool.measures.overhead import saved_by_pooling
 from allocpool.studies.pauses import PausesProfile
+from allocpool.threads import GROUPS
 
 
 def design(profile: PausesProfile) -> str:
@@ -149,6 +150,23 @@ def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str
     shares = rows.groupby("cause", observed=True)["lost"].sum() / whole
     told = ", ".join(f"{name} {shares[name]:.1%}" for name in ALL_CAUSES if name in shares)
     return f"Of {whole:,.0f} packets lost, by what stood beside: {told}. One packet counts once: shares sum to 100%."
+
+
+def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
+    """Whose CPU time it was in real time: percent of a trial's, by thread group, means over trials."""
+    ordinary = losses[losses["disturbance"].isna() & losses["seconds"].notna()]
+    joined = cpu.merge(ordinary[["trial_id", *SOLUTION_FACTS, *CONFIGURATION]], on="trial_id")
+    if joined.empty:
+        return pd.DataFrame(columns=["solution", "strategy", "case", "n", *GROUPS])
+    shares = joined.assign(percent=100 * joined["cpu_ns"] / joined.groupby("trial_id")["cpu_ns"].transform("sum"))
+    order = {name: number for number, name in enumerate(solution_order(joined))}
+    grid = shares.groupby([*CONFIGURATION, "thread_group"], observed=True)["percent"].mean().unstack()
+    counts = joined.groupby(list(CONFIGURATION), observed=True)["trial_id"].nunique()
+    told = grid.reindex(columns=list(GROUPS)).fillna(0.0).map(lambda value: stats.significant(float(value), 2))
+    told.insert(0, "n", counts)
+    return told.reset_index().sort_values(
+        "solution", key=lambda names: names.map(order), kind="stable", ignore_index=True
+    )
 
 
 def beside_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution: pd.DataFrame) -> pd.DataFrame:
