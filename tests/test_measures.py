@@ -359,3 +359,28 @@ def test_what_was_done_on_purpose_is_set_beside_what_was_found() -> None:
     (row,) = story.beside_disturbances(losses, bursts, shares).to_dict("records")
     assert row["lost beside it"] == "100"
     assert row["found"] == "stop on purpose 90%, nothing known 10%"
+
+
+def test_a_campaign_that_never_ran_is_undecided(data: Path) -> None:
+    assert story.stored_verdict("smoke").startswith("**Undecided.**")
+
+
+@pytest.mark.parametrize(
+    ("alloc_ms", "pool_ms", "headline"),
+    [
+        (90.0, 10.0, "Pooling shortens the longest pause."),
+        (10.0, 90.0, "Pooling lengthens the longest pause."),
+        (50.0, 50.0, "Mostly no difference shown in the longest pause."),
+    ],
+)
+def test_the_verdict_counts_what_is_shown(alloc_ms: float, pool_ms: float, headline: str) -> None:
+    trials, cpu = batch([
+        {"collector": collector, "strategy": strategy, "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "block": block,
+         "live_objects": 1_000_000, "gc_cpu_ns": 1e6}
+        for collector in ("g1", "parallel") for strategy in ("alloc", "pool") for block in range(5)
+    ])  # fmt: skip
+    table = collections(trials)
+    longest = trials["strategy"].map({"alloc": alloc_ms, "pool": pool_ms})
+    table["pause_max_ms"] = longest * (1 + 0.01 * trials["block"])
+    overheads = overhead.lower_bound_overhead(trials, cpu)
+    assert story.verdict(trials, table, overheads).startswith(f"**{headline}** Of 2 solutions and cases")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from allocpool import stats
 from allocpool.cells import finished, records, solution_order
 from allocpool.measures.live_set import fit_live_set
 
@@ -72,8 +73,8 @@ def for_reader(found: pd.DataFrame) -> pd.DataFrame:
 
 def sentence(found: pd.DataFrame) -> str:
     """What an object costs in a collection that stops the world."""
-    forced = found[found["measure"] == "forced full pause"]
+    forced = found[(found["measure"] == "forced full pause") & (found["n"] >= stats.BOOTSTRAP_MIN_TRIALS)]
     if forced.empty:
-        return "No collector's full pause was measured at three live sets or more."
+        return f"No collector's full pause was measured at {stats.BOOTSTRAP_MIN_TRIALS} live sets or more."
     lines = [f"{row.solution} with {row.strategy} {row.text}" for row in records(forced)]
     return f"What a live object costs in a forced full collection, ns by fit: {'; '.join(lines)}."

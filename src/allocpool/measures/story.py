@@ -6,12 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import campaign, stats
 from allocpool.cells import CONFIGURATION, CONTROLS, SOLUTION_FACTS, finished, records, solution_order
+from allocpool.errors import UserError
 from allocpool.experiments import DISTURBANCES
 from allocpool.measures.attribution import ALL_CAUSES
 from allocpool.measures.gc_table import per_trial
-from allocpool.measures.overhead import saved_by_pooling
+from allocpool.measures.overhead import lower_bound_overhead, saved_by_pooling
 from allocpool.studies.pauses import PausesProfile
 from allocpool.threads import GROUPS
 
@@ -193,14 +194,28 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
     if compared.empty:
         return "**Undecided.** No solution has pauses both with alloc and with pool yet."
     shorter, longer = int((compared["direction"] == 1).sum()), int((compared["direction"] == -1).sum())
-    if not shorter + longer:
-        return (
-            f"**Undecided.** In none of {len(compared)} solutions and cases is the longest pause shown to differ "
-            f"between alloc and pool. {saved_sentence(overheads)}"
-        )
-    word = "shortens" if shorter > 2 * longer else "lengthens" if longer > 2 * shorter else "does not decide"
+    if 2 * (shorter + longer) < len(compared):
+        headline = "Mostly no difference shown in the longest pause."
+    elif shorter > 2 * longer:
+        headline = "Pooling shortens the longest pause."
+    elif longer > 2 * shorter:
+        headline = "Pooling lengthens the longest pause."
+    else:
+        headline = "Pooling shortens the longest pause here, and lengthens it there."
     return (
-        f"**Pooling {word} the longest pause.** Of {len(compared)} solutions and cases, the longest pause is shown to "
+        f"**{headline}** Of {len(compared)} solutions and cases, the longest pause is shown to "
         f"be shorter with a pool in {shorter}, longer in {longer}; no difference is shown in the rest. "
         f"{saved_sentence(overheads)}"
     )
+
+
+def stored_verdict(profile: str) -> str:
+    """The verdict on what a campaign of this profile left; runs nothing."""
+    try:
+        found, _ = campaign.read_tables("pauses", profile)
+    except UserError:
+        return "**Undecided.** Pauses were not measured under this profile."
+    trials, collections = found["trials"], found["collections"]
+    overheads = lower_bound_overhead(trials[trials["study"] == "batch"], found["cpu"])
+    stopped = what_stopped(trials, collections, busiest_case(trials))
+    return f"{verdict(trials, collections, overheads)} {flattered(stopped)}"
