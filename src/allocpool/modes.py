@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from allocpool import home
 from allocpool.counters import CountersSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.experiments import DisturbedSpec, LiveSetSpec
 from allocpool.host import read_host
 from allocpool.launch import Launcher
 from allocpool.packets import TrialSpec
@@ -20,6 +21,7 @@ from allocpool.runner import alone, run_trial, task_for
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
 from allocpool.studies.counter_tables import summarise_counters
+from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
 
 
@@ -53,6 +55,17 @@ MODES: dict[str, Mode] = {
         SearchSpec,
         summarise_search,
         "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
+    ),
+    "live_set": Mode(
+        LiveSetSpec,
+        summarise_batch,
+        "mode=live_set layout=heap runtime=25 collector=g1 strategy=pool pool_size=300000 heap_mb=1024 seconds=0.5",
+    ),
+    "disturbed": Mode(
+        DisturbedSpec,
+        summarise_disturbed,
+        "mode=disturbed layout=heap runtime=25 collector=parallel strategy=pool scale=0.1 interval_ns=1000 seconds=1 "
+        "disturbance=full_collection",
     ),
 }
 

@@ -137,7 +137,8 @@ def packets_columns(record: TrialRecord) -> dict[str, Any]:
     return {**row, "solution": solution.label}
 
 
-def _trial_row(record: TrialRecord) -> dict[str, Any]:
+def batch_row(record: TrialRecord) -> dict[str, Any]:
+    """The row of one batch trial in table ``trials``."""
     row: dict[str, Any] = {**trial_row(record), **packets_columns(record)}
     measurement = record.measurement or {}
     row["peak_rss_mb"] = measurement.get("peak_rss_mb")
@@ -191,7 +192,7 @@ def cpu_rows(record: TrialRecord) -> list[dict[str, Any]]:
 def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Tables ``trials``, ``iterations`` and ``cpu`` of these trials, checked against their schemas."""
     return {
-        "trials": frame([_trial_row(record) for record in records], TRIALS),
+        "trials": frame([batch_row(record) for record in records], TRIALS),
         "iterations": frame([row for record in records for row in _iteration_rows(record)], ITERATIONS),
         "cpu": frame([row for record in records for row in cpu_rows(record)], CPU),
     }
@@ -199,7 +200,7 @@ def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
 
 def summarise_batch(record: TrialRecord) -> dict[str, Any]:
     """One trial as plain data, for a reader of JSON: the row of table ``trials`` with its counts in one place."""
-    row = _trial_row(record)
+    row = batch_row(record)
     counts = {name: row.pop(name, None) for name in COUNTS}
     iterations = [item["ns_per_packet"] for item in _iteration_rows(record) if item["phase"] == "measured"]
     return {**row, "counts": counts, "iteration_ns_per_packet": iterations}

@@ -89,7 +89,7 @@ def plan_realtime(profile: RealtimeProfile) -> list[Planned]:
     planned: list[Planned] = []
     for block in range(profile.blocks):
         planned += _searches(profile, block)
-        planned += _sweeps(profile, block)
+        planned += plan_sweeps(profile, block)
     return planned
 
 
@@ -121,7 +121,8 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                     yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
 
 
-def _sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    """The single trials at one interval of one block."""
     points = {(queue_ms, 1.0): None for queue_ms in profile.sweep_queues_ms}
     points |= {(profile.input_queue_ms, factor): None for factor in profile.sweep_heap_factors}
     for text in profile.sweep_solutions:
