@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from allocpool import home
+from allocpool.buffers import AccessSpec, AllocationSpec, FragmentationSpec, JmhSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import read_host
 from allocpool.launch import Launcher
@@ -16,6 +17,7 @@ from allocpool.packets import TrialSpec
 from allocpool.realtime import RealtimeSpec, RingSpec, SearchSpec
 from allocpool.record import TrialRecord
 from allocpool.runner import alone, run_trial, task_for
+from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
@@ -46,6 +48,26 @@ MODES: dict[str, Mode] = {
         SearchSpec,
         summarise_search,
         "mode=search layout=flat strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
+    ),
+    "allocation": Mode(
+        AllocationSpec,
+        summarise_buffers,
+        "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1",
+    ),
+    "access": Mode(
+        AccessSpec,
+        summarise_buffers,
+        "mode=access memory=heap runtime=25 collector=g1 operation=write bytes=102400 seconds=1",
+    ),
+    "fragmentation": Mode(
+        FragmentationSpec,
+        summarise_buffers,
+        "mode=fragmentation technique=malloc allocator=jemalloc distribution=phases live_mb=64",
+    ),
+    "jmh": Mode(
+        JmhSpec,
+        summarise_buffers,
+        "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1",
     ),
 }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from allocpool.errors import unknown_choice
+from allocpool.studies.allocation import ALLOCATION
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch import BATCH
 from allocpool.studies.instrument import INSTRUMENT
 from allocpool.studies.native import NATIVE
 from allocpool.studies.realtime import REALTIME
 
-STUDIES: dict[str, Study] = {study.name: study for study in (INSTRUMENT, BATCH, REALTIME, NATIVE)}
+STUDIES: dict[str, Study] = {study.name: study for study in (INSTRUMENT, BATCH, REALTIME, NATIVE, ALLOCATION)}
 
 __all__ = ["STUDIES", "Planned", "Study", "StudyProfile", "study_named"]
 
