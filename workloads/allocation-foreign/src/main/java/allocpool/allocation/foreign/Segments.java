@@ -49,7 +49,7 @@ public abstract class Segments implements Buffers {
                 }
             }
             case ZERO -> segment.fill((byte) 0);
-            case NONE -> { }
+            default -> { }
         }
     }
 
