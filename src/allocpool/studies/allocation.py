@@ -1,6 +1,6 @@
 """Study 6, allocation: what does a buffer cost, to obtain, to write to, and to live with many of mixed sizes?
 
-A profile lists groups; each is a product of what its keys name. ``on`` says what serves the memory: an allocator for C++
+A profile lists groups; each is a product of what its keys name. ``served_by`` says what serves the memory: an allocator for C++
 (``jemalloc``), collector and runtime for Java (``g1/25``).
 """
 
@@ -58,7 +58,7 @@ class _Group(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    on: tuple[str, ...] = Field(min_length=1)
+    served_by: tuple[str, ...] = Field(min_length=1)
 
     def settings(self) -> Iterator[dict[str, Any]]:
         raise NotImplementedError
@@ -82,7 +82,7 @@ class AllocationGroup(_Group):
     touches: tuple[str, ...] = ("none",)
 
     def settings(self) -> Iterator[dict[str, Any]]:
-        for on in self.on:
+        for on in self.served_by:
             for technique in self.techniques:
                 for strategy in self.strategies:
                     for size in self.bytes:
@@ -99,7 +99,7 @@ class AccessGroup(_Group):
     bytes: tuple[int, ...] = (102_400,)
 
     def settings(self) -> Iterator[dict[str, Any]]:
-        for on in self.on:
+        for on in self.served_by:
             for memory in self.memories:
                 for operation in self.operations:
                     for size in self.bytes:
@@ -111,7 +111,7 @@ class FragmentationGroup(_Group):
     distributions: tuple[str, ...] = DISTRIBUTIONS
 
     def settings(self) -> Iterator[dict[str, Any]]:
-        for on in self.on:
+        for on in self.served_by:
             for technique in self.techniques:
                 for distribution in self.distributions:
                     yield {**_machine(on), "technique": technique, "distribution": distribution}
