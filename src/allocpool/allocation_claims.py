@@ -17,12 +17,22 @@ SOURCE = "Memory allocation speed check, bytearray.io, 2012-07"
 PUBLISHED_BYTES = (1024, 10_240, 102_400)
 SMALL, LARGE = PUBLISHED_BYTES[0], PUBLISHED_BYTES[-1]
 CONFIGURATION = (
-    "mode", "technique", "strategy", "touch", "memory", "operation", "distribution", "bytes", "served_by",
-)  # fmt: skip
+    "mode",
+    "technique",
+    "strategy",
+    "touch",
+    "memory",
+    "operation",
+    "distribution",
+    "bytes",
+    "served_by",
+)
 _OPERATIONS = {
-    "malloc": ("malloc", "ns_per_alloc"), "free": ("malloc", "ns_per_free"), "java_heap": ("byte_array", "ns_per_alloc"),
+    "malloc": ("malloc", "ns_per_alloc"),
+    "free": ("malloc", "ns_per_free"),
+    "java_heap": ("byte_array", "ns_per_alloc"),
     "java_direct": ("direct_buffer", "ns_per_alloc"),
-}  # fmt: skip
+}
 _MEMORIES = {"c": "c", "java_heap": "heap", "java_direct": "direct"}
 
 
@@ -35,10 +45,15 @@ def published_as_trials() -> pd.DataFrame:
             {"mode": "allocation", "technique": technique, "bytes": row["object_bytes"], column: row["cost_us"] * 1000}
         )
     for row in reference.load("access_speed_100kb").to_dict("records"):
-        rows.append({
-            "mode": "access", "memory": _MEMORIES[row["memory"]], "operation": row["operation"], "bytes": LARGE,
-            "ns_per_pass": row["cost_us"] * 1000,
-        })  # fmt: skip
+        rows.append(
+            {
+                "mode": "access",
+                "memory": _MEMORIES[row["memory"]],
+                "operation": row["operation"],
+                "bytes": LARGE,
+                "ns_per_pass": row["cost_us"] * 1000,
+            }
+        )
     frame = pd.DataFrame(rows).assign(status="ok", block=0, served_by="2012", strategy="alloc", touch="none")
     frame["language"] = frame["technique"].map({"malloc": "cpp"}).fillna("java")
     frame.loc[frame["memory"] == "c", "language"] = "cpp"
@@ -49,14 +64,14 @@ class Costs:
     """The finished trials of a campaign, looked up by what they measured; only the plain ones: fresh, untouched."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
-        plain = trials[(trials["status"] == "ok") & (trials["collector"] != "epsilon" if "collector" in trials else True)]
+        plain = trials[
+            (trials["status"] == "ok") & (trials["collector"] != "epsilon" if "collector" in trials else True)
+        ]
         self.allocation = plain[
             (plain["mode"] == "allocation") & (plain["strategy"] == "alloc") & (plain["touch"] == "none")
         ]
         self.access = plain[plain["mode"] == "access"]
-        self.noise = stats.noise_band(
-            self.allocation, ["technique", "bytes", "served_by"], "ns_per_alloc"
-        )  # fmt: skip
+        self.noise = stats.noise_band(self.allocation, ["technique", "bytes", "served_by"], "ns_per_alloc")
 
     def served_by(self, **facts: object) -> list[str]:
         """What serves the memory in the trials with these facts."""
@@ -176,13 +191,28 @@ def _copies_are_equal(claim: Claim, costs: Costs) -> Verdict:
 
 
 ALLOCATION_CLAIMS = (
-    Claim("small-java", "Small objects are allocated faster in Java than by malloc.", SOURCE, _orderings(_small_are_faster_in_java)),
+    Claim(
+        "small-java",
+        "Small objects are allocated faster in Java than by malloc.",
+        SOURCE,
+        _orderings(_small_are_faster_in_java),
+    ),
     Claim("free-cheaper", "free is cheaper than malloc.", SOURCE, _orderings(_free_is_cheaper)),
-    Claim("direct-slower", "A direct buffer always costs more than one on the heap.", SOURCE, _orderings(_direct_is_slower)),
-    Claim("large-java", "Java's heap is slower than malloc on large objects.", SOURCE, _orderings(_large_are_slower_in_java)),
+    Claim(
+        "direct-slower",
+        "A direct buffer always costs more than one on the heap.",
+        SOURCE,
+        _orderings(_direct_is_slower),
+    ),
+    Claim(
+        "large-java",
+        "Java's heap is slower than malloc on large objects.",
+        SOURCE,
+        _orderings(_large_are_slower_in_java),
+    ),
     Claim("write-c", "Writing is fastest in C.", SOURCE, _orderings(_write_is_fastest_in_c)),
     Claim("copies-equal", "Copies are equally fast on Java's heap and in direct memory.", SOURCE, _copies_are_equal),
-)  # fmt: skip
+)
 
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:

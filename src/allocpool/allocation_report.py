@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
@@ -55,17 +57,25 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
     for key, group in trials[trials["mode"] == "allocation"].groupby(keys, sort=True, observed=True):
         technique, strategy, touch, size, served_by = key
         good = group[group["status"] == "ok"]
+        reclaiming = good["reclaim_cpu_ns_per_buffer"]
         failed = group.loc[group["status"] != "ok", ["status", "reason"]]
         why = f"{failed.iloc[0]['status']}: {failed.iloc[0]['reason']}" if good.empty else ""
-        rows.append({
-            "technique": label(technique, strategy), "served by": served_by, "bytes": int(size), "touch": touch,
-            "ns per alloc": why or _cell(good["ns_per_alloc"]), "ns per free": _cell(good["ns_per_free"]),
-            "MB per s": _cell(good["bytes_per_second"] / 1e6),
-            "collections": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pauses'].mean():.0f}",
-            "pauses, ms": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pause_total_ms'].mean():.1f}",
-            "CPU ns": _cell(good["cpu_ns_per_buffer"]), "of it reclaiming": _cell(good["reclaim_cpu_ns_per_buffer"][good["reclaim_cpu_ns_per_buffer"] > 0]),
-            "peak MiB": _cell(good["peak_rss_mb"]),
-        })  # fmt: skip
+        rows.append(
+            {
+                "technique": label(technique, strategy),
+                "served by": served_by,
+                "bytes": int(size),
+                "touch": touch,
+                "ns per alloc": why or _cell(good["ns_per_alloc"]),
+                "ns per free": _cell(good["ns_per_free"]),
+                "MB per s": _cell(good["bytes_per_second"] / 1e6),
+                "collections": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pauses'].mean():.0f}",
+                "pauses, ms": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pause_total_ms'].mean():.1f}",
+                "CPU ns": _cell(good["cpu_ns_per_buffer"]),
+                "of it reclaiming": _cell(reclaiming[reclaiming > 0]),
+                "peak MiB": _cell(good["peak_rss_mb"]),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -84,10 +94,15 @@ def beside_published(trials: pd.DataFrame) -> pd.DataFrame:
             theirs = published[(published["technique"] == technique) & (published["bytes"] == size)][column].dropna()
             ours = good[(good["mode"] == "allocation") & (good["technique"] == technique) & (good["bytes"] == size)]
             for served_by, group in ours.groupby("served_by"):
-                rows.append({
-                    "operation": name, "bytes": size, "published ns": stats.significant(float(theirs.iloc[0])),
-                    "served by": served_by, "measured ns": _cell(group[column]),
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "operation": name,
+                        "bytes": size,
+                        "published ns": stats.significant(float(theirs.iloc[0])),
+                        "served by": served_by,
+                        "measured ns": _cell(group[column]),
+                    }
+                )
     return pd.DataFrame(rows, columns=["operation", "bytes", "published ns", "served by", "measured ns"])
 
 
@@ -100,11 +115,17 @@ def access(trials: pd.DataFrame) -> pd.DataFrame:
         operation, memory, served_by, size = key
         theirs = published[(published["memory"] == memory) & (published["operation"] == operation)]["ns_per_pass"]
         is_theirs = len(theirs) > 0 and int(size) == PUBLISHED_BYTES[-1]
-        rows.append({
-            "operation": operation, "memory": memory, "served by": served_by, "bytes": int(size),
-            "us per pass": _cell(group["ns_per_pass"] / 1000), "ns per byte": _cell(group["ns_per_byte"]),
-            "published us": stats.significant(float(theirs.iloc[0]) / 1000) if is_theirs else "-",
-        })  # fmt: skip
+        rows.append(
+            {
+                "operation": operation,
+                "memory": memory,
+                "served by": served_by,
+                "bytes": int(size),
+                "us per pass": _cell(group["ns_per_pass"] / 1000),
+                "ns per byte": _cell(group["ns_per_byte"]),
+                "published us": stats.significant(float(theirs.iloc[0]) / 1000) if is_theirs else "-",
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -124,9 +145,12 @@ def touch_resemblance(trials: pd.DataFrame) -> str:
     published = published_as_trials()
     theirs = published[published["technique"] == "malloc"].set_index("bytes")["ns_per_alloc"].dropna()
     good = trials[
-        (trials["status"] == "ok") & (trials["technique"] == "malloc") & (trials["strategy"] == "alloc")
-        & (trials["mode"] == "allocation") & (trials["served_by"] == "glibc")
-    ]  # fmt: skip
+        (trials["status"] == "ok")
+        & (trials["technique"] == "malloc")
+        & (trials["strategy"] == "alloc")
+        & (trials["mode"] == "allocation")
+        & (trials["served_by"] == "glibc")
+    ]
     distances = {}
     for touch in TOUCHES:
         ours = good[good["touch"] == touch].groupby("bytes")["ns_per_alloc"].mean().astype(float)
@@ -161,10 +185,16 @@ def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
         found = stats.compare(fresh, pooled, noise)
         saved = stats.significant(float(fresh.mean() - pooled.mean()))
         technique, served_by, touch, size = key
-        rows.append({
-            "technique": label(technique), "served by": served_by, "touch": touch, "bytes": int(size),
-            "ns saved per buffer": saved, "fresh over pooled": found.text(),
-        })  # fmt: skip
+        rows.append(
+            {
+                "technique": label(technique),
+                "served by": served_by,
+                "touch": touch,
+                "bytes": int(size),
+                "ns saved per buffer": saved,
+                "fresh over pooled": found.text(),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -174,14 +204,19 @@ def fragmentation(trials: pd.DataFrame) -> pd.DataFrame:
     measured = trials[(trials["mode"] == "fragmentation") & (trials["status"] == "ok")]
     for key, group in measured.groupby(["distribution", "technique", "served_by"], observed=True):
         distribution, technique, served_by = key
-        rows.append({
-            "sizes": distribution, "technique": label(technique), "served by": served_by,
-            "MB per s": _cell(group["bytes_per_second"] / 1e6), "p99 ns": _cell(group["p99_ns"]),
-            "resident over live": _cell(group["resident_over_live"]),
-            "at rest, a quarter alive" if distribution == "phases" else "at rest": _cell(
-                group["resident_over_live_at_rest"]
-            ),
-        })  # fmt: skip
+        rows.append(
+            {
+                "sizes": distribution,
+                "technique": label(technique),
+                "served by": served_by,
+                "MB per s": _cell(group["bytes_per_second"] / 1e6),
+                "p99 ns": _cell(group["p99_ns"]),
+                "resident over live": _cell(group["resident_over_live"]),
+                "at rest, a quarter alive" if distribution == "phases" else "at rest": _cell(
+                    group["resident_over_live_at_rest"]
+                ),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -212,21 +247,32 @@ def jmh_beside_ours(trials: pd.DataFrame) -> pd.DataFrame:
         ours = good[good["mode"] == "allocation"]
         for name, value in zip(keys, key, strict=True):
             ours = ours[ours[name] == value]
-        rows.append({
-            "technique": label(key[0]), "served by": key[1], "bytes": int(key[2]),
-            "JMH ns": _cell(group["ns_per_alloc"]), "our ns": _cell(ours["ns_per_buffer"]),
-            "JMH heap bytes": _cell(group["heap_bytes_per_buffer"]), "our heap bytes": _cell(ours["heap_bytes_per_buffer"]),
-        })  # fmt: skip
-    return pd.DataFrame(rows, columns=["technique", "served by", "bytes", "JMH ns", "our ns", "JMH heap bytes", "our heap bytes"])
+        rows.append(
+            {
+                "technique": label(key[0]),
+                "served by": key[1],
+                "bytes": int(key[2]),
+                "JMH ns": _cell(group["ns_per_alloc"]),
+                "our ns": _cell(ours["ns_per_buffer"]),
+                "JMH heap bytes": _cell(group["heap_bytes_per_buffer"]),
+                "our heap bytes": _cell(ours["heap_bytes_per_buffer"]),
+            }
+        )
+    return pd.DataFrame(
+        rows, columns=["technique", "served by", "bytes", "JMH ns", "our ns", "JMH heap bytes", "our heap bytes"]
+    )
+
+
+def _configuration(row: dict[Hashable, Any]) -> str:
+    what = row["memory"] if row["mode"] == "access" else row["technique"]
+    detail = row["distribution"] if row["mode"] == "fragmentation" else f"{row['bytes']} bytes"
+    return f"{row['mode']} {what} {detail} on {row['served_by']}"
 
 
 def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """What has no figure and why: failed and impossible trials first, then what the profile leaves out, folded."""
     bad = trials[trials["status"] != "ok"]
-    rows = [
-        {"what": f"{row['mode']} {row['technique'] or row['memory']} {row['bytes']} on {row['served_by']}", "why": f"{row['status']}: {row['reason']}"}
-        for row in bad.to_dict("records")
-    ]  # fmt: skip
+    rows = [{"what": _configuration(row), "why": f"{row['status']}: {row['reason']}"} for row in bad.to_dict("records")]
     for mode, group in plan[~plan["planned"].astype(bool)].groupby("mode"):
         rows.append({"what": f"{mode}: {len(group)} combinations", "why": str(group["left_out_because"].iloc[0])})
     return pd.DataFrame(rows, columns=["what", "why"])
@@ -240,6 +286,8 @@ def verdict(trials: pd.DataFrame) -> str:
     parts = []
     for (technique, served_by), group in rows[rows["touch"] == "none"].groupby(["technique", "served by"], sort=False):
         ends = group.sort_values("bytes").iloc[[0, -1]]
-        told = " and ".join(f"{row['ns saved per buffer']} ns at {row['bytes']:,} bytes" for row in ends.to_dict("records"))
+        told = " and ".join(
+            f"{row['ns saved per buffer']} ns at {row['bytes']:,} bytes" for row in ends.to_dict("records")
+        )
         parts.append(f"{technique} on {served_by}: {told}")
     return "What a pool saves per buffer on this machine: " + "; ".join(parts) + "."

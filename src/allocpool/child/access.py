@@ -22,9 +22,7 @@ def _told(found: dict[str, Any], checksum: int) -> dict[str, Any]:
 def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
     ffi, library = native.load(launch)
     operation = spec["operation"].encode()
-    handle = buffers.created(
-        ffi, lambda error, size: library.ap_access_create(operation, spec["bytes"], error, size)
-    )
+    handle = buffers.created(ffi, lambda error, size: library.ap_access_create(operation, spec["bytes"], error, size))
     iteration_ns, capacity = buffers.iterations_for(spec)
     out = ffi.new("ap_buffers_iteration[]", capacity)
 

@@ -1,4 +1,4 @@
-"""An allocation trial: verify one round, warm up, measure rounds; in Java the JVM's own books are checked at the end."""
+"""An allocation trial: verify one round, warm up, measure rounds; in Java the JVM's books are checked at the end."""
 
 from __future__ import annotations
 

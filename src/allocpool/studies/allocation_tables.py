@@ -1,4 +1,4 @@
-"""Tidy tables of the allocation study: one row per trial of any of its modes, per window of a curve, per thread group."""
+"""Tidy tables of the allocation study: one row per trial of any mode, per window of a curve, per thread group."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ TRIALS = DataFrameSchema(
         "ns_per_pass": _number("access: one pass over the buffer, ns"),
         "ns_per_byte": _number("access: the same per byte, ns"),
         "p99_ns": _number("fragmentation: 99th percentile of obtaining and touching, over all windows, ns"),
-        "resident_over_live": _number("fragmentation: resident growth over bytes alive, mean over windows but the rest"),
+        "resident_over_live": _number("fragmentation: resident growth over bytes alive, mean but the rest"),
         "resident_over_live_at_rest": _number("fragmentation: the same at the end of the rest"),
         "cpu_ns_per_buffer": _number("CPU of all threads per buffer, pass or operation, ns", COUNT),
         "reclaim_cpu_ns_per_buffer": _number("the collector's and reference handlers' part of it, ns", COUNT),
@@ -98,7 +98,9 @@ WINDOWS = DataFrameSchema(
         "resident_bytes": Column("Int64", nullable=True, description="resident growth of the process since set-up"),
         "resident_over_live": Column("Float64", nullable=True, description="the same over the bytes alive"),
         "kept_bytes": Column(
-            "Int64", nullable=True, description="malloc: handed out by the allocator's books; slab: taken from the system"
+            "Int64",
+            nullable=True,
+            description="malloc: handed out, by its own books; slab: taken from the system",
         ),
         "heap_used_bytes": Column("Int64", nullable=True, description="used heap, Java"),
         "heap_committed_bytes": Column("Int64", nullable=True, description="committed heap, Java"),
@@ -109,9 +111,22 @@ WINDOWS = DataFrameSchema(
 
 SCHEMAS = {"trials": TRIALS, "windows": WINDOWS, "cpu": CPU}
 _FROM_SPEC = (
-    "language", "runtime", "collector", "allocator", "technique", "strategy", "touch", "memory", "operation",
-    "distribution", "bytes", "slots", "live_mb", "heap_mb", "direct_mb",
-)  # fmt: skip
+    "language",
+    "runtime",
+    "collector",
+    "allocator",
+    "technique",
+    "strategy",
+    "touch",
+    "memory",
+    "operation",
+    "distribution",
+    "bytes",
+    "slots",
+    "live_mb",
+    "heap_mb",
+    "direct_mb",
+)
 
 
 def _served_by(spec: dict[str, Any]) -> str:
@@ -124,11 +139,15 @@ def trial_columns(record: TrialRecord) -> dict[str, Any]:
     """The row of table ``trials``."""
     spec, told = record.spec, record.measurement or {}
     row: dict[str, Any] = {
-        **trial_row(record), "study": "allocation", "mode": spec["mode"],
-        **{name: spec.get(name) for name in _FROM_SPEC}, "served_by": _served_by(spec),
-        "peak_rss_mb": told.get("peak_rss_mb"), "allocator_version": told.get("allocator_version"),
+        **trial_row(record),
+        "study": "allocation",
+        "mode": spec["mode"],
+        **{name: spec.get(name) for name in _FROM_SPEC},
+        "served_by": _served_by(spec),
+        "peak_rss_mb": told.get("peak_rss_mb"),
+        "allocator_version": told.get("allocator_version"),
         "checksum": told.get("checksum"),
-    }  # fmt: skip
+    }
     if "jmh" in told:
         return row | _from_jmh(told["jmh"], spec["bytes"])
     if "windows" in told:
@@ -145,11 +164,16 @@ def _from_iterations(record: TrialRecord) -> dict[str, Any]:
     start_ns, end_ns = measured[0][0], measured[-1][1]
     each_ns = (end_ns - start_ns) / count
     row = {
-        "count": count, "seconds": (end_ns - start_ns) / 1e9, "bytes_per_second": spec["bytes"] / each_ns * 1e9,
+        "count": count,
+        "seconds": (end_ns - start_ns) / 1e9,
+        "bytes_per_second": spec["bytes"] / each_ns * 1e9,
         "cpu_ns_per_buffer": told["cpu"]["process_ns"] / count,
-        "reclaim_cpu_ns_per_buffer": _reclaim_ns(told["cpu"]["threads"]) / count if spec["language"] == "java" else None,
-        "drift_percent": _drift_percent(measured), **gc_row(record, start_ns, end_ns),
-    }  # fmt: skip
+        "reclaim_cpu_ns_per_buffer": _reclaim_ns(told["cpu"]["threads"]) / count
+        if spec["language"] == "java"
+        else None,
+        "drift_percent": _drift_percent(measured),
+        **gc_row(record, start_ns, end_ns),
+    }
     if spec["mode"] == "access":
         return row | {"ns_per_pass": each_ns, "ns_per_byte": each_ns / spec["bytes"]}
     is_an_act = spec["strategy"] == "pool" or TECHNIQUES[spec["technique"]].frees
@@ -157,10 +181,12 @@ def _from_iterations(record: TrialRecord) -> dict[str, Any]:
     return row | {
         "ns_per_alloc": sum(item[3] for item in measured) / count,
         "ns_per_free": sum(item[4] for item in measured) / count if is_an_act else None,
-        "ns_per_buffer": each_ns, "buffers_per_second": 1e9 / each_ns,
-        "held_bytes": books["held_bytes"], "counted_bytes": books["counted_bytes"],
+        "ns_per_buffer": each_ns,
+        "buffers_per_second": 1e9 / each_ns,
+        "held_bytes": books["held_bytes"],
+        "counted_bytes": books["counted_bytes"],
         "heap_bytes_per_buffer": books["heap_bytes"] / count if "heap_bytes" in books else None,
-    }  # fmt: skip
+    }
 
 
 def _reclaim_ns(threads: Sequence[tuple[str, int]]) -> int:
@@ -178,10 +204,12 @@ def _drift_percent(measured: Sequence[Sequence[int]]) -> float | None:
 
 def _from_jmh(told: dict[str, Any], size: int) -> dict[str, Any]:
     return {
-        "ns_per_alloc": told["score_ns"], "ns_per_buffer": told["score_ns"],
-        "buffers_per_second": 1e9 / told["score_ns"], "bytes_per_second": size / told["score_ns"] * 1e9,
+        "ns_per_alloc": told["score_ns"],
+        "ns_per_buffer": told["score_ns"],
+        "buffers_per_second": 1e9 / told["score_ns"],
+        "bytes_per_second": size / told["score_ns"] * 1e9,
         "heap_bytes_per_buffer": told["allocated_bytes"],
-    }  # fmt: skip
+    }
 
 
 def _from_windows(record: TrialRecord) -> dict[str, Any]:
@@ -194,8 +222,11 @@ def _from_windows(record: TrialRecord) -> dict[str, Any]:
     allocated = told["windows"][-1]["allocated_bytes"]
     at_rest = rows[-1]["resident_over_live"] if rows[-1]["phase"] == "rest" else None
     return {
-        "count": count, "seconds": busy_ns / 1e9, "ns_per_buffer": busy_ns / count,
-        "buffers_per_second": count / busy_ns * 1e9, "bytes_per_second": allocated / busy_ns * 1e9,
+        "count": count,
+        "seconds": busy_ns / 1e9,
+        "ns_per_buffer": busy_ns / count,
+        "buffers_per_second": count / busy_ns * 1e9,
+        "bytes_per_second": allocated / busy_ns * 1e9,
         "p99_ns": float(pd.Series([row["p99_ns"] for row in busy]).median()),
         "resident_over_live": _positive(sum(residents) / len(residents)) if residents else None,
         "resident_over_live_at_rest": _positive(at_rest),
@@ -204,7 +235,7 @@ def _from_windows(record: TrialRecord) -> dict[str, Any]:
             _reclaim_ns(told["cpu"]["threads"]) / count if record.spec["language"] == "java" else None
         ),
         **gc_row(record, busy[0]["start_ns"], busy[-1]["end_ns"]),
-    }  # fmt: skip
+    }
 
 
 def _positive(value: float | None) -> float | None:
@@ -224,17 +255,26 @@ def window_rows(record: TrialRecord) -> list[dict[str, Any]]:
         resident = window["resident_bytes"] - told["base_resident_bytes"] if known else None
         live = window["live_bytes"]
         operations = window["operations"]
-        rows.append({
-            "trial_id": record.trial_id, "window": number, "phase": told["phases"][window["phase"]],
-            "start_ns": window["start_ns"], "end_ns": window["end_ns"],
-            "elapsed_s": (window["end_ns"] - first_ns) / 1e9, "turnover": window["allocated_bytes"] / most_alive,
-            "operations": operations, "live_bytes": live,
-            "ns_per_operation": (window["end_ns"] - window["start_ns"]) / operations if operations else None,
-            **{name: window[name] for name in ("p50_ns", "p99_ns", "max_ns")},
-            "resident_bytes": resident, "resident_over_live": resident / live if resident is not None and live else None,
-            "kept_bytes": window["kept_bytes"] if (window["kept_bytes"] or -1) >= 0 else None,
-            "heap_used_bytes": window["heap_used_bytes"], "heap_committed_bytes": window["heap_committed_bytes"],
-        })  # fmt: skip
+        rows.append(
+            {
+                "trial_id": record.trial_id,
+                "window": number,
+                "phase": told["phases"][window["phase"]],
+                "start_ns": window["start_ns"],
+                "end_ns": window["end_ns"],
+                "elapsed_s": (window["end_ns"] - first_ns) / 1e9,
+                "turnover": window["allocated_bytes"] / most_alive,
+                "operations": operations,
+                "live_bytes": live,
+                "ns_per_operation": (window["end_ns"] - window["start_ns"]) / operations if operations else None,
+                **{name: window[name] for name in ("p50_ns", "p99_ns", "max_ns")},
+                "resident_bytes": resident,
+                "resident_over_live": resident / live if resident is not None and live else None,
+                "kept_bytes": window["kept_bytes"] if (window["kept_bytes"] or -1) >= 0 else None,
+                "heap_used_bytes": window["heap_used_bytes"],
+                "heap_committed_bytes": window["heap_committed_bytes"],
+            }
+        )
     return rows
 
 

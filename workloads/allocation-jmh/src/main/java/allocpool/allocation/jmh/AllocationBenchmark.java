@@ -12,7 +12,9 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** One fresh buffer at each call; the live set climbs to slots times bytes and falls to nothing, as in our own rounds. */
+/**
+ * One fresh buffer at each call; the live set climbs to slots times bytes and falls to nothing, as in our own rounds.
+ */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
