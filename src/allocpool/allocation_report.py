@@ -64,7 +64,7 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
             {
                 "technique": label(technique, strategy),
                 "served by": served_by,
-                "bytes": int(size),
+                "bytes": int(str(size)),
                 "touch": touch,
                 "ns per alloc": why or _cell(good["ns_per_alloc"]),
                 "ns per free": _cell(good["ns_per_free"]),
@@ -114,13 +114,13 @@ def access(trials: pd.DataFrame) -> pd.DataFrame:
     for key, group in measured.groupby(["operation", "memory", "served_by", "bytes"], observed=True):
         operation, memory, served_by, size = key
         theirs = published[(published["memory"] == memory) & (published["operation"] == operation)]["ns_per_pass"]
-        is_theirs = len(theirs) > 0 and int(size) == PUBLISHED_BYTES[-1]
+        is_theirs = len(theirs) > 0 and int(str(size)) == PUBLISHED_BYTES[-1]
         rows.append(
             {
                 "operation": operation,
                 "memory": memory,
                 "served by": served_by,
-                "bytes": int(size),
+                "bytes": int(str(size)),
                 "us per pass": _cell(group["ns_per_pass"] / 1000),
                 "ns per byte": _cell(group["ns_per_byte"]),
                 "published us": stats.significant(float(theirs.iloc[0]) / 1000) if is_theirs else "-",
@@ -190,7 +190,7 @@ def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
                 "technique": label(technique),
                 "served by": served_by,
                 "touch": touch,
-                "bytes": int(size),
+                "bytes": int(str(size)),
                 "ns saved per buffer": saved,
                 "fresh over pooled": found.text(),
             }
@@ -251,7 +251,7 @@ def jmh_beside_ours(trials: pd.DataFrame) -> pd.DataFrame:
             {
                 "technique": label(key[0]),
                 "served by": key[1],
-                "bytes": int(key[2]),
+                "bytes": int(str(key[2])),
                 "JMH ns": _cell(group["ns_per_alloc"]),
                 "our ns": _cell(ours["ns_per_buffer"]),
                 "JMH heap bytes": _cell(group["heap_bytes_per_buffer"]),

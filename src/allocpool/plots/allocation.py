@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -73,13 +76,13 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     return figure
 
 
-def _name(row: dict[str, object]) -> str:
+def _name(row: Mapping[Any, Any]) -> str:
     return f"{label(row['technique'], row['strategy'])} on {row['served_by']}"
 
 
 def _line(axis: Axes, group: pd.DataFrame, column: str, style: tuple[str, str]) -> None:
     points = [
-        (int(size), stats.geometric_interval(part[column].astype(float))) for size, part in group.groupby("bytes")
+        (int(str(size)), stats.geometric_interval(part[column].astype(float))) for size, part in group.groupby("bytes")
     ]
     colour, marker = style
     axis.plot(

@@ -1,7 +1,7 @@
 """Study 6, allocation: what does a buffer cost, to obtain, to write to, and to live with many of mixed sizes?
 
-A profile lists groups; each is a product of what its keys name. ``served_by`` says what serves the memory: an allocator for
-C++ (``jemalloc``), collector and runtime for Java (``g1/25``).
+A profile lists groups; each is a product of what its keys name. ``served_by`` says what serves the memory: an allocator
+for C++ (``jemalloc``), collector and runtime for Java (``g1/25``).
 """
 
 from __future__ import annotations
