@@ -14,7 +14,7 @@ from allocpool.allocators import PRELOAD, find_allocator
 from allocpool.buffers import BufferSpec
 from allocpool.errors import UserError
 from allocpool.packets import PacketsSpec, TrialSpec, no_such_pair
-from allocpool.realtime import LiveSpec, RingSpec
+from allocpool.realtime import LiveSpec, RingSpec, SearchSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, verify_flags
 from allocpool.runtimes.flags import available_memory_mb
@@ -107,9 +107,13 @@ class Launcher:
         parts = [f"child/{spec.mode}"]
         jvm: JvmLaunch | None = None
         native: NativeLaunch | None = None
+        larger_heap: JvmLaunch | str | None = None
         if spec.language == "java":
             module = "packets" if isinstance(spec, PacketsSpec) else "ring"
             jvm = self._jvm(_jvm_of(spec), module)
+            if isinstance(spec, SearchSpec) and spec.larger_heap_mb:
+                larger = _jvm_of(spec)._replace(heap_mb=spec.larger_heap_mb)
+                larger_heap = self._refused(larger, 1) or self._jvm(larger, module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
             native = self._library()
@@ -118,7 +122,7 @@ class Launcher:
         code_hash = _with_library(self._code_hash(*parts), allocator)
         # Also where none is wanted: one that this process was started with would be inherited.
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
-        return Launch(code_hash=code_hash, jvm=jvm, native=native, environment=environment)
+        return Launch(code_hash=code_hash, jvm=jvm, native=native, larger_heap=larger_heap, environment=environment)
 
     def _launch_of_buffers(self, spec: BufferSpec) -> Launch:
         child = f"child/{spec.mode}"
