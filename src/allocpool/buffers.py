@@ -98,7 +98,7 @@ class BufferSpec(TrialSpec):
 
     @property
     def what(self) -> str:
-        """What is measured, as plans and figures print it."""
+        """What is measured, as plans print it."""
         raise NotImplementedError
 
     def memory_mb(self) -> int:
