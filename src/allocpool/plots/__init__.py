@@ -6,6 +6,7 @@ so a notebook shows exactly the figures it asked for. The captions that go with 
 (`allocpool.cells.spread_caption`).
 """
 
+from allocpool.plots.allocation import cost_by_size, fragmentation_curves, heap_curves
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
 from allocpool.plots.native import events_per_packet, ladder_gains
@@ -30,9 +31,12 @@ from allocpool.plots.realtime import (
 
 __all__ = [
     "burst_timeline",
+    "cost_by_size",
     "cpu_split",
     "delay_distributions",
     "events_per_packet",
+    "fragmentation_curves",
+    "heap_curves",
     "ladder_gains",
     "live_set_scaling",
     "loss_curves",

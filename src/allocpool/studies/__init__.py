@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allocpool.errors import unknown_choice
+from allocpool.studies.allocation import ALLOCATION
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch import BATCH
 from allocpool.studies.instrument import INSTRUMENT
@@ -10,7 +11,7 @@ from allocpool.studies.native import NATIVE
 from allocpool.studies.pauses import PAUSES
 from allocpool.studies.realtime import REALTIME
 
-STUDIES: dict[str, Study] = {study.name: study for study in (INSTRUMENT, BATCH, PAUSES, REALTIME, NATIVE)}
+STUDIES: dict[str, Study] = {study.name: study for study in (INSTRUMENT, BATCH, PAUSES, REALTIME, NATIVE, ALLOCATION)}
 
 __all__ = ["STUDIES", "Planned", "Study", "StudyProfile", "study_named"]
 
