@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from allocpool import build
+from allocpool import build, limits
 from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.allocators import PRELOAD, find_allocator
+from allocpool.echo import EchoSpec
 from allocpool.errors import UserError
 from allocpool.packets import PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec
@@ -20,6 +21,7 @@ from allocpool.runtimes.flags import available_memory_mb
 
 _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
+_SMALL_HEAP_MB = 16
 
 
 class _Jvm(NamedTuple):
@@ -30,17 +32,20 @@ class _Jvm(NamedTuple):
     heap_mb: int
     direct_mb: int
     pause_target_ms: int | None
+    grows: bool = False
 
     def flags(self) -> tuple[str, ...]:
-        return jvm_flags(
+        fixed = jvm_flags(
             self.collector,
             self.feature,
             heap_mb=self.heap_mb,
             direct_mb=self.direct_mb or None,
             pause_target_ms=self.pause_target_ms,
             gc_log=Path(GC_LOG),
-            pre_touch=True,
+            pre_touch=not self.grows,
         )
+        # Where resident memory is the question, a heap must be able to be small; the last of two flags counts.
+        return (*fixed, f"-Xms{_SMALL_HEAP_MB}m") if self.grows else fixed
 
 
 class Launcher:
@@ -52,6 +57,7 @@ class Launcher:
 
     def __init__(self) -> None:
         self._native = cache(build.native_library)
+        self._echo = cache(build.echo_library)
         self._java = cache(build.java_classpath)
         self._runtime = cache(find_runtime)
         self._code_hash = cache(build.code_hash)
@@ -61,6 +67,9 @@ class Launcher:
         """One line that says why this machine can't run the spec, or None when it can. Starts no trial."""
         if isinstance(spec, PacketsSpec) and (reason := no_such_pair(spec.solution, spec.strategy)):
             return reason
+        if isinstance(spec, EchoSpec):
+            refused = self._refused(_echo_jvm(spec), 1) if spec.server == "java" else None
+            return refused or limits.refusal(spec)
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
             return self._refused(_jvm_of(spec), spec.processes)
         return _no_allocator(spec) or _too_large(spec) if isinstance(spec, PacketsSpec) else None
@@ -80,6 +89,8 @@ class Launcher:
         Raises:
             UserError: a build failed, or a runtime is missing.
         """
+        if isinstance(spec, EchoSpec):
+            return self._echo_launch(spec)
         if not isinstance(spec, PacketsSpec | RingSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
         parts = [f"child/{spec.mode}"]
@@ -90,7 +101,7 @@ class Launcher:
             jvm = self._jvm(_jvm_of(spec), module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
-            native = self._library()
+            native = _native_launch(self._native())
             parts.append("native")
         allocator = _preload(spec) if isinstance(spec, PacketsSpec) else None
         code_hash = self._code_hash(*parts)
@@ -101,13 +112,14 @@ class Launcher:
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
         return Launch(code_hash=code_hash, jvm=jvm, native=native, environment=environment)
 
-    def _library(self) -> NativeLaunch:
-        built = self._native()
-        return NativeLaunch(
-            library=str(built.library),
-            header=str(built.header),
-            compiler=built.compiler_version,
-            compiler_flags=built.flags,
+    def _echo_launch(self, spec: EchoSpec) -> Launch:
+        """The load generator is native whatever the server is."""
+        java = spec.server == "java"
+        parts = [f"child/{spec.mode}", "echo-native", *(["echo-java"] if java else [])]
+        return Launch(
+            code_hash=self._code_hash(*parts),
+            jvm=self._jvm(_echo_jvm(spec), "echo") if java else None,
+            native=_native_launch(self._echo()),
         )
 
     def _jvm(self, jvm: _Jvm, module: str) -> JvmLaunch:
@@ -120,6 +132,20 @@ class Launcher:
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
+
+
+def _native_launch(built: build.NativeBuild) -> NativeLaunch:
+    return NativeLaunch(
+        library=str(built.library),
+        header=str(built.header),
+        compiler=built.compiler_version,
+        compiler_flags=built.flags,
+        programs={name: str(path) for name, path in built.programs.items()},
+    )
+
+
+def _echo_jvm(spec: EchoSpec) -> _Jvm:
+    return _Jvm(spec.runtime or 0, spec.collector or "", spec.heap_mb or 0, 0, None, grows=True)
 
 
 def _jvm_of(spec: PacketsSpec | RingSpec) -> _Jvm:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from allocpool import home
+from allocpool.echo import EchoSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import read_host
 from allocpool.launch import Launcher
@@ -18,6 +19,7 @@ from allocpool.record import TrialRecord
 from allocpool.runner import alone, run_trial, task_for
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
+from allocpool.studies.buffered_io_tables import summarise_echo
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
 
 
@@ -46,6 +48,11 @@ MODES: dict[str, Mode] = {
         SearchSpec,
         summarise_search,
         "mode=search layout=flat strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
+    ),
+    "echo": Mode(
+        EchoSpec,
+        summarise_echo,
+        "mode=echo server=java io=buffered_reader buffer=8192 threads=platform connections=1000 seconds=5",
     ),
 }
 
