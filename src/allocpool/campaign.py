@@ -24,10 +24,11 @@ from pydantic import ValidationError
 from tqdm.auto import tqdm
 
 from allocpool import home, tidy
+from allocpool.echo import EchoSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import Host, read_host
 from allocpool.launch import Launcher
-from allocpool.packets import PacketsSpec
+from allocpool.packets import PacketsSpec, TrialSpec
 from allocpool.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
 from allocpool.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 from allocpool.studies import STUDIES, Planned, Study, StudyProfile, study_named
@@ -191,7 +192,7 @@ class Campaign:
         """One row per planned configuration: its trials over all blocks, their expected seconds, why it can't run."""
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for item in self.planned:
-            solution = item.spec.solution.label if isinstance(item.spec, PacketsSpec) else ""
+            solution = _label(item.spec)
             cell = {"mode": item.spec.mode, "solution": solution}
             cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}
             row = rows.setdefault(tuple(cell.values()), {**cell, "trials": 0, "expected_s": 0.0, "unavailable": None})
@@ -226,6 +227,13 @@ class Campaign:
             "statuses": dict(Counter(record.status for record in records)),
             "measured_seconds": sum(record.wall_s for record in records),
         }
+
+
+def _label(spec: TrialSpec) -> str:
+    """The row of a results table that a trial belongs to."""
+    if isinstance(spec, EchoSpec):
+        return f"{spec.variant.label} ({spec.connections} connections)"
+    return spec.solution.label if isinstance(spec, PacketsSpec) else ""
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
