@@ -68,11 +68,9 @@ class JavaServer:
 
     def parts(self) -> dict[str, int]:
         footprint.let_heap_shrink()
-        found = footprint.heap_by_kind(jvm.class_histogram())
-        if self._io == "buffered_reader":
-            # The only large byte arrays of this way are the ones between socket and decoder, encoder and socket.
-            found["codec"] += found["byte_buffer"]
-            found["byte_buffer"] = 0
+        # The only large byte arrays of readers and writers are those between socket and decoder, encoder and socket.
+        byte_arrays = "codec" if self._io == "buffered_reader" else "byte_buffer"
+        found = footprint.heap_by_kind(jvm.class_histogram(), byte_arrays)
         found["stack"] += footprint.stacks_bytes(self.stack_bytes())
         found["direct"] = int(self._server.directBytes())
         found["native"] = (footprint.c_heap_bytes() or 0) - found["direct"]
@@ -165,7 +163,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, An
         collected = {f"collected_{name}": value for name, value in (footprint.rollup() | server.heap()).items()}
         threads = len(os.listdir("/proc/self/task"))
         last = load.end()
-    counts = _settled(server)
+    counts = _settled(server, descriptors + _SPARE_DESCRIPTORS)
     fault = _fault(spec, last, counts, _descriptors() - descriptors)
     return {
         "status": "failed" if fault else "ok",
@@ -212,11 +210,14 @@ def _descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def _settled(server: Server) -> dict[str, int]:
-    """The server's counts when it has noticed that every connection is closed, or has had time enough for it."""
+def _settled(server: Server, descriptors: int) -> dict[str, int]:
+    """The server's counts when it has closed every connection, or has had time enough for it.
+
+    A selector gives descriptors back at its next selection, a moment after the connection was closed.
+    """
     give_up_ns = monotonic_ns() + round(_CLOSING_S * 1e9)
     counts = server.counts()
-    while counts["closed"] < counts["accepted"] and monotonic_ns() < give_up_ns:
+    while monotonic_ns() < give_up_ns and (counts["closed"] < counts["accepted"] or _descriptors() > descriptors):
         time.sleep(0.01)
         counts = server.counts()
     return counts

@@ -19,22 +19,20 @@ _HISTOGRAM_LINE = re.compile(r"\s*\d+:\s+\d+\s+(\d+)\s+(\S+)")
 _DEFAULT_STACK_BYTES = 8 << 20
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("char_buffer", ("[C", "java.io.BufferedReader", "java.io.BufferedWriter")),
+    # Each thread that does socket I/O keeps a table of direct buffers (sun.nio.ch.Util).
+    ("socket", ("[Ljava.nio.ByteBuffer;", "sun.nio.ch.")),
     ("codec", (
         "sun.nio.cs.", "java.nio.HeapByteBuffer", "java.nio.HeapCharBuffer",
         "java.io.InputStreamReader", "java.io.OutputStreamWriter",
     )),
-    ("byte_buffer", (
-        "[B", "java.io.BufferedInputStream", "java.io.BufferedOutputStream", "java.nio.", "io.netty.buffer.",
-        "sun.nio.ch.Util$BufferCache",
-    )),
+    ("byte_buffer", ("java.io.BufferedInputStream", "java.io.BufferedOutputStream", "java.nio.", "io.netty.buffer.")),
     ("stack", ("jdk.internal.vm.StackChunk",)),
     ("thread", (
-        "java.lang.Thread", "java.lang.VirtualThread", "java.lang.ThreadLocal", "java.util.concurrent.ThreadPool",
+        "java.lang.Thread", "[Ljava.lang.Thread", "java.lang.VirtualThread", "java.util.concurrent.ThreadPool",
         "java.util.concurrent.ThreadPerTask", "java.util.concurrent.FutureTask", "jdk.internal.vm.",
     )),
     ("socket", (
-        "java.net.", "sun.nio.ch.", "sun.net.", "java.io.FileDescriptor", "io.netty.channel.", "io.netty.handler.",
-        "allocpool.echo.",
+        "java.net.", "sun.net.", "java.io.FileDescriptor", "io.netty.channel.", "io.netty.handler.", "allocpool.echo.",
     )),
 )  # fmt: skip
 """What a class of objects is part of, by the start of its name; the first match counts."""
@@ -118,18 +116,19 @@ def let_heap_shrink() -> None:
         _diagnostics().setVMOption(option, value)
 
 
-def heap_by_kind(told: str) -> dict[str, int]:
-    """Live bytes of a class histogram (``jcmd GC.class_histogram``) by what they are part of."""
+def heap_by_kind(told: str, byte_arrays: str) -> dict[str, int]:
+    """Live bytes of a class histogram (``jcmd GC.class_histogram``) by what they are part of.
+
+    Args:
+        told: the histogram.
+        byte_arrays: the kind of arrays of bytes, which only the way of I/O can tell.
+    """
     kinds = dict.fromkeys([name for name, _ in _KINDS] + ["other"], 0)
     for line in told.splitlines():
         if found := _HISTOGRAM_LINE.match(line):
-            kinds[_kind(found[2])] += int(found[1])
+            kinds[byte_arrays if found[2] == "[B" else _kind(found[2])] += int(found[1])
     return kinds
 
 
 def _kind(class_name: str) -> str:
-    for name, starts in _KINDS:
-        # Arrays of one byte or char are named by two characters; a longer name that begins so is another array.
-        if any(class_name == start if start.startswith("[") else class_name.startswith(start) for start in starts):
-            return name
-    return "other"
+    return next((kind for kind, starts in _KINDS if class_name.startswith(starts)), "other")

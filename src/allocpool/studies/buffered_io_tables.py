@@ -18,10 +18,10 @@ PARTS = {
     "char_buffer": "char arrays and the readers and writers that hold them",
     "byte_buffer": "byte arrays and byte buffers on the heap",
     "codec": "decoders and encoders between bytes and chars, with their byte arrays",
-    "direct": "direct buffers, those that the JDK's sockets keep for each thread among them",
+    "direct": "direct buffers, by the JVM's own account",
     "socket": "sockets, channels and what a server keeps of each on the heap",
     "thread": "thread objects on the heap",
-    "native": "the C library's heap without direct buffers",
+    "native": "the C library's heap without direct buffers: what the JVM keeps of a thread; in 25 also its socket's buffer",
     "other": "everything else that is alive on the heap",
 }
 _MEMORY = {
