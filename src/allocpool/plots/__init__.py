@@ -6,6 +6,12 @@ so a notebook shows exactly the figures it asked for. The captions that go with 
 (`allocpool.cells.spread_caption`).
 """
 
+from allocpool.plots.connections import (
+    connection_parts,
+    cpu_against_buffer,
+    echo_latency,
+    memory_against_connections,
+)
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
 from allocpool.plots.realtime import (
@@ -19,9 +25,13 @@ from allocpool.plots.realtime import (
 
 __all__ = [
     "burst_timeline",
+    "connection_parts",
+    "cpu_against_buffer",
     "delay_distributions",
+    "echo_latency",
     "loss_curves",
     "loss_over_time",
+    "memory_against_connections",
     "published_against_measured",
     "rates",
     "stability_strip",
