@@ -210,15 +210,17 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
         found = fitted.get(newest["variant"].iloc[0]) if len(newest) else None
         memory, low, high = found.predict_mb(PUBLISHED_CONNECTIONS) if found else (None, None, None)
         most = newest[newest["connections"] == newest["connections"].max()]
+        interval = None if low is None or high is None else f"{significant(low)} to {significant(high)}"
+        cpu_us = float(most["cpu_us_per_message"].mean()) if len(most) else None
         rows.append(
             {
                 "I/O": published.io_api,
                 "buffer": f"{published.buffer} {published.buffer_unit}" if published.buffer else "none",
                 "published MB": f"{published.memory_mb:,.0f}",
                 "ours at 30,000, MiB": None if memory is None else significant(memory),
-                "prediction interval": None if low is None or high is None else f"{significant(low)} to {significant(high)}",
+                "prediction interval": interval,
                 "published CPU median, %": published.median_cpu_percent,
-                "ours, CPU us per message": significant(float(most["cpu_us_per_message"].mean())) if len(most) else None,
+                "ours, CPU us per message": None if cpu_us is None else significant(cpu_us),
                 "connections, n": f"{most['connections'].iloc[0]:,}, {len(most)}" if len(most) else None,
             }
         )  # fmt: skip

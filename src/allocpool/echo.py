@@ -84,7 +84,9 @@ class EchoSpec(TrialSpec):
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         if self.buffer is not None and self.io not in BUFFERED:
-            raise ValueError(f"io {self.io} has no buffer of a size to choose: leave buffer out, or {_io_with(BUFFERED)}")
+            raise ValueError(
+                f"io {self.io} has no buffer of a size to choose: leave buffer out, or {_io_with(BUFFERED)}"
+            )
         if self.threads is not None and self.io not in BLOCKING:
             raise ValueError(f"io {self.io} has its own threads: leave threads out, or {_io_with(BLOCKING)}")
         if self.server == "cpp":

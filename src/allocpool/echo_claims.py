@@ -90,7 +90,9 @@ def _verdict(claim: Claim, pairs: Sequence[Pair], missing: int) -> Verdict:
     absent = total - len(measured)
     if len(against):
         names = "; ".join(f"{row['smaller']} costs more than {row['larger']}" for _, row in against.iterrows())
-        return Verdict(claim, REFUTED, f"The other way round in {len(against)} of {total} comparisons: {names}.", evidence)
+        return Verdict(
+            claim, REFUTED, f"The other way round in {len(against)} of {total} comparisons: {names}.", evidence
+        )
     told = f"Shown in {shown} of {total} comparisons"
     told += f", ratios {stats.span(evidence['ratio'])}" if len(evidence) else ""
     told += f"; no difference shown in {len(measured) - shown}" if len(measured) > shown else ""

@@ -18,20 +18,24 @@ def design(profile: StudyProfile) -> str:
     numbers = sorted({number for group in profile.groups.values() for number in group.connections})
     variants = {key for group in profile.groups.values() for key in group.variants}
     return (
-        f"{len(variants)} variants at {', '.join(f'{number:,}' for number in numbers)} connections (not every variant at "
-        f"each), {profile.blocks} block{'s' if profile.blocks > 1 else ''} in random order. Every connection sends a "
+        f"{len(variants)} variants at {', '.join(f'{number:,}' for number in numbers)} connections (not every "
+        f"variant at each), {profile.blocks} block{'s' if profile.blocks > 1 else ''} in random order. Every connection sends a "
         f"message of {profile.message_bytes} bytes {profile.rate_per_connection:g} times a second, for "
-        f"{profile.warmup_seconds:g} s uncounted and {profile.seconds:g} s counted. The load generator checks every byte of "
-        "every echo; a dropped connection, a wrong or missing echo, or books of client and server that differ fail the "
+        f"{profile.warmup_seconds:g} s uncounted and {profile.seconds:g} s counted. The load generator checks every byte "
+        "of every echo; a dropped connection, a wrong or missing echo, or books of client and server that differ fail the "
         "trial."
     )
 
 
 def limits_table() -> pd.DataFrame:
     """What this machine allows now, by kind of server: the limit that bites first, and how to raise it."""
-    kinds = {"java/buffered_reader/platform/25": "Java, platform threads", "java/stream/virtual/25": "Java, virtual threads",
-             "java/nio_pooled/25": "Java, one selector", "cpp/threads": "C++, thread per connection",
-             "cpp/epoll": "C++, epoll"}  # fmt: skip
+    kinds = {
+        "java/buffered_reader/platform/25": "Java, platform threads",
+        "java/stream/virtual/25": "Java, virtual threads",
+        "java/nio_pooled/25": "Java, one selector",
+        "cpp/threads": "C++, thread per connection",
+        "cpp/epoll": "C++, epoll",
+    }
     rows = []
     for key, name in kinds.items():
         tightest = limits.limits(EchoSpec(connections=1, seconds=1, **Variant.parse(key).settings()))[0]
@@ -52,8 +56,8 @@ def errors_sentence(trials: pd.DataFrame) -> str:
     echoed = float((measured["messages_per_second"] * measured["seconds"]).sum())
     bad = int((measured["errors"] > 0).sum())
     return (
-        f"About {significant(echoed, 2)} messages were echoed in the measured windows of {len(measured)} trials, each of them "
-        f"checked byte by byte; {bad or 'no'} trial{'' if bad == 1 else 's'} had an error.{late}"
+        f"About {significant(echoed, 2)} messages were echoed in the measured windows of {len(measured)} trials, each of "
+        f"them checked byte by byte; {bad or 'no'} trial{'' if bad == 1 else 's'} had an error.{late}"
     )
 
 
@@ -112,13 +116,17 @@ def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """Trials that did not end well, and variants that the campaign leaves out: what and why."""
     bad = trials[trials["status"] != "ok"]
     rows = [
-        {"variant": name, "connections": ", ".join(f"{n:,}" for n in sorted(set(group["connections"]))), "reason": reason}
+        {
+            "variant": name,
+            "connections": ", ".join(f"{n:,}" for n in sorted(set(group["connections"]))),
+            "reason": reason,
+        }
         for (name, reason), group in bad.groupby(["variant", "reason"], sort=False)
     ]
     left = plan[~plan["planned"].astype(bool) & ~plan["variant"].isin(bad["variant"])]
     for reason, group in left.groupby("left_out_because", sort=False):
-        rows.append({"variant": f"{len(group)} of {len(EVERY_KEY)}: {', '.join(group['variant'])}", "connections": "all",
-                     "reason": str(reason)})  # fmt: skip
+        names = f"{len(group)} of {len(EVERY_KEY)}: {', '.join(group['variant'])}"
+        rows.append({"variant": names, "connections": "all", "reason": str(reason)})
     return pd.DataFrame(rows, columns=["variant", "connections", "reason"])
 
 
@@ -135,7 +143,8 @@ def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {"variant": name, "connections": f"{group['connections'].iloc[0]:,}",
              "messages/s": significant(means["messages_per_second"]),
-             "CPU median, %": significant(means["cpu_percent_median"]), "CPU mean, %": significant(means["cpu_percent_mean"]),
+             "CPU median, %": significant(means["cpu_percent_median"]),
+             "CPU mean, %": significant(means["cpu_percent_mean"]),
              "CPU per message, us": significant(means["cpu_us_per_message"]),
              "GC pauses": f"{pauses.astype(float).mean():.1f}" if len(pauses) else "none: no collector",
              "p50, us": significant(means["latency_p50_us"]), "p99, us": significant(means["latency_p99_us"]),
@@ -164,10 +173,12 @@ def certainty(trials: pd.DataFrame) -> str:
     """What the intervals rest on."""
     good = connections.finished(trials)
     blocks = good["block"].nunique()
-    noise = stats.noise_band(connections.block_slopes(good).query("bytes_per_connection > 0"), ["variant"], "bytes_per_connection")
+    noise = stats.noise_band(
+        connections.block_slopes(good).query("bytes_per_connection > 0"), ["variant"], "bytes_per_connection"
+    )
     if blocks < 2:
         return "There is one block, so a difference between two variants can be seen and not yet be told from noise."
     return (
-        f"Slopes of one variant in two blocks lie within a factor of {significant(noise.factor)} of each other in 95% of "
-        f"{noise.pairs} pairs."
+        f"Slopes of one variant in two blocks lie within a factor of {significant(noise.factor)} of each other in 95% "
+        f"of {noise.pairs} pairs."
     )

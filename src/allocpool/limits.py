@@ -146,4 +146,3 @@ def _taken(port: int) -> bool:
         except OSError:
             return True
     return False
-

@@ -56,7 +56,8 @@ class JavaServer:
         jvm.start(launch)
         self._io = spec["io"]
         self._server = jvm.java_class("allocpool.echo.EchoServer").start(
-            spec["io"], spec["buffer"] or 0, spec["threads"] or "", spec["connections"], spec["message_bytes"], spec["port"]
+            spec["io"], spec["buffer"] or 0, spec["threads"] or "", spec["connections"],
+            spec["message_bytes"], spec["port"],
         )  # fmt: skip
         self.port = int(self._server.port())
 
@@ -149,8 +150,15 @@ def _one_line(error: Exception) -> str:
 def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, Any]:
     descriptors = _descriptors()
     patience_s = _CLOSING_S + spec["connections"] * _PER_CONNECTION_S
-    options = {name: spec[name] for name in ("connections", "rate", "message_bytes", "warmup_seconds", "seconds", "seed")}
-    options |= {"port": server.port, "addresses": spec["addresses"], "connect_seconds": patience_s, "hold_seconds": _HOLD_S}
+    options = {
+        name: spec[name] for name in ("connections", "rate", "message_bytes", "warmup_seconds", "seconds", "seed")
+    }
+    options |= {
+        "port": server.port,
+        "addresses": spec["addresses"],
+        "connect_seconds": patience_s,
+        "hold_seconds": _HOLD_S,
+    }
     with Load(program, **options) as load:
         load.expect("connected", 2 * patience_s)
         load.expect("measuring", spec["warmup_seconds"] + patience_s)

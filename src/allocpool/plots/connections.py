@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from allocpool import connections, reference
 from allocpool.cells import records
-from allocpool.plots._style import GROUP_STYLE, INK, legend, log_axis, new_figure, nothing
+from allocpool.plots._style import GROUP_STYLE, INK, log_axis, new_figure, nothing
 from allocpool.studies.buffered_io_tables import PARTS
 
 # Okabe and Ito's palette again, hatched from the second round on.
@@ -26,6 +27,11 @@ _PART_STYLE = {
 }
 _MARKERS = "osD^v<>PX*hp"
 _COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+
+
+def _legend(figure: Figure, axis: Axes) -> None:
+    handles, _ = axis.get_legend_handles_labels()
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
 
 
 def memory_against_connections(trials: pd.DataFrame) -> Figure:
@@ -68,7 +74,9 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
         axis.barh(range(len(names)), width, left=left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.4)
         left += width
     for place, name in enumerate(names):
-        axis.plot([measured[name].bytes_per_connection / 1024] * 2, [place - 0.42, place + 0.42], color="#000000", linewidth=2)
+        axis.plot(
+            [measured[name].bytes_per_connection / 1024] * 2, [place - 0.42, place + 0.42], color="#000000", linewidth=2
+        )
     axis.set_yticks(range(len(names)), names, fontsize=9)
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_xlabel("KiB per connection after a full collection (black mark: slope of resident memory)", fontsize=9)
@@ -94,19 +102,28 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
     for io, (colour, marker) in colours.items():
         rows = good[good["io"] == io].sort_values("buffer")
         mean = rows.groupby("buffer")["cpu_us_per_message"].mean().astype(float)
-        ours.plot(rows["buffer"].astype(float), rows["cpu_us_per_message"].astype(float), linestyle="", marker=marker, color=colour)
+        ours.plot(
+            rows["buffer"].astype(float),
+            rows["cpu_us_per_message"].astype(float),
+            linestyle="",
+            marker=marker,
+            color=colour,
+        )
         ours.plot(mean.index.astype(float), mean, color=colour, linewidth=1)
         rows = published[published["io"] == io]
         theirs.plot(rows["buffer"], rows["median_cpu_percent"], marker=marker, color=colour, linewidth=1)
         ours.plot([], [], marker=marker, color=colour, linewidth=1, label=io.replace("_", " "))
-    for axis, sizes in ((ours, good["buffer"].astype(float)), (theirs, published.loc[published["buffer"] > 0, "buffer"])):
+    for axis, sizes in (
+        (ours, good["buffer"].astype(float)),
+        (theirs, published.loc[published["buffer"] > 0, "buffer"]),
+    ):
         log_axis(axis, float(sizes.min()), float(sizes.max()), "x", 1.3)
         axis.set_ylim(0)
         axis.axvline(float(good["message_bytes"].iloc[0]), color="#888888", linewidth=0.8, linestyle=":")
         axis.set_xlabel("buffer, chars or bytes (dotted: the message)", fontsize=9)
     ours.set_ylabel("CPU per message, us", fontsize=9)
     theirs.set_ylabel("published: median CPU, %", fontsize=9)
-    legend(figure, ours.get_legend_handles_labels()[0])
+    _legend(figure, ours)
     return figure
 
 
@@ -118,7 +135,11 @@ def echo_latency(trials: pd.DataFrame) -> Figure:
     good = good[good["connections"] == good["connections"].max()]
     names = connections.variants(good)
     figure, (axis,) = new_figure(1, 1, 9.3, 1.2 + 0.3 * max(3, len(names)))
-    shapes = {"latency_p50_us": ("o", "median"), "latency_p99_us": ("D", "99th percentile"), "latency_max_us": ("|", "largest")}
+    shapes = {
+        "latency_p50_us": ("o", "median"),
+        "latency_p99_us": ("D", "99th percentile"),
+        "latency_max_us": ("|", "largest"),
+    }
     for row in records(good):
         place = names.index(row.variant)
         for column, (marker, _) in shapes.items():
@@ -130,5 +151,5 @@ def echo_latency(trials: pd.DataFrame) -> Figure:
     axis.set_xlabel("due time to whole echo, us", fontsize=9)
     for marker, label in shapes.values():
         axis.plot([], [], marker=marker, linestyle="", color=GROUP_STYLE["g1"], label=label)
-    legend(figure, axis.get_legend_handles_labels()[0])
+    _legend(figure, axis)
     return figure

@@ -21,7 +21,7 @@ PARTS = {
     "direct": "direct buffers, by the JVM's own account",
     "socket": "sockets, channels and what a server keeps of each on the heap",
     "thread": "thread objects on the heap",
-    "native": "the C library's heap without direct buffers: what the JVM keeps of a thread; in 25 also its socket's buffer",
+    "native": "the C library's heap without direct buffers: what the JVM keeps of a thread; in 25 its socket's too",
     "other": "everything else that is alive on the heap",
 }
 _MEMORY = {
@@ -53,7 +53,9 @@ TRIALS = DataFrameSchema(
         "variant": text("label of the row: server, I/O, size of the buffer, threads, runtime"),
         "server": Column("string", Check.isin(list(IO)), description="java or cpp"),
         "io": Column("string", Check.isin([name for names in IO.values() for name in names]), description="way of I/O"),
-        "buffer": Column("Int64", COUNT, nullable=True, description="chars (buffered_reader) or bytes (buffered_stream)"),
+        "buffer": Column(
+            "Int64", COUNT, nullable=True, description="chars (buffered_reader) or bytes (buffered_stream)"
+        ),
         "threads": Column("string", Check.isin(THREADS), nullable=True, description="of Java's blocking ways"),
         "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
         "collector": text("garbage collector; empty for C++", nullable=True),
