@@ -18,12 +18,12 @@ def design(profile: StudyProfile) -> str:
     numbers = sorted({number for group in profile.groups.values() for number in group.connections})
     variants = {key for group in profile.groups.values() for key in group.variants}
     return (
-        f"{len(variants)} variants at {', '.join(f'{number:,}' for number in numbers)} connections (not every "
-        f"variant at each), {profile.blocks} block{'s' if profile.blocks > 1 else ''} in random order. Every connection sends a "
-        f"message of {profile.message_bytes} bytes {profile.rate_per_connection:g} times a second, for "
-        f"{profile.warmup_seconds:g} s uncounted and {profile.seconds:g} s counted. The load generator checks every byte "
-        "of every echo; a dropped connection, a wrong or missing echo, or books of client and server that differ fail the "
-        "trial."
+        f"{len(variants)} variants at {', '.join(f'{number:,}' for number in numbers)} connections (not every variant "
+        f"at each), {profile.blocks} block{'s' if profile.blocks > 1 else ''} in random order. Every connection sends "
+        f"a message of {profile.message_bytes} bytes {profile.rate_per_connection:g} times a second, for "
+        f"{profile.warmup_seconds:g} s uncounted and {profile.seconds:g} s counted. The load generator checks every "
+        "byte of every echo; a dropped connection, a wrong or missing echo, or books of client and server that differ "
+        "fail the trial."
     )
 
 
@@ -56,8 +56,8 @@ def errors_sentence(trials: pd.DataFrame) -> str:
     echoed = float((measured["messages_per_second"] * measured["seconds"]).sum())
     bad = int((measured["errors"] > 0).sum())
     return (
-        f"About {significant(echoed, 2)} messages were echoed in the measured windows of {len(measured)} trials, each of "
-        f"them checked byte by byte; {bad or 'no'} trial{'' if bad == 1 else 's'} had an error.{late}"
+        f"About {significant(echoed, 2)} messages were echoed in the measured windows of {len(measured)} trials, each "
+        f"of them checked byte by byte; {bad or 'no'} trial{'' if bad == 1 else 's'} had an error.{late}"
     )
 
 

@@ -118,7 +118,7 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
         (theirs, published.loc[published["buffer"] > 0, "buffer"]),
     ):
         log_axis(axis, float(sizes.min()), float(sizes.max()), "x", 1.3)
-        axis.set_ylim(0)
+        axis.set_ylim(0, axis.dataLim.ymax * 1.1)
         axis.axvline(float(good["message_bytes"].iloc[0]), color="#888888", linewidth=0.8, linestyle=":")
         axis.set_xlabel("buffer, chars or bytes (dotted: the message)", fontsize=9)
     ours.set_ylabel("CPU per message, us", fontsize=9)
