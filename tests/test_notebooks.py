@@ -12,6 +12,7 @@ import yaml
 
 from allocpool import campaign, home, notebook
 from allocpool.errors import UserError
+from allocpool.studies import STUDIES
 
 NOTEBOOKS = sorted((home.home() / "notebooks").glob("*.ipynb"))
 CODE_AND_LINKS = re.compile(r"`[^`]*`|\]\([^)]*\)")
@@ -39,7 +40,8 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 
 def test_there_are_notebooks() -> None:
-    assert {"00_findings", "01_instrument", "02_batch", "05_native"} <= {path.stem for path in NOTEBOOKS}
+    wanted = {study.notebook for study in STUDIES.values()} | {"00_findings"}
+    assert wanted <= {path.stem for path in NOTEBOOKS}
 
 
 def test_one_title_and_it_comes_first(path: Path) -> None:
@@ -95,11 +97,9 @@ def test_every_profile_gives_only_parameters_that_the_notebook_has(path: Path, p
     assert set(given) <= set(parameters_cell(path))
 
 
-@pytest.mark.parametrize(
-    ("name", "study"), [("01_instrument", "instrument"), ("02_batch", "batch"), ("05_native", "native")]
-)
-def test_default_parameters_open_the_quick_profile(name: str, study: str) -> None:
-    (path,) = [path for path in NOTEBOOKS if path.stem == name]
+@pytest.mark.parametrize("study", STUDIES)
+def test_default_parameters_open_the_quick_profile(study: str) -> None:
+    (path,) = [path for path in NOTEBOOKS if path.stem == STUDIES[study].notebook]
     opened = campaign.open_study(study, **notebook.parameters(parameters_cell(path)))
     assert opened.profile.profile == "quick"
 

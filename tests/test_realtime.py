@@ -185,6 +185,7 @@ SEARCH = "mode=search layout=flat strategy=pool scale=0.01 low_ns=20 high_ns=200
         (f"{SEARCH.replace('low_ns=20', 'low_ns=2000')}", "low_ns 2000 is not below high_ns 2000"),
         (f"{SEARCH.replace('low_ns=20', 'low_ns=5000')}", "low_ns 5000 is not below high_ns 2000"),
         (f"{SEARCH.replace('low_ns=20', 'low_ns=1950')}", "closer than resolution 0.05"),
+        (f"{SEARCH} larger_heap_mb=100", "larger_heap_mb 100 belongs to Java and must be above its heap_mb"),
         (f"{SEARCH} cap_seconds=0.1", "cap_seconds 0.1 is below full_seconds 0.2"),
         (f"{SEARCH.replace('probe_seconds=0.1', 'probe_seconds=3')}", "full_seconds 0.2 is below probe_seconds 3"),
         ("mode=ring interval_ns=-1 seconds=1", "interval_ns: Input should be greater than or equal to 0"),
@@ -310,6 +311,26 @@ def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_inter
     assert told["ndr_fails_ns"] == pytest.approx(4)
     assert told["compared_ns"] == 3
     assert 0 < told["compared_lost_low_ppm"] < told["compared_lost_ppm"] < told["compared_lost_high_ppm"] < 1e6
+
+
+@pytest.mark.parametrize(("larger_heap_mb", "gap"), [(200, None), (99_000_000, "heap of at most")])
+def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
+    data: Path, larger_heap_mb: int, gap: str | None
+) -> None:
+    text = "mode=search layout=heap collector=serial strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4"
+    times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
+    heaps = f"heap_mb=50 larger_heap_mb={larger_heap_mb} compared_ns=4"
+    told = summary(run(*text.split(), *times.split(), *heaps.split()))
+    assert told["compared_lost_ppm"] > 0
+    kinds = [row["kind"] for row in told["probe_rows"]]
+    if gap is None:
+        assert kinds.index("larger heap") > kinds.index("compared") and told["larger_heap_gap"] is None
+        assert told["larger_heap_lost_low_ppm"] < told["larger_heap_lost_ppm"] < told["larger_heap_lost_high_ppm"]
+        assert told["larger_heap_factor"] == pytest.approx(4 * told["heap_factor"])
+    else:
+        assert (
+            gap in told["larger_heap_gap"] and told.get("larger_heap_lost_ppm") is None and "larger heap" not in kinds
+        )
 
 
 def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) -> None:

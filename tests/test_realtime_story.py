@@ -30,8 +30,10 @@ def search(**changes: Any) -> dict[str, Any]:
         **JAVA, "trial_id": str(sorted(changes.items())), "strategy": "pool", "case": "A", "block": 0, "status": "ok",
         "reason": None, "heap_factor": 1.0, "low_ns": 20.0, "ndr_ns": 300.0, "ndr_fails_ns": 285.0, "pdr_ns": 300.0,
         "pdr_fails_ns": 285.0, "compared_ns": None, "compared_lost_ppm": None, "compared_lost_low_ppm": None,
-        "compared_lost_high_ppm": None, "probes": 12, "full_trials": 4, "caps_reached": 1, "search_seconds": 20.0,
-        "grid_trials": 110, "grid_seconds": 300.0, **changes,
+        "compared_lost_high_ppm": None, "larger_heap_factor": None, "larger_heap_lost_ppm": None,
+        "larger_heap_lost_low_ppm": None, "larger_heap_lost_high_ppm": None, "larger_heap_gap": None,
+        "probes": 12, "full_trials": 4, "caps_reached": 1, "search_seconds": 20.0, "grid_trials": 110,
+        "grid_seconds": 300.0, **changes,
     }  # fmt: skip
 
 
@@ -78,6 +80,20 @@ def test_few_lost_is_told_apart_from_none_and_a_failure_has_its_reason() -> None
     assert found.loc["B", "gap"] == "out of memory: Java heap space"
     table = realtime_report.summary_table(found.reset_index(), "title", "subtitle").as_raw_html()
     assert "few lost" in table and "out of memory" in table and "pub. lost 17.0%" in table
+
+
+def test_where_no_interval_passes_both_heaps_are_told() -> None:
+    larger = {"larger_heap_factor": 5.0, "larger_heap_lost_ppm": 5e3}
+    interval = {"larger_heap_lost_low_ppm": 4e3, "larger_heap_lost_high_ppm": 6e3}
+    rows = cells(losing(**larger, **interval))
+    assert rows["larger_heap_lost_percent"].tolist() == [0.5]
+    table = realtime_report.summary_table(rows, "title", "subtitle").as_raw_html()
+    assert "lost 2.00%" in table and "heap \u00d7 5.00: lost 0.500%" in table and "0.400\u20130.600%" in table
+    assert verdicts(rows, NO_TRIALS)["realtime-large-heap"] == REPRODUCED
+    (row,) = cells(losing(larger_heap_gap="no memory")).to_dict("records")
+    assert "larger heap: no memory" in realtime_report.summary_table(pd.DataFrame([row]), "t", "s").as_raw_html()
+    cured = cells(losing(**larger | {"larger_heap_lost_ppm": 0.0}, **interval))
+    assert verdicts(cured, NO_TRIALS)["realtime-large-heap"] == REFUTED
 
 
 def test_a_search_with_another_heap_is_another_cell() -> None:

@@ -37,10 +37,17 @@ def open_small() -> campaign.Campaign:
 
 
 def start_small() -> subprocess.Popen[str]:
-    """The same campaign through the command line."""
+    """The same campaign through the command line, as a terminal starts it: interruptible.
+
+    Tests that run in the background of a shell hand down a SIGINT that is ignored.
+    """
     settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={json.dumps(value)}")]
     command = [*ALLOCPOOL, "run", "batch", "--profile", "smoke", *settings]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    finally:
+        signal.signal(signal.SIGINT, inherited)
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 import yaml
 from pydantic import ValidationError
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from allocpool import home, tidy
 from allocpool.echo import EchoSpec

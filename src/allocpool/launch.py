@@ -14,7 +14,7 @@ from allocpool.allocators import PRELOAD, find_allocator
 from allocpool.echo import EchoSpec
 from allocpool.errors import UserError
 from allocpool.packets import PacketsSpec, TrialSpec, no_such_pair
-from allocpool.realtime import LiveSpec, RingSpec
+from allocpool.realtime import LiveSpec, RingSpec, SearchSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_runtime, jvm_flags, verify_flags
 from allocpool.runtimes.flags import available_memory_mb
@@ -96,9 +96,13 @@ class Launcher:
         parts = [f"child/{spec.mode}"]
         jvm: JvmLaunch | None = None
         native: NativeLaunch | None = None
+        larger_heap: JvmLaunch | str | None = None
         if spec.language == "java":
             module = "packets" if isinstance(spec, PacketsSpec) else "ring"
             jvm = self._jvm(_jvm_of(spec), module)
+            if isinstance(spec, SearchSpec) and spec.larger_heap_mb:
+                larger = _jvm_of(spec)._replace(heap_mb=spec.larger_heap_mb)
+                larger_heap = self._refused(larger, 1) or self._jvm(larger, module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
             native = _native_launch(self._native())
@@ -110,7 +114,7 @@ class Launcher:
             code_hash = hashlib.sha256(code_hash.encode() + allocator.read_bytes()).hexdigest()[:16]
         # Also where none is wanted: one that this process was started with would be inherited.
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
-        return Launch(code_hash=code_hash, jvm=jvm, native=native, environment=environment)
+        return Launch(code_hash=code_hash, jvm=jvm, native=native, larger_heap=larger_heap, environment=environment)
 
     def _echo_launch(self, spec: EchoSpec) -> Launch:
         """The load generator is native whatever the server is."""

@@ -6,6 +6,7 @@ consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds 
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -160,6 +161,9 @@ class SearchSpec(LiveSpec):
         le=LONGEST_INTERVAL_NS,
         description="where no interval passes, the interval whose loss is told",
     )
+    larger_heap_mb: int | None = Field(
+        default=None, gt=0, description="where no interval passes, that loss is told with this heap of Java, too"
+    )
     confirmations: int = Field(default=1, ge=1, le=100, description="trials of full length that an answer passes")
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
 
@@ -188,6 +192,8 @@ class SearchSpec(LiveSpec):
             )
         if self.cap_seconds < self.full_seconds:
             raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
+        if self.larger_heap_mb and self.larger_heap_mb <= (self.heap_mb or math.inf):
+            raise ValueError(f"larger_heap_mb {self.larger_heap_mb} belongs to Java and must be above its heap_mb")
         if self.full_seconds < self.probe_seconds:
             raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
         for interval_ns in (min(self.low_ns, self.compared_ns), self.high_ns):

@@ -20,14 +20,23 @@ from allocpool.packets import Solution
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
 _NUMBERS = (
     "ndr_ns", "ndr_fails_ns", "pdr_ns", "pdr_fails_ns", "compared_ns", "lost_percent", "lost_low_percent",
-    "lost_high_percent",
+    "lost_high_percent", "larger_heap_factor", "larger_heap_lost_percent", "larger_heap_lost_low_percent",
+    "larger_heap_lost_high_percent",
 )  # fmt: skip
-_COLUMNS = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", "answer", *_NUMBERS, "low_ns", "gap"]
+_COLUMNS = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", "answer", *_NUMBERS, "low_ns", "gap", "larger_heap_gap"]
 
 
 def finished(trials: pd.DataFrame) -> pd.DataFrame:
     """The searches or trials that ended well."""
     return trials[trials["status"] == "ok"]
+
+
+def _lost(prefix: str, searches: pd.DataFrame, name: str) -> dict[str, float]:
+    return {
+        f"{prefix}lost_percent": float(searches[f"{name}_lost_ppm"].mean()) / 1e4,
+        f"{prefix}lost_low_percent": float(searches[f"{name}_lost_low_ppm"].min()) / 1e4,
+        f"{prefix}lost_high_percent": float(searches[f"{name}_lost_high_ppm"].max()) / 1e4,
+    }
 
 
 def _answer(good: pd.DataFrame) -> dict[str, Any]:
@@ -40,9 +49,14 @@ def _answer(good: pd.DataFrame) -> dict[str, Any]:
     if len(compared):
         found |= {
             "compared_ns": float(compared["compared_ns"].iloc[0]),
-            "lost_percent": float(compared["compared_lost_ppm"].mean()) / 1e4,
-            "lost_low_percent": float(compared["compared_lost_low_ppm"].min()) / 1e4,
-            "lost_high_percent": float(compared["compared_lost_high_ppm"].max()) / 1e4,
+            **_lost("", compared, "compared"),
+        }
+    found["larger_heap_gap"] = next(iter(good["larger_heap_gap"].dropna()), None)
+    larger = good[good["larger_heap_factor"].notna()]
+    if len(larger):
+        found |= {
+            "larger_heap_factor": float(larger["larger_heap_factor"].iloc[0]),
+            **_lost("larger_heap_", larger, "larger_heap"),
         }
     found["answer"] = next((goal for goal in (NDR, PDR) if pd.notna(found[f"{goal}_ns"])), LOSES)
     return found
@@ -54,9 +68,10 @@ def realtime_cells(
     """One row per solution, strategy and case of the searches at the published heap.
 
     ``answer`` is ``ndr`` (nothing was lost at ``ndr_ns``, with ``ndr_fails_ns`` below it), ``pdr`` (the same with 200
-    ppm), ``loses`` (no interval passes; ``lost_percent`` at ``compared_ns`` with its exact binomial interval), or None
-    with the reason in ``gap``. ``low_ns`` is the smallest interval that was tried. Published figures lie beside. With
-    ``plan`` and the (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
+    ppm), ``loses`` (no interval passes; ``lost_percent`` at ``compared_ns`` with its exact binomial interval, and
+    ``larger_heap_lost_percent`` with a heap ``larger_heap_factor`` times the published one), or None with the reason in
+    ``gap``. ``low_ns`` is the smallest interval that was tried. Published figures lie beside. With ``plan`` and the
+    (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
     """
     rows: list[dict[str, Any]] = []
     base = searches[searches["heap_factor"].isna() | (searches["heap_factor"] == 1)]
@@ -104,7 +119,8 @@ def published_cells() -> pd.DataFrame:
             "runtime": None, "trials": 1, "n": 1, "answer": answer, "low_ns": np.nan,
             "ndr_ns": row.published_interval_ns if answer == NDR else np.nan,
             "pdr_ns": row.published_interval_ns if answer != LOSES else np.nan,
-            "compared_ns": 1000.0, "lost_percent": lost,
+            "compared_ns": 1000.0, "lost_percent": lost, "larger_heap_factor": 5.0,
+            "larger_heap_lost_percent": row.published_lost_percent_large_heap,
         })  # fmt: skip
     return pd.DataFrame(rows, columns=_COLUMNS)
 

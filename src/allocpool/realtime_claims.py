@@ -155,14 +155,20 @@ def _longer_queue_rescues_pooling(data: Realtime) -> list[Finding]:
 
 
 def _larger_heap_does_not_cure(data: Realtime) -> list[Finding]:
-    findings = []
+    """In the sweeps, and in the cells where no interval passes."""
+    losses = []
     for pair in _sweep_pairs(data, "heap_factor", 1.0, 5.0, ["CMS", "G1", "ZGC"]):
         usual, larger = records(pair)
-        if not usual.lost_ppm > 0:
-            continue
-        found = f"{_percent(usual.lost_ppm)} lost, with five times the heap {_percent(larger.lost_ppm)}"
-        reduced, cured = larger.lost_ppm < usual.lost_ppm, larger.lost_ppm == 0
-        findings.append(Finding(_name(usual), found, AS_PUBLISHED if reduced and not cured else OTHER_WAY))
+        losses.append((_name(usual), usual.lost_ppm, larger.lost_ppm))
+    cells = data.of(layout="heap", families=["CMS", "G1", "ZGC"])
+    for cell in records(cells[cells["larger_heap_lost_percent"].notna()]):
+        losses.append((_name(cell), 1e4 * cell.lost_percent, 1e4 * cell.larger_heap_lost_percent))
+    findings = []
+    for name, usual_ppm, larger_ppm in losses:
+        if usual_ppm > 0:
+            found = f"{_percent(usual_ppm)} lost, with five times the heap {_percent(larger_ppm)}"
+            shown = AS_PUBLISHED if 0 < larger_ppm < usual_ppm else OTHER_WAY
+            findings.append(Finding(name, found, shown))
     return findings
 
 

@@ -29,14 +29,27 @@ def _published(row: pd.Series) -> str:
     interval_ns, lost = row["published_interval_ns"], row["published_lost_percent"]
     parts = [] if pd.isna(interval_ns) else [f"{_number(interval_ns)} ns"]
     parts += [] if pd.isna(lost) else [f"lost {_number(lost)}%"]
+    larger = row["published_lost_percent_large_heap"]
+    parts += [] if pd.isna(larger) else [f"10 GB: {_number(larger)}%"]
     return f"pub. {', '.join(parts)}" if parts else ""
+
+
+def _loss_interval(row: pd.Series, prefix: str) -> str:
+    return f"{_number(row[f'{prefix}lost_low_percent'])}\u2013{_number(row[f'{prefix}lost_high_percent'])}%"
 
 
 def _measured(row: pd.Series) -> tuple[str, list[str]]:
     """The figure of a cell and the notes below it."""
     if row["answer"] == LOSES:
-        spread = f"{_number(row['lost_low_percent'])}\u2013{_number(row['lost_high_percent'])}%"
-        return f"lost {_number(row['lost_percent'])}%", [f"at {_number(row['compared_ns'])} ns", spread]
+        notes = [f"at {_number(row['compared_ns'])} ns", _loss_interval(row, "")]
+        if pd.notna(row["larger_heap_lost_percent"]):
+            notes.append(
+                f"heap \u00d7 {_number(row['larger_heap_factor'])}: lost {_number(row['larger_heap_lost_percent'])}%"
+            )
+            notes.append(_loss_interval(row, "larger_heap_"))
+        if pd.notna(row["larger_heap_gap"]):
+            notes.append(f"larger heap: {html.escape(str(row['larger_heap_gap']))}")
+        return f"lost {_number(row['lost_percent'])}%", notes
     goal = str(row["answer"])
     passes, fails = row[f"{goal}_ns"], row[f"{goal}_fails_ns"]
     notes = ["no smaller one tried" if pd.isna(fails) else f"fails at {_number(fails)}"]

@@ -57,6 +57,8 @@ class Launch(BaseModel):
     code_hash: str
     jvm: JvmLaunch | None = None
     native: NativeLaunch | None = None
+    larger_heap: JvmLaunch | str | None = None
+    """The JVM of a search's second heap, or one line that says why this machine can't run it."""
     environment: dict[str, str] = {}
 
 

@@ -9,6 +9,8 @@ length has a process of its own, while the warm one is stopped. What is no fault
 that loses, once, because it may have paid for the garbage of a faster one before it, and the better of the two counts;
 a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, once, and
 the second counts.
+
+Where no interval passes, what one interval loses is measured instead, and once more with a larger heap.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from allocpool.child import worker
 from allocpool.child.accounting import monotonic_ns
 from allocpool.child.process import PARENT
 
+COMPARED, LARGER_HEAP = "compared", "larger heap"
 _PRECEDING_TARGETS = 3
 """Coarser brackets on the way, by probes of growing length: cheaper in the warm process than a fresh one is."""
 _NEVER_S = 1e9
@@ -124,17 +127,34 @@ class Measurer:
     def full(self, interval_ns: float, kind: str) -> dict[str, Any]:
         """A trial of full length, again where the platform may have caused its losses; returns its figures."""
         self._warm.rest()
-        for _ in range(_TRIES):
-            found = self._fresh_trial(interval_ns, kind)
-            if not found["lost"] or found["slip_max_ns"] < self._spec["input_queue_ms"] * 1e6 / 2:
-                break
+        found = self._full(interval_ns, kind, self._spec, self._launch)
         self._warm.go_on()
         return found
 
-    def _fresh_trial(self, interval_ns: float, kind: str) -> dict[str, Any]:
-        spec = self._spec
+    def larger_heap(self, interval_ns: float) -> str | None:
+        """After ``close``: the same loss with the larger heap; returns why it could not be had, if so."""
+        jvm = self._launch["larger_heap"]
+        if isinstance(jvm, str):
+            return jvm
+        spec = {**self._spec, "heap_mb": self._spec["larger_heap_mb"]}
+        try:
+            self._full(interval_ns, LARGER_HEAP, spec, {**self._launch, "jvm": jvm})
+        except Ended as ended:
+            return str(ended)
+        return None
+
+    def _full(self, interval_ns: float, kind: str, spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(_TRIES):
+            found = self._fresh_trial(interval_ns, kind, spec, launch)
+            if not found["lost"] or found["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2:
+                break
+        return found
+
+    def _fresh_trial(
+        self, interval_ns: float, kind: str, spec: dict[str, Any], launch: dict[str, Any]
+    ) -> dict[str, Any]:
         begun_ns = monotonic_ns()
-        fresh = Worker(spec, self._launch, self._folder / f"fresh-{self._fresh}")
+        fresh = Worker(spec, launch, self._folder / f"fresh-{self._fresh}")
         self._fresh += 1
         told = fresh.ask({
             "interval_ns": interval_ns, "seconds": spec["full_seconds"], "cap_seconds": spec["cap_seconds"],
@@ -208,8 +228,11 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str,
         ndr, pdr = search(spec, measurer)
         search_ns = monotonic_ns() - begun_ns
         if pdr[1] is None:
-            measurer.full(spec["compared_ns"], "compared")
+            measurer.full(spec["compared_ns"], COMPARED)
         measurer.close()
+        larger_heap_gap = None
+        if pdr[1] is None and spec["larger_heap_mb"]:
+            larger_heap_gap = measurer.larger_heap(spec["compared_ns"])
     except Ended as ended:
         return ended.outcome
     full_s = [probe["wall_s"] for probe in measurer.probes if probe["kind"] == "full"]
@@ -220,6 +243,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str,
         "ndr_bracket": ndr,
         "pdr_bracket": pdr,
         "probes": measurer.probes,
+        "larger_heap_gap": larger_heap_gap,
         "seconds": search_ns / 1e9,
         "grid_trials": points,
         "grid_seconds": points * sum(full_s) / len(full_s) if full_s else None,

@@ -68,8 +68,11 @@ def rates(cells: pd.DataFrame) -> Figure:
 
 
 def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame) -> Figure:
-    """Loss against interval, every measurement of every search: filled marks are of full length, hollow ones probes."""
-    joined = probes.merge(searches[["trial_id", "solution", "strategy", "case", *_FACTS]], on="trial_id")
+    """Loss against interval, every measurement of every search with its own heap: filled marks are of full length,
+    hollow ones probes."""
+    joined = probes[probes["kind"] != "larger heap"].merge(
+        searches[["trial_id", "solution", "strategy", "case", *_FACTS]], on="trial_id"
+    )
     if joined.empty:
         return nothing("no search has finished yet")
     order = cell_data.solution_order(joined)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from allocpool import home
 from allocpool.errors import unknown_choice

@@ -37,6 +37,9 @@ class RealtimeProfile(StudyProfile):
     cases: tuple[Case, ...] = tuple(CASES)
     scale: float = Field(gt=0, le=4)
     heap_factors: tuple[float, ...] = Field(default=(1.0,), description="of the searches, over the published heap")
+    larger_heap_factor: float | None = Field(
+        default=5.0, gt=1, description="second heap, over the first, where no interval passes"
+    )
     low_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
     high_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
     resolution: float = Field(default=0.05, gt=0, lt=0.5)
@@ -105,6 +108,7 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                 for case in profile.cases:
                     spec = SearchSpec(
                         **_common(profile, solution, strategy, case, block, factor),
+                        larger_heap_mb=_larger_heap_mb(profile, solution, factor),
                         low_ns=profile.low_ns,
                         high_ns=profile.high_ns,
                         resolution=profile.resolution,
@@ -136,6 +140,16 @@ def _sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                     yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
 
 
+def _heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int:
+    return round(scaled_heap_mb(solution.layout, solution.collector or "", profile.scale) * factor)
+
+
+def _larger_heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int | None:
+    if solution.language == "cpp" or profile.larger_heap_factor is None:
+        return None
+    return _heap_mb(profile, solution, factor * profile.larger_heap_factor)
+
+
 def _common(
     profile: RealtimeProfile, solution: Solution, strategy: Strategy, case: Case, block: int, heap_factor: float
 ) -> dict[str, Any]:
@@ -146,8 +160,7 @@ def _common(
         "prologue_seconds": profile.prologue_seconds, "warmup_seconds": profile.warmup_seconds,
     }  # fmt: skip
     if solution.language == "java" and heap_factor != 1.0:
-        heap_mb = scaled_heap_mb(solution.layout, solution.collector or "", profile.scale)
-        settings["heap_mb"] = round(heap_mb * heap_factor)
+        settings["heap_mb"] = _heap_mb(profile, solution, heap_factor)
     return settings
 
 

@@ -111,6 +111,19 @@ SEARCHES = DataFrameSchema(
         "compared_lost_high_ppm": Column(
             "Float64", COUNT, nullable=True, description="exact binomial interval: high end"
         ),
+        "larger_heap_factor": Column(
+            "Float64", POSITIVE, nullable=True, description="where none passes: a second heap, over the published one"
+        ),
+        "larger_heap_lost_ppm": Column(
+            "Float64", COUNT, nullable=True, description="lost of a million at compared_ns with the second heap"
+        ),
+        "larger_heap_lost_low_ppm": Column(
+            "Float64", COUNT, nullable=True, description="exact binomial interval: low end"
+        ),
+        "larger_heap_lost_high_ppm": Column(
+            "Float64", COUNT, nullable=True, description="exact binomial interval: high end"
+        ),
+        "larger_heap_gap": Column("string", nullable=True, description="why the second heap could not be had"),
         "probes": Column("Int64", COUNT, nullable=True, description="measurements of all kinds"),
         "full_trials": Column("Int64", COUNT, nullable=True, description="of these, of full length in a fresh process"),
         "caps_reached": Column(
@@ -135,8 +148,9 @@ PROBES = DataFrameSchema(
         "probe": Column("int64", COUNT, description="number within the search, from 0"),
         "kind": Column(
             "string",
-            Check.isin(["probe", "full", "compared"]),
-            description="bracketing probe in the one warm process, or full length in a fresh one",
+            Check.isin(["probe", "full", "compared", "larger heap"]),
+            description="bracketing probe in the one warm process, or full length in a fresh one; the last two: loss "
+            "at another interval where none passes, with both heaps",
         ),
         "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
         "seconds": Column("float64", COUNT, description="length after the warm-up, s"),
@@ -247,15 +261,16 @@ def seconds_of(figures: dict[str, Any]) -> float:
     return max(0.0, float(figures["end_ns"] - figures["start_ns"]) / 1e9)
 
 
+def _heap_factor(spec: dict[str, Any], heap_mb: int | None) -> float | None:
+    return heap_mb / scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if heap_mb else None
+
+
 def _live_columns(record: TrialRecord) -> dict[str, Any]:
     spec = record.spec
-    factor = (
-        spec["heap_mb"] / scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if spec["heap_mb"] else None
-    )
     return {
         **trial_row(record),
         **packets_columns(record),
-        "heap_factor": factor,
+        "heap_factor": _heap_factor(spec, spec["heap_mb"]),
         "input_queue_ms": spec["input_queue_ms"],
     }
 
@@ -283,6 +298,12 @@ def trial_columns(record: TrialRecord) -> dict[str, Any]:
     }
 
 
+def _lost(name: str, figures: dict[str, Any]) -> dict[str, float]:
+    low, high = exact_ppm(figures["lost"], figures["generated"])
+    lost_ppm = 1e6 * figures["lost"] / figures["generated"]
+    return {f"{name}_lost_ppm": lost_ppm, f"{name}_lost_low_ppm": low, f"{name}_lost_high_ppm": high}
+
+
 def search_columns(record: TrialRecord) -> dict[str, Any]:
     """The row of one search in table ``searches``."""
     spec = record.spec
@@ -296,14 +317,11 @@ def search_columns(record: TrialRecord) -> dict[str, Any]:
         row[f"{goal}_fails_ns"], row[f"{goal}_ns"] = measured[f"{goal}_bracket"]
     for probe in probes:
         if probe["kind"] == "compared":
-            figures = probe["figures"]
-            low, high = exact_ppm(figures["lost"], figures["generated"])
-            row |= {
-                "compared_ns": probe["interval_ns"],
-                "compared_lost_ppm": 1e6 * figures["lost"] / figures["generated"],
-                "compared_lost_low_ppm": low,
-                "compared_lost_high_ppm": high,
-            }
+            row |= {"compared_ns": probe["interval_ns"], **_lost("compared", probe["figures"])}
+        elif probe["kind"] == "larger heap":
+            row |= {"larger_heap_factor": _heap_factor(spec, spec["larger_heap_mb"])}
+            row |= _lost("larger_heap", probe["figures"])
+    row["larger_heap_gap"] = measured["larger_heap_gap"]
     full = [probe for probe in probes if probe["kind"] != "probe"]
     return {
         **row,
