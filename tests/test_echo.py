@@ -192,7 +192,7 @@ def test_wrong_settings_are_refused_in_one_line(settings: list[str], complaint: 
 
 
 def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits.resource, "getrlimit", lambda _: (1024, 2048))
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 2048))
     reason = limits.refusal(EchoSpec(server="cpp", io="epoll", connections=1900, seconds=1))
     assert reason is not None
     assert reason.startswith(

@@ -49,7 +49,9 @@ class EchoSpec(TrialSpec):
     collector: str | None = None
     heap_mb: int | None = Field(default=None, ge=64, description="-Xmx; the heap starts small and grows")
     connections: int = Field(ge=1, le=MOST_CONNECTIONS)
-    rate: float = Field(gt=0, le=1e6, description="messages per second over all connections")
+    rate: float = Field(
+        default=1.0, gt=0, le=1e6, description="messages per second in all; left out: one a second on each connection"
+    )
     message_bytes: int = Field(default=MESSAGE_BYTES, ge=2, le=65_536, description="newline included")
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="messages that are checked and not counted")

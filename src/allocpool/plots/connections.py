@@ -64,6 +64,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
         return nothing("no variant ran at two numbers of connections")
     names = list(dict.fromkeys(made_of["variant"]))
     wide = made_of.pivot(index="variant", columns="part", values="bytes_per_connection").loc[names] / 1024
+    wide = wide.reindex(columns=list(PARTS), fill_value=0.0)
     measured = connections.lines(trials, "collected_rss_mb")
     figure, (axis,) = new_figure(1, 1, 9.3, 1.4 + 0.36 * max(3, len(names)))
     # What was measured as less than nothing is noise of the fixed part: it can't be drawn as a piece of a bar.
