@@ -107,7 +107,7 @@ def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, add
     found = connections.sums(trials, parts_of(trials, {"stack": stack, "socket": 10_000.0}))
     assert list(found["adds_up"]) == [adds_up]
     assert found["parts"].iloc[0] == pytest.approx(stack + 10_000, rel=1e-3)
-    assert {"yes": "in 1 of 1", "no": "they do not", "cannot be told": "not known well enough"}[
+    assert {"yes": "in 1 of 1", "no": "they do not", "cannot be told": "varies too much to tell"}[
         adds_up
     ] in connections.sums_sentence(found)
 

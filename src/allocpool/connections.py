@@ -154,29 +154,41 @@ def decomposition(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
 def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     """Whether the parts add up to the slope of resident memory after a full collection.
 
-    Columns: variant, parts (their sum, bytes), slope, low, high, ratio, adds_up (``yes``, ``no``, or ``cannot be told``
-    where the slope's own interval is wider than the tolerance and holds the sum).
+    Columns: variant, parts (their sum, bytes per connection), slope, low, high, ratio, adds_up: ``yes``, ``no``, or
+    ``cannot be told`` where the difference, trial by trial, is not known to be more than the tolerance.
     """
-    made_of = decomposition(trials, parts).groupby("variant")["bytes_per_connection"].sum()
+    total_mb = parts.groupby("trial_id")["bytes"].sum() / _MB
+    good = finished(trials)
     rows = []
     for name, fitted in lines(trials, "collected_rss_mb").items():
-        total, slope = float(made_of.get(name, math.nan)), fitted.bytes_per_connection
-        ratio = total / slope if slope else math.nan
+        mine = good[good["variant"] == name]
+        sum_mb = mine["trial_id"].map(total_mb).astype(float)
+        made_of = line(mine["connections"], sum_mb)
+        missing = line(mine["connections"], mine["collected_rss_mb"].astype(float) - sum_mb)
+        if made_of is None or missing is None:
+            continue
+        slope = fitted.bytes_per_connection
         rows.append(
             {
-                "variant": name, "parts": total, "slope": slope, "low": fitted.low, "high": fitted.high,
-                "ratio": ratio, "adds_up": _adds_up(total, fitted, ratio),
+                "variant": name,
+                "parts": made_of.bytes_per_connection,
+                "slope": slope,
+                "low": fitted.low,
+                "high": fitted.high,
+                "ratio": made_of.bytes_per_connection / slope if slope else math.nan,
+                "adds_up": _adds_up(slope, missing),
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows, columns=["variant", "parts", "slope", "low", "high", "ratio", "adds_up"])
 
 
-def _adds_up(total: float, fitted: Line, ratio: float) -> str:
-    if abs(ratio - 1) <= TOLERANCE:
+def _adds_up(slope: float, missing: Line) -> str:
+    allowed = TOLERANCE * abs(slope)
+    if abs(missing.bytes_per_connection) <= allowed:
         return "yes"
-    uncertain = fitted.low is None or fitted.high is None
-    inside = uncertain or (fitted.low or 0.0) <= total <= (fitted.high or 0.0)
-    return "cannot be told" if inside else "no"
+    if missing.low is None or missing.high is None:
+        return "cannot be told"
+    return "no" if missing.low > allowed or missing.high < -allowed else "cannot be told"
 
 
 def sums_sentence(found: pd.DataFrame) -> str:
@@ -187,7 +199,7 @@ def sums_sentence(found: pd.DataFrame) -> str:
     parts = [f"the parts add up to the slope within {TOLERANCE:.0%} in {counts.get('yes', 0)} of {len(found)} variants"]
     if wide := counts.get("cannot be told", 0):
         names = ", ".join(found.loc[found["adds_up"] == "cannot be told", "variant"])
-        parts.append(f"in {wide} the slope itself is not known well enough to tell ({names})")
+        parts.append(f"in {wide} memory beside the connections varies too much to tell ({names})")
     if wrong := counts.get("no", 0):
         names = ", ".join(found.loc[found["adds_up"] == "no", "variant"])
         parts.append(f"in {wrong} they do not ({names})")

@@ -22,7 +22,7 @@ from allocpool.runtimes.flags import available_memory_mb
 _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
 _SMALL_HEAP_MB = 4
-"""Where a heap starts that may grow and shrink; no more than a JVM itself keeps alive, or it would hide small slopes."""
+"""Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
 
 
 class _Jvm(NamedTuple):
