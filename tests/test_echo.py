@@ -96,12 +96,13 @@ def test_bad_clients_leave_nothing_behind(key: str, tmp_path: Path) -> None:
     assert not [what for what, fine in told["saw"].items() if not fine]
     before, after = told["before"], told["after"]
     assert after["counts"]["closed"] == after["counts"]["accepted"]
-    assert after["counts"]["oversize"] == 4
+    assert after["counts"]["oversize"] == 6
     assert after["counts"]["refused"] == 0
     assert after["descriptors"] <= before["descriptors"] + 4
     assert after["threads"] <= before["threads"] + 4
-    # Of 1,800 connections in between, kept stacks would show in the first, the smallest buffers in the second.
-    assert after["rss_mb"] <= before["rss_mb"] + 24
+    # Of 1,800 connections in between, stacks that are kept would show in the first, which a JVM's compilers move by
+    # some MiB, and the smallest buffers in the second.
+    assert after["rss_mb"] <= before["rss_mb"] + 48
     assert after["kept_bytes"] <= before["kept_bytes"] + 400_000
 
 
