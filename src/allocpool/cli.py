@@ -64,11 +64,12 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     """Run one trial: one fresh process with one fixed configuration.
 
     \b
-    Java:  layout=heap|native runtime=11|17|21|25 collector=serial|parallel|cms|g1|zgc|genzgc|
-           shenandoah|genshenandoah|epsilon [heap_mb=N] [direct_mb=N] [pause_target_ms=N]
-           or the article's settings: preset=article-cms|article-parallel|article-g1|article-zgc
+    Java:  layout=heap|native|flat|flat_ffm|netty_pooled|netty_unpooled|netty_adaptive|commons_pool|agrona
+           runtime=11|17|21|25
+           collector=serial|parallel|cms|g1|zgc|genzgc|shenandoah|genshenandoah|epsilon
+           [heap_mb=N] [direct_mb=N] [pause_target_ms=N] [compact_headers=true] [large_pages=true]
     C++:   layout=allocating|flat|slab language=cpp
-           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic]
+           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic|boost_pool]
            [steps=contiguous,one_line,stride,huge_pages,prefetch]   (layout slab; all when left out)
     Both:  strategy=dummy|alloc|mix|pool case=A|B|C scale=S seed=N
            [queue_size=N] [stored_count=N] [pool_size=N]
@@ -82,6 +83,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
                    Java: buffered_reader|buffered_stream [buffer=8192], stream, each threads=platform|virtual;
                    nio_buffer_per_connection, nio_pooled, netty_pooled, netty_unpooled.  C++: threads, epoll
                    [rate=MESSAGES_PER_SECOND] [message_bytes=512] [port=0] [runtime=N collector=C heap_mb=N]
+    mode=counters  counter=hardware|simulated packets=N: events per packet, by the processor or by cachegrind
     mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
 
     \b
@@ -95,6 +97,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
       allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
       allocpool trial mode=echo server=java io=buffered_reader buffer=8192 threads=platform \\
           connections=1000 seconds=5 --json
+      allocpool trial mode=counters counter=simulated layout=slab strategy=pool case=B packets=1000000
 
     Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
     """

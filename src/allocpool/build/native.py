@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
 from allocpool._files import locked
+from allocpool.allocators import Boost, find_boost
 from allocpool.build._run import StepFailed, step
 from allocpool.build.sources import ECHO, code_hash
 from allocpool.errors import UserError
@@ -28,6 +29,7 @@ from allocpool.tools import find_compiler
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 LIBRARY = f"liballocpool_native{_SUFFIX}"
+DRIVER = "packets_driver"
 _RECORD = "build.json"
 
 
@@ -44,7 +46,7 @@ class _Project(NamedTuple):
     programs: tuple[str, ...] = ()
 
 
-_PACKETS = _Project("native", "native", "", LIBRARY, "include/allocpool.h")
+_PACKETS = _Project("native", "native", "", LIBRARY, "include/allocpool.h", (DRIVER,))
 _ECHO = _Project(
     "echo", ECHO, "echo", f"liballocpool_echo{_SUFFIX}", "echo/include/allocpool_echo.h", ("allocpool_load",)
 )
@@ -60,7 +62,8 @@ class NativeBuild(BaseModel):
         compiler: path of the C++ compiler.
         compiler_version: the first line it says of itself.
         flags: what it was called with for the library's first source file.
-        programs: executables that belong to it, by name.
+        programs: executables that belong to it, by name. Beside the packets library that is ``DRIVER``, a process that
+            receives a number of packets and ends, for tools that count over a whole process.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -95,12 +98,14 @@ def echo_library() -> NativeBuild:
 def _built(project: _Project) -> NativeBuild:
     compiler, version = find_compiler()
     sources = code_hash(project.sources)
-    made_with = json.dumps([sources, compiler, version, os.environ.get("CXXFLAGS", ""), platform.machine()])
+    boost = find_boost() if project is _PACKETS else None
+    environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
+    made_with = json.dumps([sources, compiler, version, *environment])
     folder = home.build_dir() / project.name / hashlib.sha256(made_with.encode()).hexdigest()[:16]
     if not (folder / _RECORD).is_file():
         with locked(home.build_dir() / project.name / ".lock"):
             if not (folder / _RECORD).is_file():
-                _build(project, folder, sources, compiler, version)
+                _build(project, folder, sources, compiler, version, boost)
     record = NativeBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
     # The checkout may have moved since.
     return record.model_copy(
@@ -112,7 +117,7 @@ def _built(project: _Project) -> NativeBuild:
     )
 
 
-def _build(project: _Project, folder: Path, sources: str, compiler: str, version: str) -> None:
+def _build(project: _Project, folder: Path, sources: str, compiler: str, version: str, boost: Boost | None) -> None:
     log = folder.parent / "build.log"
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
@@ -129,8 +134,10 @@ def _build(project: _Project, folder: Path, sources: str, compiler: str, version
             f"-DCMAKE_CXX_COMPILER={compiler}",
             "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
         ]
-        # The echo project has no such option: its tests are built with the library's.
-        configure += ["-DALLOCPOOL_TESTS=OFF"] if project is _PACKETS else []
+        if project is _PACKETS:
+            # The echo project has no such options: its tests are built with the library's.
+            boost_include = boost.include if boost else "ALLOCPOOL_BOOST-NOTFOUND"
+            configure += ["-DALLOCPOOL_TESTS=OFF", f"-DALLOCPOOL_BOOST={boost_include}"]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
         targets = [project.library.removeprefix("lib").removesuffix(_SUFFIX), *project.programs]
         try:

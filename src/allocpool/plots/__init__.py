@@ -14,6 +14,7 @@ from allocpool.plots.connections import (
 )
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
+from allocpool.plots.native import events_per_packet, ladder_gains
 from allocpool.plots.realtime import (
     burst_timeline,
     delay_distributions,
@@ -29,6 +30,8 @@ __all__ = [
     "cpu_against_buffer",
     "delay_distributions",
     "echo_latency",
+    "events_per_packet",
+    "ladder_gains",
     "loss_curves",
     "loss_over_time",
     "memory_against_connections",
