@@ -27,6 +27,8 @@ from allocpool.studies.buffered_io_tables import summarise_echo
 from allocpool.studies.counter_tables import summarise_counters
 from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
+from allocpool.studies.stream_tables import summarise_stream
+from allocpool.stream import StreamSpec
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,11 @@ MODES: dict[str, Mode] = {
         EchoSpec,
         summarise_echo,
         "mode=echo server=java io=buffered_reader buffer=8192 threads=platform connections=1000 seconds=5",
+    ),
+    "stream": Mode(
+        StreamSpec,
+        summarise_stream,
+        "mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 cooperative_threads=1 seconds=10",
     ),
 }
 

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.HdrHistogram.Histogram;
 
 /**
- * What comes out of the pipeline, checked as it comes: every key's count in every window is compared with the known sum,
- * so that a lost, doubled or wrong result is found; and the latency of each result set.
+ * What comes out of the pipeline, checked as it comes: every key's count in every window is compared with the known
+ * sum, so that a lost, doubled or wrong result is found; and the latency of each result set.
  *
  * <p>The latency of a window is the time from its end to its last result. A window has its end whatever the pipeline
  * does, so nothing is omitted when it stalls. Written by the only sink's thread; allocates nothing while it runs.

@@ -8,6 +8,8 @@ import com.hazelcast.core.HazelcastInstance;
 
 /** A single embedded member: on loopback only, joins nobody, tells nobody. */
 final class Member {
+    /** Short, as it is part of the names of threads, which the system cuts to 15 characters. */
+    private static final String NAME = "ap";
     private static final String LOOPBACK = "127.0.0.1";
 
     private Member() {
@@ -22,6 +24,7 @@ final class Member {
     static HazelcastInstance start(final int threads, final int port) {
         final Config config = new Config();
         config.setClusterName("allocpool");
+        config.setInstanceName(NAME);
         config.setProperty("hazelcast.logging.type", "none");
         config.setProperty("hazelcast.phone.home.enabled", "false");
         config.setProperty("hazelcast.shutdownhook.enabled", "false");

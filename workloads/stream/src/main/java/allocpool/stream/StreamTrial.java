@@ -13,11 +13,15 @@ import com.hazelcast.jet.core.TimestampKind;
 import com.hazelcast.jet.core.Vertex;
 import com.hazelcast.jet.core.processor.Processors;
 import com.hazelcast.jet.datamodel.KeyedWindowResult;
+import com.sun.management.HotSpotDiagnosticMXBean;
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.List;
+import java.util.stream.LongStream;
 
 /**
- * One trial: a member, one job, its books. The job is the graph that Jet's planner makes of a keyed sliding window with an
- * aggregate, in two stages: sources, counts by slide, windows out of slides, one sink. Items are bare, without the
+ * One trial: a member, one job, its books. The job is the graph that Jet's planner makes of a keyed sliding window
+ * with an aggregate, in two stages: sources, counts by slide, windows out of slides, one sink. Items are bare, without the
  * planner's wrapper that carries a time stamp, so that the aggregate is most of what allocates.
  */
 public final class StreamTrial implements AutoCloseable {
@@ -191,6 +195,26 @@ public final class StreamTrial implements AutoCloseable {
      */
     public String encodedLatencies() {
         return books.encodedLatencies();
+    }
+
+    /**
+     * Memory that the live threads have allocated so far.
+     *
+     * @return bytes
+     */
+    public static long allocatedBytes() {
+        final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        return LongStream.of(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).filter(bytes -> bytes > 0).sum();
+    }
+
+    /**
+     * A setting of the virtual machine as it took effect.
+     *
+     * @param name such as {@code ConcGCThreads}
+     * @return its value
+     */
+    public static String vmOption(final String name) {
+        return ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).getVMOption(name).getValue();
     }
 
     /** Ends the member at once. */

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+/** The real engine gives the known sums, window by window, whatever processors and aggregate. */
 class StreamTrialTest {
     private static final long LENGTH_MS = 600;
 
