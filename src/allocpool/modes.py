@@ -20,6 +20,7 @@ from allocpool.packets import TrialSpec
 from allocpool.realtime import RealtimeSpec, RingSpec, SearchSpec
 from allocpool.record import TrialRecord
 from allocpool.runner import alone, run_trial, task_for
+from allocpool.stream import StreamSpec
 from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
@@ -28,7 +29,6 @@ from allocpool.studies.counter_tables import summarise_counters
 from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
 from allocpool.studies.stream_tables import summarise_stream
-from allocpool.stream import StreamSpec
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class StreamSpec(TrialSpec):
     events_per_second: int = Field(ge=1, le=10**9)
     keys: int = Field(default=10_000, ge=1, le=10**7)
     window_ms: int = Field(default=1000, ge=1, le=3_600_000)
-    slide_ms: int = Field(default=20, ge=1, le=3_600_000, description="from window to window")
+    slide_ms: int = Field(default=10, ge=1, le=3_600_000, description="from window to window")
     aggregate: Aggregate = "boxed"
     processors: Processors = "cooperative"
     cooperative_threads: int = Field(default=1, ge=1, description="and processors of each kind")
@@ -64,7 +64,7 @@ class StreamSpec(TrialSpec):
     seconds: float = Field(gt=0, le=86_400, description="measured, after the warm-up")
     warmup_seconds: float = Field(default=3.0, ge=0, le=600, description="windows that are checked and not counted")
     percentile: float | None = Field(default=None, gt=0, lt=100, description="that the trial must be long enough for")
-    late_ms: float = Field(default=500.0, gt=0, description="behind by more at the end: has not kept up")
+    late_ms: float = Field(default=200.0, gt=0, description="behind by more at the end: has not kept up")
     patience_seconds: float = Field(default=2.0, gt=0, le=600, description="that a late pipeline may go on for")
 
     @model_validator(mode="before")

@@ -136,9 +136,7 @@ def trial_columns(record: TrialRecord) -> dict[str, Any]:
 
 def tidy_stream(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Table ``trials``."""
-    table = pd.DataFrame([trial_columns(record) for record in records], columns=list(SCHEMA.columns))
-    table["kept_up"] = table["kept_up"].astype("boolean")
-    return {"trials": frame(table.to_dict("records"), SCHEMA)}
+    return {"trials": frame([trial_columns(record) for record in records], SCHEMA)}
 
 
 def summarise_stream(record: TrialRecord) -> dict[str, Any]:
