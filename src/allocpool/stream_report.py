@@ -25,6 +25,7 @@ CONFIGURATION = (
 _CELL = (*CONFIGURATION, "events_per_second")
 _SHOWN = {1: "as published", 0: "no difference shown", -1: "the other way round"}
 _FEW_CORES = 4
+_BOXED = "boxed over garbage-free, latency at the tail"
 
 
 def finished(trials: pd.DataFrame) -> pd.DataFrame:
@@ -166,7 +167,7 @@ def pairs(
             Pair(
                 str(named["solution"]),
                 what or f"{larger} over {smaller}",
-                int(named.get("events_per_second", 0)),
+                int(str(named["events_per_second"])),
                 stats.compare(values[0], values[1], noise),
                 (behind[0], behind[1]),
             )
@@ -201,7 +202,7 @@ def left_to_collector(trials: pd.DataFrame) -> list[Pair]:
 def allocation(trials: pd.DataFrame) -> list[Pair]:
     """The allocating aggregate over the garbage-free one: memory allocated, latency at the tail."""
     memory = pairs(trials, "aggregate", "boxed", "garbage_free", "allocated_mb_per_s", "boxed over garbage-free, MiB/s")
-    return memory + pairs(trials, "aggregate", "boxed", "garbage_free", what="boxed over garbage-free, latency")
+    return memory + pairs(trials, "aggregate", "boxed", "garbage_free", what=_BOXED)
 
 
 def native_threads(trials: pd.DataFrame) -> list[Pair]:
@@ -277,19 +278,18 @@ STREAM_CLAIMS: tuple[Claim, ...] = (
         lambda claim, given: _within_target(claim, *given),
     ),
     Claim(
-        "allocation-costs-latency",
-        "An aggregate that allocates at every update answers later at the tail than one that does not.",
-        "this project",
-        lambda claim, given: _judged(
-            claim, pairs(given[0], "aggregate", "boxed", "garbage_free", what="boxed over garbage-free")
-        ),
-    ),
-    Claim(
         "green-threads-answer-sooner",
         "Cooperative threads answer sooner at the tail than a native thread for each processor.",
         SOURCE,
         lambda claim, given: _judged(claim, native_threads(given[0])),
     ),
+)
+
+_ALLOCATION = Claim(
+    "allocation-costs-latency",
+    "An aggregate that allocates at every update answers later at the tail than one that does not.",
+    "this project",
+    lambda claim, given: _judged(claim, pairs(given[0], "aggregate", "boxed", "garbage_free", what=_BOXED)),
 )
 
 
@@ -330,16 +330,16 @@ def verdict(trials: pd.DataFrame, target_ms: float) -> str:
     """The page's answer in a few computed sentences."""
     verdicts = {item.claim.id: item for item in evaluate(trials, target_ms)}
     found = brackets(trials, target_ms)
-    if found.empty or not found["holds_high"].max():
-        head = f"**No configuration was shown to hold {target_ms:g} ms at the tail.**"
+    if found.empty or not found["holds_low"].max():
+        head = f"**No configuration was shown to hold {target_ms:g} ms at the tail in every repetition.**"
     else:
-        best = found.loc[found["holds_high"].idxmax()]
+        best = found.nlargest(1, ["holds_low", "holds_high"]).iloc[0]
         head = (
-            f"**{name_of(best)} held {target_ms:g} ms at the tail at the highest throughput, "
-            f"{_millions(best['holds_high'])} million items a second"
+            f"**{name_of(best)} held {target_ms:g} ms at the tail in every repetition at the highest throughput, "
+            f"{_millions(best['holds_low'])} million items a second"
             f"{' (no higher rate was run)' if pd.isna(best['fails']) else ''}.**"
         )
-    core, free = verdicts["processor-for-the-collector"], verdicts["allocation-costs-latency"]
+    core, free = verdicts["processor-for-the-collector"], _ALLOCATION.test(_ALLOCATION, (trials, target_ms))
     return (
         f"{head} A processor left to the collector: {core.outcome}. {core.sentence} Allocating at every update: "
         f"{free.outcome}. {free.sentence} {machine(trials)}"

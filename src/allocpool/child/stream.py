@@ -5,6 +5,7 @@ While windows are measured, this thread sleeps: everything is written down insid
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,13 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
 
 def _warmup_ms(spec: dict[str, Any]) -> int:
     """Up to a whole slide, as ``StreamSpec.warmup_ms``."""
-    return -(-round(spec["warmup_seconds"] * 1000) // spec["slide_ms"]) * int(spec["slide_ms"])
+    slide_ms = int(spec["slide_ms"])
+    return math.ceil(float(spec["warmup_seconds"]) * 1000 / slide_ms) * slide_ms
 
 
 def _length_ms(spec: dict[str, Any]) -> int:
-    return _warmup_ms(spec) + int(spec["seconds"] * 1000 + 1e-6) // spec["slide_ms"] * int(spec["slide_ms"])
+    slide_ms = int(spec["slide_ms"])
+    return _warmup_ms(spec) + int(float(spec["seconds"]) * 1000 + 1e-6) // slide_ms * slide_ms
 
 
 def _outcome(error: Exception, what: str) -> dict[str, Any]:

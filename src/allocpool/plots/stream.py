@@ -68,7 +68,7 @@ def _published(axis: Axes) -> None:
     for number, ((jdk, collector, threads), line) in enumerate(rows.groupby(["jdk", "collector", "jet_threads"])):
         ordered = line.sort_values("million_items_per_second")
         axis.plot(
-            ordered["million_items_per_second"], ordered["p9999_ms"], color=GROUP_STYLE[_PUBLISHED[collector]],
+            ordered["million_items_per_second"], ordered["p9999_ms"], color=GROUP_STYLE[_PUBLISHED[str(collector)]],
             marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1,
             label=f"{collector}, JDK {jdk}, {threads} threads",
         )  # fmt: skip

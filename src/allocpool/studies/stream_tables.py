@@ -96,7 +96,7 @@ def kept_up(spec: dict[str, Any], measured: dict[str, Any]) -> bool:
     if measured["gave_up"] or not measured["latencies_ns"]:
         return False
     last = measured["latencies_ns"][-max(1, len(measured["latencies_ns"]) // 10) :]
-    return max(measured["source_lag_ns"], float(np.median(last))) <= spec["late_ms"] * 1e6
+    return max(float(measured["source_lag_ns"]), float(np.median(last))) <= float(spec["late_ms"]) * 1e6
 
 
 def trial_columns(record: TrialRecord) -> dict[str, Any]:
