@@ -56,7 +56,7 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float) -> Figure
     shown = list(dict.fromkeys(rows["solution"]))
     handles = [Line2D([], [], color=_colour(name), label=name) for name in shown]
     handles += [
-        Line2D([], [], linestyle="", marker=_MARKERS[place % len(_MARKERS)], color="#777777", label=f"{some} threads")
+        Line2D([], [], linestyle="", marker=_MARKERS[place % len(_MARKERS)], color="#777777", label=f"threads: {some}")
         for place, some in enumerate(threads)
     ]
     legend(figure, handles, min(len(handles), 5))

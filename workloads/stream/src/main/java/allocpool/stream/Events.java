@@ -3,8 +3,8 @@ package allocpool.stream;
 import java.io.Serializable;
 
 /**
- * The events of a trial as arithmetic: event {@code n} is due at {@code n / eventsPerSecond} seconds after the origin and
- * has the key {@code n % keys}. So the count of every key in every window is known without running anything.
+ * The events of a trial as arithmetic: event {@code n} is due at {@code n / eventsPerSecond} seconds after the origin
+ * and has the key {@code n % keys}. So the count of every key in every window is known without running anything.
  */
 final class Events implements Serializable {
     private static final long serialVersionUID = 1L;

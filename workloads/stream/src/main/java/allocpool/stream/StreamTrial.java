@@ -20,8 +20,8 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /**
- * One trial: a member, one job, its books. The job is the graph that Jet's planner makes of a keyed sliding window
- * with an aggregate, in two stages: sources, counts by slide, windows out of slides, one sink. Items are bare, without the
+ * One trial: a member, one job, its books. The job is the graph that Jet's planner makes of a keyed sliding window with
+ * an aggregate, in two stages: sources, counts by slide, windows out of slides, one sink. Items are bare, without the
  * planner's wrapper that carries a time stamp, so that the aggregate is most of what allocates.
  */
 public final class StreamTrial implements AutoCloseable {
@@ -204,7 +204,8 @@ public final class StreamTrial implements AutoCloseable {
      */
     public static long allocatedBytes() {
         final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        return LongStream.of(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).filter(bytes -> bytes > 0).sum();
+        final long[] bytes = threads.getThreadAllocatedBytes(threads.getAllThreadIds());
+        return LongStream.of(bytes).filter(known -> known > 0).sum();
     }
 
     /**
