@@ -30,6 +30,9 @@ const char* ap_version(void);
 /* Compiler, flags and sanitizers that this library was built with, one line. Static storage. */
 const char* ap_build_info(void);
 
+/* Version of Boost that strategy boost_pool is made with, as in "1_74"; empty when it was built without. Static storage. */
+const char* ap_boost_version(void);
+
 /* ---- Packets: the message processor ------------------------------------------------------------ */
 
 /* One processor with its queue, store and pool. Opaque. */

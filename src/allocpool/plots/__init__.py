@@ -8,6 +8,7 @@ so a notebook shows exactly the figures it asked for. The captions that go with 
 
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
+from allocpool.plots.native import events_per_packet, ladder_gains
 from allocpool.plots.pauses import (
     cpu_split,
     live_set_scaling,
@@ -31,6 +32,8 @@ __all__ = [
     "burst_timeline",
     "cpu_split",
     "delay_distributions",
+    "events_per_packet",
+    "ladder_gains",
     "live_set_scaling",
     "loss_curves",
     "loss_over_time",

@@ -31,8 +31,10 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "layout": text("where buffers and parse results live"),
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
-    "allocator": text("what C++ new reaches, or the std::pmr resource in its place; empty for Java", nullable=True),
+    "allocator": text("what C++ new reaches, or the memory resource in its place; empty for Java", nullable=True),
     "steps": text("steps that are on, of layout slab; empty for the others", nullable=True),
+    "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
+    "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": Column("string", Check.isin(STRATEGIES), description="dummy, alloc, mix or pool"),
     "case": Column("string", Check.isin(list(CASES)), description="A light, B realistic, C overload"),
@@ -65,6 +67,12 @@ TRIALS = DataFrameSchema(
         ),
         **{name: Column("Int64", COUNT, nullable=True, description=what) for name, what in COUNTS.items()},
         "checksum": Column("string", nullable=True, description="hex, over what was parsed and stored"),
+        "allocated_bytes": Column(
+            "Int64",
+            COUNT,
+            nullable=True,
+            description="bytes the measuring thread allocated on the Java heap in the measured window; empty for C++",
+        ),
         "peak_rss_mb": Column("Float64", POSITIVE, nullable=True, description="peak resident memory, MiB"),
         "live_objects": Column(
             "Int64", POSITIVE, nullable=True, description="objects on the heap after a full collection; block 0 only"
@@ -150,6 +158,7 @@ def batch_row(record: TrialRecord) -> dict[str, Any]:
         "fill_packets": measurement["fill_packets"],
         "drift_percent": _drift_percent(measured),
         "checksum": measurement["checksum"],
+        "allocated_bytes": measurement["allocated_bytes"],
         "live_objects": measurement["live_objects"],
         **measurement["counts"],
         **measurement["memory"],

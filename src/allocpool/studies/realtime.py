@@ -104,7 +104,7 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
             solution = Solution.parse(text)
             if solution.language == "cpp" and factor != profile.heap_factors[0]:
                 continue
-            for strategy in profile.strategies:
+            for strategy in filter(solution.offers, profile.strategies):
                 for case in profile.cases:
                     spec = SearchSpec(
                         **_common(profile, solution, strategy, case, block, factor),
@@ -127,7 +127,7 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     points |= {(profile.input_queue_ms, factor): None for factor in profile.sweep_heap_factors}
     for text in profile.sweep_solutions:
         solution = Solution.parse(text)
-        for strategy in profile.sweep_strategies:
+        for strategy in filter(solution.offers, profile.sweep_strategies):
             for case in profile.sweep_cases:
                 for queue_ms, factor in points:
                     if solution.language == "cpp" and factor != 1.0:
