@@ -85,7 +85,7 @@ LIVE_SET = "mode=live_set layout=heap strategy=pool seconds=1"
     [
         (f"{DISTURBED} disturb_at_s=1", "disturb_at_s 1 is not below seconds 1"),
         (DISTURBED.replace("=stop", "=nap"), "'stop', 'full_collection' or 'native_call'"),
-        (DISTURBED.replace("heap", "flat"), "a disturbance is one of a JVM: choose language java"),
+        (DISTURBED.replace("heap", "allocating"), "a disturbance is one of a JVM: choose language java"),
         (f"{LIVE_SET} collector=epsilon", "choose layout heap and a collector other than epsilon"),
         (LIVE_SET.replace("heap", "native"), "choose layout heap and a collector other than epsilon"),
     ],
