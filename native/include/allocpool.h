@@ -114,6 +114,106 @@ int ap_packets_audit(const ap_packets* packets, char* message, size_t message_by
 /* Frees everything. NULL is allowed. */
 void ap_packets_destroy(ap_packets* packets);
 
+/* ---- Buffers: allocation, access, fragmentation ------------------------------------------------ */
+
+/* One measured stretch. Allocation: buffers, with the time of obtaining (and touching) and of giving back apart. Access:
+   passes over the buffer; the last two are 0. */
+typedef struct {
+  int64_t start_ns;
+  int64_t end_ns;
+  int64_t count;
+  int64_t alloc_ns;
+  int64_t free_ns;
+} ap_buffers_iteration;
+
+/* Rounds of obtaining `slots` buffers and giving them back. Opaque. */
+typedef struct ap_allocation ap_allocation;
+
+/* What one round's buffers are by the allocator's own books. */
+typedef struct {
+  int64_t buffers;
+  int64_t held_bytes;    /* what the allocator set aside for them, by malloc_usable_size */
+  int64_t counted_bytes; /* what its counter rose by while they were obtained; -1 where it does not tell */
+} ap_allocation_books;
+
+/* Buffers of `bytes` (1 to 2^30) in rounds of `slots` (1 to 2^24). strategy: alloc, pool. touch: none, first, page, zero.
+   NULL with a line in error. */
+ap_allocation* ap_allocation_create(const char* strategy, const char* touch, int64_t bytes, int64_t slots, char* error,
+                                    size_t error_bytes);
+
+/* One round whose buffers are looked at: none shares memory with another, and the allocator's books agree with the
+   arithmetic. 0, or 1 and one line in (message, message_bytes); -2 when memory ran out. */
+int ap_allocation_verify(ap_allocation* allocation, ap_allocation_books* books, char* message, size_t message_bytes);
+
+/* Rounds for at least `duration_ns`, in iterations of at least `iteration_ns`; ends early when `capacity` records are
+   full. Records written, -1 for an invalid argument, -2 when memory ran out (then only destroy it: what was obtained last
+   is lost). */
+int64_t ap_allocation_run(ap_allocation* allocation, int64_t duration_ns, int64_t iteration_ns,
+                          ap_buffers_iteration* out, int64_t capacity);
+
+void ap_allocation_destroy(ap_allocation* allocation);
+
+/* Passes over one buffer. Opaque. */
+typedef struct ap_access ap_access;
+
+/* operation: write (every byte in order), random_write (as many bytes at random places), copy (the whole into another
+   buffer). `bytes` from 1 to 2^30. NULL with a line in error. */
+ap_access* ap_access_create(const char* operation, int64_t bytes, char* error, size_t error_bytes);
+
+/* As ap_allocation_run; a record counts passes. */
+int64_t ap_access_run(ap_access* access, int64_t duration_ns, int64_t iteration_ns, ap_buffers_iteration* out,
+                      int64_t capacity);
+
+/* Checksum of the content after exactly so many passes over zeroed memory: the same in every language. */
+uint64_t ap_access_checksum(ap_access* access, int64_t passes);
+
+void ap_access_destroy(ap_access* access);
+
+/* Buffers of mixed sizes at a constant number of bytes alive. Opaque. */
+typedef struct ap_fragmentation ap_fragmentation;
+
+/* A stretch with one distribution of sizes. */
+typedef struct {
+  const int32_t* sizes;   /* each equally likely, 8 bytes to 2^18 */
+  int64_t size_count;     /* a power of two */
+  int64_t live_bytes;     /* alive at most */
+  int64_t allocate_bytes; /* to allocate in all */
+} ap_phase;
+
+/* One window of a phase. Costs are those of obtaining a buffer and touching each of its pages. */
+typedef struct {
+  int64_t phase;
+  int64_t start_ns;
+  int64_t end_ns;
+  int64_t operations;
+  int64_t allocated_bytes; /* since creation */
+  int64_t live_bytes;
+  int64_t live_buffers;
+  int64_t p50_ns;
+  int64_t p99_ns;
+  int64_t max_ns;
+  int64_t resident_bytes;  /* of the process; -1 where the system does not tell */
+  int64_t kept_bytes;      /* malloc: counted as handed out by the allocator, -1 unknown; slab: taken from the system */
+} ap_fragment_sample;
+
+/* technique: malloc, slab (size classes). `max_buffers` alive at once at most (1 to 2^28), `reserved_bytes` of address space
+   for the slabs. NULL with a line in error. */
+ap_fragmentation* ap_fragmentation_create(const char* technique, int64_t max_buffers, int64_t reserved_bytes,
+                                          uint64_t seed, char* error, size_t error_bytes);
+
+/* Runs one phase in `windows` windows of equally many bytes. Windows written, -1 for an invalid argument, -2 when memory
+   ran out. */
+int64_t ap_fragmentation_run(ap_fragmentation* fragmentation, const ap_phase* phase, int64_t number,
+                             ap_fragment_sample* out, int64_t windows);
+
+/* Over tags and sizes of all buffers that were dropped, then of those alive. Changes nothing. */
+uint64_t ap_fragmentation_checksum(const ap_fragmentation* fragmentation);
+
+/* 0, or 1 and one line in (message, message_bytes). */
+int ap_fragmentation_audit(const ap_fragmentation* fragmentation, char* message, size_t message_bytes);
+
+void ap_fragmentation_destroy(ap_fragmentation* fragmentation);
+
 /* ---- Real time: the source, the ring and its C++ consumers ------------------------------------- */
 
 /* A source, its ring and its logs. Opaque. A source may be started again and again, with another interval each time.

@@ -27,7 +27,6 @@ from allocpool import home, tidy
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import Host, read_host
 from allocpool.launch import Launcher
-from allocpool.packets import PacketsSpec
 from allocpool.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
 from allocpool.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 from allocpool.studies import STUDIES, Planned, Study, StudyProfile, study_named
@@ -191,7 +190,7 @@ class Campaign:
         """One row per planned configuration: its trials over all blocks, their expected seconds, why it can't run."""
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for item in self.planned:
-            solution = item.spec.solution.label if isinstance(item.spec, PacketsSpec) else ""
+            solution = item.spec.configuration()
             counter = getattr(item.spec, "counter", None)
             cell = {"mode": f"{item.spec.mode} {counter}" if counter else item.spec.mode, "solution": solution}
             cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}

@@ -8,10 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from allocpool import build
+from allocpool import build, limits
 from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.allocators import PRELOAD, check_boost, find_allocator, find_boost
+from allocpool.buffers import BufferSpec
 from allocpool.counters import CountersSpec, why_not_counted
+from allocpool.echo import EchoSpec
 from allocpool.errors import UserError
 from allocpool.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec, SearchSpec
@@ -25,6 +27,8 @@ does not reach."""
 
 _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
+_SMALL_HEAP_MB = 4
+"""Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
 
 
 class _Jvm(NamedTuple):
@@ -38,8 +42,15 @@ class _Jvm(NamedTuple):
     compact_headers: bool | None = None
     large_pages: bool | None = None
     unsafe: bool = False
+    explicit_gc: bool = False
+    initial_heap_mb: int | None = None
 
     def flags(self) -> tuple[str, ...]:
+        # The last of two equal flags counts.
+        smaller = () if self.initial_heap_mb is None else (f"-Xms{self.initial_heap_mb}m",)
+        return self._flags() + smaller
+
+    def _flags(self) -> tuple[str, ...]:
         return jvm_flags(
             self.collector,
             self.feature,
@@ -47,7 +58,8 @@ class _Jvm(NamedTuple):
             direct_mb=self.direct_mb or None,
             pause_target_ms=self.pause_target_ms,
             gc_log=Path(GC_LOG),
-            pre_touch=True,
+            pre_touch=self.initial_heap_mb is None,
+            explicit_gc=self.explicit_gc,
             compact_headers=self.compact_headers,
             large_pages=self.large_pages,
             unsafe=self.unsafe,
@@ -63,6 +75,7 @@ class Launcher:
 
     def __init__(self) -> None:
         self._native = cache(build.native_library)
+        self._echo = cache(build.echo_library)
         self._java = cache(build.java_classpath)
         self._runtime = cache(find_runtime)
         self._code_hash = cache(build.code_hash)
@@ -70,13 +83,23 @@ class Launcher:
 
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts no trial."""
+        if isinstance(spec, BufferSpec):
+            return self._no_buffers(spec)
         if isinstance(spec, PacketsSpec) and (reason := no_such_pair(spec.solution, spec.strategy)):
             return reason
+        if isinstance(spec, EchoSpec):
+            refused = self._refused(_echo_jvm(spec), "echo", 1) if spec.server == "java" else None
+            return refused or limits.refusal(spec)
         if isinstance(spec, CountersSpec) and (reason := why_not_counted(spec.counter)):
             return reason
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
             return self._refused(_jvm_of(spec), _module_of(spec), spec.processes)
-        return _no_allocator(spec) or _too_large(spec) if isinstance(spec, PacketsSpec) else None
+        return _no_allocator(spec.allocator) or _too_large(spec) if isinstance(spec, PacketsSpec) else None
+
+    def _no_buffers(self, spec: BufferSpec) -> str | None:
+        if spec.language == "cpp":
+            return _no_allocator(spec.allocator) or _live_set_too_large(spec)
+        return self._refused(_jvm_of_buffers(spec), spec.java_module, spec.processes)
 
     def _why_not_here(self, jvm: _Jvm, module: str, processes: int) -> str | None:
         several = f"{processes} processes at once: " if processes > 1 else ""
@@ -96,6 +119,10 @@ class Launcher:
         Raises:
             UserError: a build failed, or a runtime is missing.
         """
+        if isinstance(spec, BufferSpec):
+            return self._launch_of_buffers(spec)
+        if isinstance(spec, EchoSpec):
+            return self._echo_launch(spec)
         if not isinstance(spec, PacketsSpec | RingSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
         parts = [f"child/{spec.mode}"]
@@ -110,29 +137,38 @@ class Launcher:
                 larger_heap = self._refused(larger, module, 1) or self._jvm(larger, module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
-            native = self._library()
+            native = _native_launch(self._native())
             parts.append("native")
-        allocator = _preload(spec) if isinstance(spec, PacketsSpec) else None
-        code_hash = self._code_hash(*parts)
+        allocator = _preload(spec.allocator) if isinstance(spec, PacketsSpec) else None
+        code_hash = _with_library(self._code_hash(*parts), allocator)
         boost = find_boost() if isinstance(spec, PacketsSpec) and spec.allocator == BOOST_POOL else None
         if boost:
             code_hash = hashlib.sha256(f"{code_hash} {boost.version}".encode()).hexdigest()[:16]
-        if allocator:
-            # Another version of the library is another program.
-            code_hash = hashlib.sha256(code_hash.encode() + allocator.read_bytes()).hexdigest()[:16]
         # Also where none is wanted: one that this process was started with would be inherited.
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
         if isinstance(spec, PacketsSpec) and spec.large_pages:
             environment = {**environment, **_HUGE_PAGES_OF_MALLOC}
         return Launch(code_hash=code_hash, jvm=jvm, native=native, larger_heap=larger_heap, environment=environment)
 
-    def _library(self) -> NativeLaunch:
-        built = self._native()
-        return NativeLaunch(
-            library=str(built.library),
-            header=str(built.header),
-            compiler=built.compiler_version,
-            compiler_flags=built.flags,
+    def _launch_of_buffers(self, spec: BufferSpec) -> Launch:
+        child = f"child/{spec.mode}"
+        if spec.language == "java":
+            jvm = self._jvm(_jvm_of_buffers(spec), spec.java_module)
+            return Launch(code_hash=self._code_hash(child, f"{spec.java_module}-java"), jvm=jvm)
+        allocator = _preload(spec.allocator)
+        code_hash = _with_library(self._code_hash(child, "native"), allocator)
+        return Launch(
+            code_hash=code_hash, native=_native_launch(self._native()), environment={PRELOAD: str(allocator or "")}
+        )
+
+    def _echo_launch(self, spec: EchoSpec) -> Launch:
+        """The load generator is native whatever the server is."""
+        java = spec.server == "java"
+        parts = [f"child/{spec.mode}", "echo-native", *(["echo-java"] if java else [])]
+        return Launch(
+            code_hash=self._code_hash(*parts),
+            jvm=self._jvm(_echo_jvm(spec), "echo") if java else None,
+            native=_native_launch(self._echo()),
         )
 
     def _jvm(self, jvm: _Jvm, module: str) -> JvmLaunch:
@@ -145,6 +181,29 @@ class Launcher:
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
+
+
+def _native_launch(built: build.NativeBuild) -> NativeLaunch:
+    return NativeLaunch(
+        library=str(built.library),
+        header=str(built.header),
+        compiler=built.compiler_version,
+        compiler_flags=built.flags,
+        programs={name: str(path) for name, path in built.programs.items()},
+    )
+
+
+def _echo_jvm(spec: EchoSpec) -> _Jvm:
+    unsafe = spec.io.startswith("netty")
+    return _Jvm(
+        spec.runtime or 0,
+        spec.collector or "",
+        spec.heap_mb or 0,
+        0,
+        None,
+        unsafe=unsafe,
+        initial_heap_mb=_SMALL_HEAP_MB,
+    )
 
 
 def _module_of(spec: PacketsSpec | RingSpec) -> str:
@@ -168,17 +227,36 @@ def _jvm_of(spec: PacketsSpec | RingSpec) -> _Jvm:
     )
 
 
-def _preload(spec: PacketsSpec) -> Path | None:
-    return find_allocator(spec.allocator) if spec.allocator and spec.allocator in PRELOADED else None
+def _jvm_of_buffers(spec: BufferSpec) -> _Jvm:
+    return _Jvm(
+        spec.runtime or 0,
+        spec.collector or "",
+        spec.heap_mb or 0,
+        spec.direct_mb or 0,
+        None,
+        explicit_gc=spec.needs_explicit_gc,
+        initial_heap_mb=spec.initial_heap_mb,
+    )
 
 
-def _no_allocator(spec: PacketsSpec) -> str | None:
+def _preload(allocator: str | None) -> Path | None:
+    return find_allocator(allocator) if allocator and allocator in PRELOADED else None
+
+
+def _with_library(code_hash: str, allocator: Path | None) -> str:
+    """The hash of the code and the allocator: another version of the library is another program."""
+    if allocator is None:
+        return code_hash
+    return hashlib.sha256(code_hash.encode() + allocator.read_bytes()).hexdigest()[:16]
+
+
+def _no_allocator(allocator: str | None) -> str | None:
     """Why the allocator of a C++ trial can't be preloaded here, or None."""
     try:
-        if spec.allocator == BOOST_POOL:
+        if allocator == BOOST_POOL:
             check_boost()
-        if _preload(spec) and sys.platform != "linux":
-            return f"the allocator {spec.allocator} can be preloaded and confirmed on Linux only"
+        if _preload(allocator) and sys.platform != "linux":
+            return f"the allocator {allocator} can be preloaded and confirmed on Linux only"
     except UserError as error:
         return str(error)
     return None
@@ -194,4 +272,15 @@ def _too_large(spec: PacketsSpec) -> str | None:
     return (
         f"pool, queue and store need {needed_mb} MB, and this machine has {available_mb} MB available: "
         "choose a smaller scale"
+    )
+
+
+def _live_set_too_large(spec: BufferSpec) -> str | None:
+    """Why the live set of a C++ trial doesn't fit into this machine's memory, or None."""
+    available_mb = available_memory_mb()
+    if spec.memory_mb() <= available_mb:
+        return None
+    return (
+        f"the live set needs {spec.memory_mb()} MB, and this machine has {available_mb} MB available: "
+        "choose a smaller live_mb"
     )

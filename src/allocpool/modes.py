@@ -9,7 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from allocpool import home
+from allocpool.buffers import AccessSpec, AllocationSpec, FragmentationSpec, JmhSpec
 from allocpool.counters import CountersSpec
+from allocpool.echo import EchoSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.experiments import DisturbedSpec, LiveSetSpec
 from allocpool.host import read_host
@@ -18,8 +20,10 @@ from allocpool.packets import TrialSpec
 from allocpool.realtime import RealtimeSpec, RingSpec, SearchSpec
 from allocpool.record import TrialRecord
 from allocpool.runner import alone, run_trial, task_for
+from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
+from allocpool.studies.buffered_io_tables import summarise_echo
 from allocpool.studies.counter_tables import summarise_counters
 from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
@@ -66,6 +70,31 @@ MODES: dict[str, Mode] = {
         summarise_disturbed,
         "mode=disturbed layout=heap runtime=25 collector=parallel strategy=pool scale=0.1 interval_ns=1000 seconds=1 "
         "disturbance=full_collection",
+    ),
+    "allocation": Mode(
+        AllocationSpec,
+        summarise_buffers,
+        "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1",
+    ),
+    "access": Mode(
+        AccessSpec,
+        summarise_buffers,
+        "mode=access memory=heap runtime=25 collector=g1 operation=write bytes=102400 seconds=1",
+    ),
+    "fragmentation": Mode(
+        FragmentationSpec,
+        summarise_buffers,
+        "mode=fragmentation technique=malloc allocator=jemalloc distribution=phases live_mb=64",
+    ),
+    "jmh": Mode(
+        JmhSpec,
+        summarise_buffers,
+        "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1",
+    ),
+    "echo": Mode(
+        EchoSpec,
+        summarise_echo,
+        "mode=echo server=java io=buffered_reader buffer=8192 threads=platform connections=1000 seconds=5",
     ),
 }
 

@@ -1,0 +1,271 @@
+"""The allocation study: specs in one clear line, work that can't be skipped, the same work everywhere, its claims."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from allocpool import allocation_claims, allocation_report, campaign, modes, plots, sizes
+from allocpool.buffers import AllocationSpec, FragmentationSpec
+from allocpool.child import books, jmh
+from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.errors import UserError
+from allocpool.launch import Launcher
+from allocpool.studies.allocation import AllocationProfile, plan_allocation
+from allocpool.studies.allocation_tables import TRIALS
+
+SHORT = "seconds=0.05 warmup_seconds=0.02 iteration_ms=5"
+
+
+def record(text: str) -> Any:
+    return modes.run_single(modes.parse_spec(text.split()))
+
+
+def summary(text: str) -> dict[str, Any]:
+    spec = modes.parse_spec(text.split())
+    told = modes.run_and_summarise(spec)
+    return json.loads(json.dumps(told))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("mode=allocation technique=stone bytes=8", "choose one of malloc, byte_array, heap_buffer, direct_buffer"),
+        ("mode=allocation bytes=8", "technique is missing: choose one of malloc"),
+        ("mode=allocation technique=malloc bytes=8 touch=lick", "choose one of none, first, page, zero"),
+        ("mode=allocation technique=malloc bytes=0", "bytes: from 1 to 1073741824, not 0"),
+        ("mode=allocation technique=malloc bytes=8 strategy=mix", "choose one of alloc, pool"),
+        ("mode=allocation technique=malloc bytes=8 allocator=hoard", "choose one of glibc, jemalloc"),
+        ("mode=allocation technique=malloc bytes=8 runtime=25", "runtime belong to Java"),
+        ("mode=allocation technique=byte_array bytes=8 allocator=glibc", "allocator belongs to C++"),
+        ("mode=allocation technique=byte_array bytes=8 collector=cms runtime=25", "cms does not run on 25"),
+        ("mode=allocation technique=arena_auto bytes=8 runtime=21", "foreign memory needs runtime=25, not 21"),
+        ("mode=allocation technique=arena_auto bytes=8 strategy=pool", "choose technique arena_confined"),
+        ("mode=allocation technique=malloc bytes=8 colour=red", "unknown key 'colour'"),
+        ("mode=access memory=stone operation=write", "choose one of c, heap, direct, segment"),
+        ("mode=access memory=c operation=read", "choose one of write, random_write, copy"),
+        ("mode=fragmentation technique=pool distribution=uniform", "choose one of malloc, slab, byte_array"),
+        ("mode=fragmentation technique=slab distribution=normal", "choose one of uniform, lognormal, phases"),
+        ("mode=jmh technique=malloc bytes=8", "mode jmh takes technique byte_array or heap_buffer or direct_buffer"),
+    ],
+)
+def test_a_wrong_setting_is_refused_in_one_line_that_names_the_choices(text: str, names: str) -> None:
+    with pytest.raises(UserError) as caught:
+        modes.parse_spec(text.split())
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mode=fragmentation technique=malloc distribution=uniform live_mb=4000000",
+        "mode=fragmentation technique=byte_array distribution=uniform live_mb=4000000",
+        "mode=allocation technique=malloc bytes=1073741824 slots=16777216",
+    ],
+)
+def test_a_live_set_larger_than_the_machine_is_refused_before_anything_starts(text: str) -> None:
+    refusal = Launcher().refusal(modes.parse_spec(text.split()))
+    assert refusal is not None
+    assert "this machine has" in refusal and "choose" in refusal
+
+
+def test_direct_memory_is_reclaimed_on_request_and_only_there() -> None:
+    launcher = Launcher()
+    flags = {}
+    for technique in ("direct_buffer", "byte_array"):
+        spec = modes.parse_spec(["mode=allocation", f"technique={technique}", "bytes=1024"])
+        launch = launcher.launch_of(spec)
+        assert launch.jvm is not None
+        flags[technique] = launch.jvm.flags
+    assert "-XX:+DisableExplicitGC" not in flags["direct_buffer"]
+    assert "-XX:+DisableExplicitGC" in flags["byte_array"]
+
+
+@pytest.mark.parametrize("allocator", ["glibc", "jemalloc", "mimalloc", "tcmalloc"])
+def test_malloc_and_free_are_told_apart_and_agree_with_the_allocators_books(data: Path, allocator: str) -> None:
+    text = f"mode=allocation technique=malloc allocator={allocator} bytes=1024 {SHORT}"
+    if reason := Launcher().refusal(modes.parse_spec(text.split())):
+        assert "install" in reason
+        return
+    told = summary(text)
+    assert told["status"] == "ok"
+    assert told["ns_per_alloc"] > 0 and told["ns_per_free"] > 0 and told["peak_rss_mb"] > 0
+    assert told["gc_pause_ms"] is None
+    assert told["held_bytes"] >= told["slots"] * 1024
+    assert told["counted_bytes"] >= 0.98 * told["slots"] * 1024
+
+
+def test_a_java_trial_tells_its_pauses_and_the_bytes_that_the_jvm_counted(data: Path) -> None:
+    told = summary(f"mode=allocation technique=byte_array bytes=10240 {SHORT}")
+    assert told["ns_per_alloc"] > 0 and told["ns_per_free"] is None
+    assert told["gc_pause_ms"] is not None and told["gc_pauses"] >= 0
+    assert 10_240 + 12 <= told["heap_bytes_per_buffer"] <= 10_240 + 40
+
+
+def test_exhausted_direct_memory_is_a_row_with_its_reason(data: Path) -> None:
+    found = record(f"mode=allocation technique=direct_buffer bytes=1048576 slots=64 direct_mb=16 {SHORT}")
+    assert found.status == "out_of_memory"
+    assert "direct buffer memory" in found.reason.lower()
+    assert "\n" not in found.reason
+
+
+@pytest.mark.parametrize("technique", ["byte_array", "heap_buffer", "direct_buffer", "arena_confined"])
+def test_an_allocation_that_was_deleted_contradicts_the_books(technique: str) -> None:
+    low, high = books.bytes_per_buffer(technique, "alloc", 1024)
+    assert books.heap_fault(technique, "alloc", 1024, 1000, round(1000 * (low + high) / 2)) is None
+    assert "skipped" in str(books.heap_fault(technique, "alloc", 1024, 1000, 0))
+    assert "skipped" in str(books.heap_fault(technique, "alloc", 1024, 1000, round(500 * low)))
+    assert books.heap_fault(technique, "alloc", 1024, 1000, round(2000 * high)) is not None
+
+
+def test_a_pool_that_allocates_contradicts_the_books() -> None:
+    assert books.heap_fault("byte_array", "pool", 1024, 1000, 100) is None
+    assert books.heap_fault("byte_array", "pool", 1024, 1000, 1000 * 1040) is not None
+    assert books.direct_fault(100, 10, 10, 1000) is None
+    assert books.direct_fault(100, 10, 1, 100) is not None
+
+
+def test_access_ends_with_the_same_content_in_every_memory(data: Path) -> None:
+    for operation in ("write", "random_write", "copy"):
+        sums = {
+            summary(f"mode=access memory={memory} operation={operation} bytes=5000 {SHORT}")["checksum"]
+            for memory in ("c", "heap")
+        }
+        assert len(sums) == 1
+
+
+def test_fragmentation_is_the_same_work_in_java_and_cpp_and_told_as_a_curve(data: Path) -> None:
+    short = "distribution=phases live_mb=4 turnovers=3 windows=12 idle_seconds=0.05"
+    told = [summary(f"mode=fragmentation technique={t} {short}") for t in ("malloc", "slab", "byte_array")]
+    assert len({item["checksum"] for item in told}) == 1
+    for item in told:
+        assert [row["phase"] for row in item["windows"]][-1] == "rest"
+        assert {row["operations"] for row in item["windows"] if row["phase"] == "rest"} == {0}
+        assert item["p99_ns"] > 0
+    assert told[2]["windows"][0]["heap_committed_bytes"] > 0
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "lognormal", "phases"])
+def test_phases_are_whole_and_their_tables_can_be_drawn_from_with_ten_bits(distribution: str) -> None:
+    phases = sizes.phases(distribution)
+    assert sum(phase.work for phase in phases) == pytest.approx(1)
+    for phase in phases:
+        assert len(phase.sizes) == 1024
+        assert min(phase.sizes) >= sizes.SMALLEST and max(phase.sizes) <= sizes.LARGEST
+
+
+@pytest.mark.parametrize("profile", ["smoke", "quick", "standard", "article"])
+def test_every_profile_is_a_plan_of_distinct_trials(profile: str) -> None:
+    opened = campaign.open_study("allocation", profile)
+    assert isinstance(opened.profile, AllocationProfile)
+    planned = plan_allocation(opened.profile)
+    assert planned and len({item.spec for item in planned}) == len(planned)
+
+
+def test_a_wrong_group_is_refused_in_one_line() -> None:
+    groups = [{"served_by": ["g1/25"], "techniques": ["malloc"]}]
+    with pytest.raises(UserError, match=r"belong to Java|collector"):
+        campaign.open_study("allocation", "smoke", {"allocation": groups})
+    with pytest.raises(UserError, match=r"choose one of glibc, jemalloc"):
+        campaign.open_study("allocation", "smoke", {"allocation": [{"served_by": ["dl"], "techniques": ["malloc"]}]})
+
+
+def test_a_campaign_goes_on_past_a_trial_that_runs_out_of_memory(data: Path) -> None:
+    settings: dict[str, Any] = {
+        "blocks": 1,
+        "access": [],
+        "fragmentation": [],
+        "jmh": [],
+        "live_mb": 400.0,
+        "allocation": [
+            {"served_by": ["epsilon/17"], "techniques": ["direct_buffer"], "bytes": [64]},
+            {"served_by": ["glibc"], "techniques": ["malloc"], "bytes": [1024]},
+        ],
+    }
+    opened = campaign.open_study("allocation", "smoke", settings)
+    status = opened.run()
+    assert status.missing == 0
+    trials = opened.tables()["trials"].set_index("technique")
+    assert trials.loc["malloc", "status"] == "ok"
+    assert trials.loc["direct_buffer", "status"] in ("ok", "out_of_memory")
+    assert trials.loc["direct_buffer", "status"] == "ok" or trials.loc["direct_buffer", "reason"]
+
+
+def test_epsilon_gets_as_many_buffers_as_its_heap_holds() -> None:
+    spec = modes.parse_spec(["mode=allocation", "technique=byte_array", "collector=epsilon", "bytes=1048576"])
+    assert isinstance(spec, AllocationSpec) and spec.heap_mb and spec.max_buffers
+    assert 2 * spec.max_buffers * spec.bytes < spec.heap_mb * 2**20
+    churn = modes.parse_spec(
+        [
+            "mode=fragmentation",
+            "technique=byte_array",
+            "collector=epsilon",
+            "distribution=uniform",
+            "live_mb=8",
+            "turnovers=10",
+        ]
+    )
+    assert isinstance(churn, FragmentationSpec) and churn.heap_mb and churn.heap_mb > 80
+
+
+def test_jmhs_own_json_is_read() -> None:
+    result = {
+        "jmhVersion": "1.37",
+        "vmVersion": "25",
+        "primaryMetric": {"score": 66.5, "scoreUnit": "ns/op", "rawData": [[66.0, 67.0]]},
+        "secondaryMetrics": {"gc.alloc.rate.norm": {"score": 1040.0}},
+    }
+    assert jmh.read(result)["score_ns"] == 66.5
+    assert jmh.read(result)["allocated_bytes"] == 1040.0
+    with pytest.raises(ValueError, match="ops/s"):
+        jmh.read({**result, "primaryMetric": {"scoreUnit": "ops/s"}})
+
+
+def several_blocks(change: dict[str, float]) -> pd.DataFrame:
+    """The published figures as three blocks with a little noise, some of them multiplied."""
+    rows = allocation_claims.published_as_trials()
+    for column in ("ns_per_alloc", "ns_per_free", "ns_per_pass"):
+        for name, factor in change.items():
+            where = (rows["technique"] == name) | (rows["memory"] == name)
+            rows.loc[where, column] *= factor
+    blocks = []
+    for block in range(3):
+        part = rows.assign(block=block, collector=None)
+        for column in ("ns_per_alloc", "ns_per_free", "ns_per_pass"):
+            part[column] *= 1 + 0.005 * block
+        part["served_by"] = part["language"].map({"cpp": "glibc", "java": "CMS / 11"})
+        blocks.append(part)
+    return pd.concat(blocks, ignore_index=True)
+
+
+def outcomes(trials: pd.DataFrame) -> dict[str, str]:
+    return {verdict.claim.id: verdict.outcome for verdict in allocation_claims.evaluate(trials)}
+
+
+def test_the_published_figures_bear_out_their_own_claims() -> None:
+    found = outcomes(several_blocks({}))
+    assert found.pop("copies-equal") == INCONCLUSIVE  # equality is never proven, only not refuted
+    assert set(found.values()) == {REPRODUCED}
+
+
+def test_each_claim_can_fail() -> None:
+    assert outcomes(several_blocks({"byte_array": 10.0}))["small-java"] == REFUTED
+    assert outcomes(several_blocks({"byte_array": 10.0}))["direct-slower"] == REFUTED
+    assert outcomes(several_blocks({"byte_array": 0.01}))["large-java"] == REFUTED
+    assert outcomes(several_blocks({"c": 3.0}))["write-c"] == REFUTED
+    assert outcomes(several_blocks({"direct": 3.0}))["copies-equal"] == REFUTED
+    turned = several_blocks({})
+    turned["ns_per_free"] *= 100
+    assert outcomes(turned)["free-cheaper"] == REFUTED
+
+
+def test_nothing_measured_is_inconclusive_and_drawn_as_such() -> None:
+    empty = pd.DataFrame({name: pd.Series(dtype=str(column.dtype)) for name, column in TRIALS.columns.items()})
+    assert set(outcomes(empty).values()) == {INCONCLUSIVE}
+    assert plots.cost_by_size(empty).axes
+    assert "No pair" in allocation_report.verdict(empty)

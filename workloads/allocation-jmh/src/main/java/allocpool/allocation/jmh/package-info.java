@@ -1,0 +1,4 @@
+/**
+ * The allocation workload written for JMH, so that another harness can contradict ours.
+ */
+package allocpool.allocation.jmh;

@@ -1,0 +1,52 @@
+package allocpool.allocation;
+
+/** Buffers that are made at the start and kept on a stack. */
+public final class Pool implements Buffers {
+    private final Buffers made;
+    private final Object[] stack;
+    private int top;
+
+    /**
+     * A full pool.
+     *
+     * @param made where its buffers come from
+     * @param size how many it holds
+     */
+    public Pool(final Buffers made, final int size) {
+        this.made = made;
+        stack = new Object[size];
+        for (int i = 0; i < size; i++) {
+            stack[i] = made.obtain();
+        }
+        top = size;
+    }
+
+    @Override
+    public Object obtain() {
+        top--;
+        final Object buffer = stack[top];
+        stack[top] = null;
+        return buffer;
+    }
+
+    @Override
+    public void release(final Object buffer) {
+        stack[top] = buffer;
+        top++;
+    }
+
+    @Override
+    public void touch(final Object buffer, final Touch touch) {
+        made.touch(buffer, touch);
+    }
+
+    @Override
+    public long address(final Object buffer) {
+        return made.address(buffer);
+    }
+
+    @Override
+    public long bytes(final Object buffer) {
+        return made.bytes(buffer);
+    }
+}
