@@ -12,14 +12,25 @@ from pathlib import Path
 
 import pytest
 
-from allocpool.build import code_hash, java_classpath, java_modules, native_library, sources
+from allocpool.build import (
+    check_module,
+    code_hash,
+    java_classpath,
+    java_modules,
+    module_release,
+    native_library,
+    sources,
+)
 from allocpool.errors import UserError
-from allocpool.runtimes import find_javac
+from allocpool.java_layouts import JAVA_LAYOUTS
+from allocpool.runtimes import Javac, find_javac
 
 ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(tiny LANGUAGES CXX)
 add_library(allocpool_native SHARED src/answer.cpp)
+file(WRITE ${CMAKE_BINARY_DIR}/driver.cpp "int main() {}\\n")
+add_executable(packets_driver ${CMAKE_BINARY_DIR}/driver.cpp)
 """
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
@@ -180,6 +191,15 @@ def test_a_failed_java_build_is_one_line_that_names_the_error_and_the_log(checko
     with pytest.raises(UserError, match=r"packets could not be built: .*Checksum\.java.* \(log: .*\)") as failed:
         java_classpath("packets")
     assert "\n" not in str(failed.value)
+
+
+def test_a_layout_s_module_is_refused_by_a_compiler_that_is_too_old_for_it(tmp_path: Path) -> None:
+    for name, layout in JAVA_LAYOUTS.items():
+        release = module_release(layout.module)
+        assert release <= layout.oldest, f"{name} runs where its module does"
+        check_module(layout.module, Javac(release, tmp_path, str(release)))
+        with pytest.raises(UserError, match=f"module {layout.module} needs a JDK {release} or newer"):
+            check_module(layout.module, Javac(release - 1, tmp_path, str(release - 1)))
 
 
 def test_a_module_for_a_newer_java_is_refused_with_the_remedy(checkout: Path) -> None:

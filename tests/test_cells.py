@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 from allocpool import cells, plots, reference, tables
 from allocpool.errors import UserError
+from allocpool.packets import Solution
 
 PAIRS = [(strategy, case) for strategy in synthetic.STRATEGIES for case in synthetic.CASES]
 
@@ -85,6 +86,17 @@ def test_every_published_figure_is_found_by_a_measured_row(results: pd.DataFrame
     assert len(published) == len(reference.load("allocate_or_pool_batch"))
     assert not published.duplicated(["language", "layout", "family", "strategy", "case"]).any()
     assert results["published_ns"].notna().all()
+
+
+def test_what_the_article_did_not_vary_has_no_published_figure() -> None:
+    keys = ["cpp/flat", "cpp/flat/jemalloc", "java/heap/g1/25", "java/heap/g1/25/compact_headers"]
+    rows = pd.DataFrame([
+        {**solution.model_dump(), "solution": solution.label, "strategy": "alloc", "case": "B"}
+        for solution in map(Solution.parse, keys)
+    ])  # fmt: skip
+    found = reference.with_published(rows)
+    assert found["published_ns"].notna().tolist() == [True, False, True, False]
+    assert found["published_solution"].notna().tolist() == [True, False, True, False]
 
 
 def test_solutions_are_ordered_java_first(results: pd.DataFrame) -> None:

@@ -39,6 +39,29 @@ def test_the_example_of_every_mode_is_a_valid_trial(mode: str) -> None:
     assert modes.parse_spec(modes.MODES[mode].example.split()).mode == mode
 
 
+def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_the_same(data: Path) -> None:
+    sizes = ["--scale", "0.001", "--seconds", "0.01", "--warmup-seconds", "0.01"]
+    told = allocpool("bench", "packets", "--rounds", "1", "--case", "A", "--collector", "serial", *sizes)
+    assert told.exit_code == 0, told.output
+    assert told.output.startswith("case A: one trial, spread unknown; same checksum\n")
+    assert re.search(r"^  cpp/slab / cpp/flat: [\d.]+; [\d.,]+ ns against [\d.,]+ ns$", told.output, re.MULTILINE)
+    assert "  java/flat/serial/25 / java/native/serial/25: " in told.output
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--case", "D"], "unknown case 'D': choose one of A, B, C"),
+        (["--collector", "magic"], "choose one of serial, parallel, cms"),
+    ],
+)
+def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(words: list[str], names: str) -> None:
+    told = allocpool("bench", "packets", *words)
+    assert told.exit_code == 2
+    assert names in told.output
+    assert len(told.output.strip().splitlines()) == 1
+
+
 def documented_trials() -> list[str]:
     """Every `allocpool trial` command line in the help and in the README."""
     texts = [allocpool("trial", "--help").output, (home.home() / "README.md").read_text(encoding="utf-8")]

@@ -125,3 +125,39 @@ def test_only_cms_logs_at_level_debug_and_phases_only_on_request(tmp_path: Path)
 def test_a_pause_target_is_positive(pause_target_ms: int) -> None:
     with pytest.raises(UserError, match="1 or more"):
         collector_flags("g1", 17, pause_target_ms=pause_target_ms)
+
+
+def test_options_are_flags_only_where_they_are_asked_for_and_exist() -> None:
+    plain = " ".join(jvm_flags("g1", 25, heap_mb=64))
+    assert "UseCompactObjectHeaders" not in plain and "UseTransparentHugePages" not in plain
+    asked = jvm_flags("g1", 25, heap_mb=64, compact_headers=False, large_pages=True, unsafe=True)
+    assert {"-XX:-UseCompactObjectHeaders", "-XX:+UseTransparentHugePages"} <= set(asked)
+    assert "--sun-misc-unsafe-memory-access=allow" in asked
+    assert "--sun-misc-unsafe-memory-access=allow" not in jvm_flags("g1", 21, heap_mb=64, unsafe=True)
+    with pytest.raises(UserError, match="17 has no compact object headers, choose 25"):
+        jvm_flags("g1", 17, heap_mb=64, compact_headers=True)
+
+
+@pytest.mark.parametrize(
+    ("enabled", "shared", "refused"),
+    [
+        ("always [madvise] never", "always within_size advise [never] deny force", {"zgc", "genzgc"}),
+        ("always [madvise] never", "always within_size [advise] never deny force", set()),
+        ("always madvise [never]", "always within_size [advise] never deny force", {"g1", "serial"}),
+    ],
+)
+def test_huge_pages_are_refused_where_the_kernel_grants_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enabled: str, shared: str, refused: set[str]
+) -> None:
+    (tmp_path / "enabled").write_text(enabled + "\n")
+    (tmp_path / "shmem_enabled").write_text(shared + "\n")
+    monkeypatch.setattr(flags, "_HUGE_PAGES", tmp_path)
+    for collector in ("g1", "serial", "zgc", "genzgc"):
+        if collector in refused:
+            with pytest.raises(UserError, match=f"large_pages: not granted to {collector} here, write .* as root"):
+                flags.check_huge_pages(collector)
+        else:
+            flags.check_huge_pages(collector)
+    (tmp_path / "enabled").unlink()
+    with pytest.raises(UserError, match="offers no transparent huge pages"):
+        flags.check_huge_pages("g1")

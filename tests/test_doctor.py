@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from allocpool.allocators import ALLOCATORS
 from allocpool.doctor import doctor_command
 from allocpool.runtimes import COLLECTORS, FEATURES
 
@@ -28,7 +29,7 @@ def test_the_diagnosis_holds_every_runtime_with_every_collector() -> None:
         for name in COLLECTORS
     }
     assert diagnosis["host"]["logical_cores"] >= 1
-    assert {part["name"] for part in diagnosis["allocators"]} == {"glibc", "jemalloc", "mimalloc", "tcmalloc"}
+    assert {part["name"] for part in diagnosis["allocators"]} == {*ALLOCATORS, "boost_pool"}
 
 
 def test_a_missing_essential_is_told_and_ends_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

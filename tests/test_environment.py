@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CONDA_NAMES = {"great-tables": "great_tables", "matplotlib": "matplotlib-base"}
 """conda-forge's name of a package, where it is not PyPI's."""
 CONDA_TOOLS = {
-    *("cmake", "cxx-compiler", "gperftools", "gtest", "jemalloc", "make", "maven", "mimalloc", "openjdk"),
-    *("pip", "python"),
+    *("cmake", "cxx-compiler", "gperftools", "gtest", "jemalloc", "libboost-headers", "make", "maven"),
+    *("mimalloc", "openjdk", "pip", "python"),
 }
 """What PyPI does not have, or what is there before it."""
 

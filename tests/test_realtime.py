@@ -21,10 +21,12 @@ from allocpool import campaign, delays, modes
 from allocpool.child import search as search_child
 from allocpool.child.stretch import MajorCollections
 from allocpool.errors import UserError
+from allocpool.java_layouts import JAVA_LAYOUTS
 from allocpool.packets import CASES, LAYOUTS
 from allocpool.realtime import SearchSpec
 from allocpool.record import TrialRecord
 from allocpool.runtimes import FEATURES, collectors_on
+from allocpool.studies.batch import PUBLISHED_LAYOUTS
 from allocpool.studies.realtime import RealtimeProfile, estimate_seconds, plan_realtime
 from allocpool.studies.realtime_tables import tidy_realtime
 
@@ -84,16 +86,27 @@ def test_cpp_does_in_real_time_what_it_does_in_batch(data: Path, layout: str, st
 
 
 _RUNTIMES = [(feature, name) for feature in FEATURES for name in collectors_on(feature)]
-_VARIED = itertools.cycle(itertools.product(LAYOUTS["java"], POOLING, CASES))
+_VARIED = itertools.cycle(itertools.product(PUBLISHED_LAYOUTS["java"], POOLING, CASES))
 # Neighbours differ in all three: 18 combinations of layout, strategy and case, spread over the runtimes.
-COMBINATIONS = [(*runtime, *next(itertools.islice(_VARIED, 6, None))) for runtime in _RUNTIMES]
+_PUBLISHED = [(*runtime, *next(itertools.islice(_VARIED, 6, None))) for runtime in _RUNTIMES]
+# The other layouts, each with its strategies, on the oldest runtime that has it and on the newest.
+_OTHERS = [
+    (runtime, "g1", name, strategy, case)
+    for name, layout in JAVA_LAYOUTS.items()
+    if name not in PUBLISHED_LAYOUTS["java"]
+    for runtime in sorted({layout.oldest, FEATURES[-1]})
+    for strategy, case in zip(POOLING, CASES, strict=True)
+    if strategy in layout.strategies
+]
+COMBINATIONS = [*_PUBLISHED, *_OTHERS]
 
 
 @pytest.mark.parametrize(("runtime", "collector", "layout", "strategy", "case"), COMBINATIONS)
 def test_java_does_in_real_time_what_it_does_in_batch(
     data: Path, runtime: int, collector: str, layout: str, strategy: str, case: str
 ) -> None:
-    settings = [f"layout={layout}", f"runtime={runtime}", f"collector={collector}", f"strategy={strategy}"]
+    settings = ["language=java", f"layout={layout}", f"strategy={strategy}"]
+    settings += [f"runtime={runtime}", f"collector={collector}"]
     # Epsilon never collects, so its heap must hold all that the trial allocates.
     heap_mb = 1024 if collector == "epsilon" else 128
     assert_does_the_known_work(case, *settings, f"heap_mb={heap_mb}")
@@ -167,8 +180,11 @@ def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
     assert saturated["delay_us"] is None, "no tick of a saturating source is due"
 
 
-REALTIME = "mode=realtime layout=flat strategy=pool scale=0.01"
-SEARCH = "mode=search layout=flat strategy=pool scale=0.01 low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2"
+REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
+SEARCH = (
+    "mode=search layout=flat language=cpp strategy=pool scale=0.01 "
+    "low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2"
+)
 
 
 @pytest.mark.parametrize(
@@ -284,14 +300,14 @@ def test_an_answer_passes_as_many_confirmations_as_asked() -> None:
 
 
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
-    text = "mode=search layout=flat strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
+    text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
     record = run(*text.split(), *times.split())
     told = summary(record)
     rows = told["probe_rows"]
     assert [row["probe"] for row in rows] == list(range(told["probes"]))
     assert all(row["generated"] == row["received"] + row["lost"] + row["left"] for row in rows)
-    fails, passes = told["brackets"]["ndr"]
+    fails, passes = told["ndr_bracket"]
     assert fails is not None and told["ndr_ns"] == passes is not None
     assert fails < passes
     at_answer = [row for row in rows if math.isclose(row["interval_ns"], passes) and row["kind"] == "full"]
@@ -304,7 +320,9 @@ def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(dat
 
 
 def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_interval(data: Path) -> None:
-    text = "mode=search layout=flat strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
+    text = (
+        "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
+    )
     times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
     told = summary(run(*text.split(), *times.split()))
     assert told["ndr_ns"] is None and told["pdr_ns"] is None

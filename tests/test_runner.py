@@ -124,7 +124,7 @@ def test_a_time_out_does_not_rename_a_trial(data: Path) -> None:
 
 
 def test_a_child_that_is_too_slow_is_a_time_out(data: Path) -> None:
-    record = single(data, "layout=flat", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=1")
+    record = single(data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=1")
     assert record.status == "timeout"
     assert record.reason == "did not end within 1 s"
     assert not psutil.Process().children()
@@ -148,7 +148,7 @@ def test_epsilon_that_used_up_its_heap_is_out_of_memory(data: Path) -> None:
 )
 def test_a_child_ended_by_a_signal_is_recorded(data: Path, number: signal.Signals, status: str) -> None:
     record = single(
-        data, "layout=flat", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=20",
+        data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=20",
         meanwhile=lambda child: child.send_signal(number),
     )  # fmt: skip
     assert record.status == status

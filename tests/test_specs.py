@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+from itertools import product
+
 import pytest
 
-from allocpool import campaign, home, modes
+from allocpool import campaign, home, modes, perf
+from allocpool.counters import CountersSpec
 from allocpool.errors import UserError
+from allocpool.java_layouts import JAVA_LAYOUTS
 from allocpool.packets import SLAB_STEPS, Solution
-from allocpool.runtimes import PRESETS
 from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
 from allocpool.studies.native import ladder
 
@@ -41,21 +45,22 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
     assert spec("layout=heap runtime=25 collector=g1 strategy=pool packets=1").pause_target_ms is None
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_is_the_articles_setting(name: str) -> None:
-    preset = PRESETS[name]
-    named = spec(f"preset={name} strategy=pool case=C packets=1")
-    assert (named.layout, named.runtime, named.collector) == ("heap", preset.feature, preset.collector)
-    assert (named.heap_mb, named.pause_target_ms) == (preset.heap_mb, preset.pause_target_ms)
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("preset=article strategy=pool packets=1", "choose one of article-cms, article-parallel"),
         ("layout=heap strategy=lake packets=1", "choose one of dummy, alloc, mix, pool"),
-        ("layout=roof strategy=pool packets=1", "choose one of heap, native, allocating, flat, slab"),
-        ("strategy=pool packets=1", "java: heap, native; cpp: allocating, flat"),
+        ("layout=roof strategy=pool packets=1", "choose one of heap, native, flat, flat_ffm, netty_pooled"),
+        ("strategy=pool packets=1", "commons_pool, agrona; cpp: allocating, flat, slab"),
+        ("layout=flat strategy=pool packets=1", "add language=java|cpp"),
+        ("layout=flat language=java strategy=alloc packets=1", "choose one of dummy, mix, pool"),
+        ("layout=flat language=java strategy=mix packets=1 slot_count=10", "slot_count 10 is too small"),
+        ("layout=heap runtime=21 compact_headers=true strategy=pool packets=1", "21 has no compact object headers"),
+        ("layout=flat_ffm runtime=21 strategy=pool packets=1", "flat_ffm needs runtime 25 or newer, not 21"),
+        (
+            "layout=netty_pooled strategy=pool packets=1",
+            "netty_pooled has no strategy 'pool': choose one of dummy, alloc",
+        ),
+        ("layout=allocating large_pages=true strategy=pool packets=1", "large_pages belong to Java"),
         ("layout=heap strategy=pool packets=1 case=D", "choose one of A, B, C"),
         ("layout=heap strategy=pool packets=1 collector=magic", "choose one of serial, parallel, cms"),
         ("layout=heap strategy=pool packets=1 collector=cms", "cms runs on 11"),
@@ -69,15 +74,15 @@ def test_a_preset_is_the_articles_setting(name: str) -> None:
         ("layout=heap strategy=pool", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 seconds=1", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 colour=red", "valid keys: allocator, block"),
-        ("layout=flat strategy=pool packets=1 collector=g1", "collector belong to Java"),
+        ("layout=allocating strategy=pool packets=1 collector=g1", "collector belong to Java"),
         ("layout=heap strategy=pool packets=1 allocator=glibc", "allocator belongs to C++"),
-        ("layout=flat strategy=pool packets=1 allocator=magic", "choose one of glibc"),
+        ("layout=allocating strategy=pool packets=1 allocator=magic", "choose one of glibc"),
         ("layout=heap language=cpp strategy=pool packets=1", "choose one of allocating, flat"),
         ("layout=slab strategy=pool packets=1 steps=jump", "choose one of contiguous, one_line, stride, huge_pages"),
-        ("layout=flat strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
+        ("layout=flat language=cpp strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
         ("layout=heap strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
-        ("layout=flat strategy=alloc seconds=1 allocator=pmr_monotonic", "never frees: give packets=N"),
-        ("layout=flat strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
+        ("layout=flat language=cpp strategy=alloc seconds=1 allocator=pmr_monotonic", "never frees: give packets=N"),
+        ("layout=allocating strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
         ("layout=native strategy=alloc packets=1 slot_count=10", "slot_count 10 is too small"),
         ("layout=heap strategy=pool strategy=mix packets=1", "given twice"),
         ("layout=heap strategy pool", "is not KEY=VALUE"),
@@ -116,6 +121,8 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["java/heap/cms/25"]}, "cms runs on 11"),
         ({"solutions": ["java/heap/magic/25"]}, "choose one of serial"),
         ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
+        ({"solutions": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
+        ({"solutions": ["java/heap/g1/17/compact_headers"]}, "17 has no compact object headers"),
         ({"solutions": []}, "at least 1"),
         ({"blocks": 0}, "greater than or equal to 1"),
         ({"scale": "big"}, "valid number"),
@@ -152,9 +159,18 @@ def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> Non
     assert any(item.unavailable for item in opened.planned)
 
 
+def test_a_plan_leaves_out_what_a_layout_does_not_offer_and_needs_no_bound_where_nothing_is_allocated() -> None:
+    opened = campaign.open_study("batch", "smoke", {"solutions": ["java/flat/epsilon/25", "java/heap/g1/25"]})
+    specs = [item.spec for item in opened.study.plan(opened.profile) if isinstance(item.spec, BatchSpec)]
+    flat = {s.strategy for s in specs if s.layout == "flat"}
+    assert flat == {"dummy", "mix", "pool"} & {s.strategy for s in specs}
+    assert all(s.seconds is not None for s in specs if s.layout == "flat")
+
+
 def test_a_solution_is_read_back_from_its_key() -> None:
     for text in (
-        "java/heap/genzgc/25", "cpp/flat/glibc", "cpp/flat/pmr_pool", "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous",
+        "java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc", "cpp/flat/pmr_pool",
+        "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous",
     ):  # fmt: skip
         assert Solution.parse(text).key == text
     assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"
@@ -168,7 +184,7 @@ def test_a_solution_is_read_back_from_its_key() -> None:
 def test_a_slab_has_all_steps_unless_some_are_named() -> None:
     assert spec("layout=slab strategy=pool packets=1").steps == ",".join(SLAB_STEPS)
     assert spec("layout=slab strategy=pool packets=1 steps=prefetch,one_line").steps == "contiguous,one_line,prefetch"
-    assert spec("layout=flat strategy=pool packets=1").steps is None
+    assert spec("layout=flat language=cpp strategy=pool packets=1").steps is None
 
 
 @pytest.mark.parametrize(
@@ -177,7 +193,10 @@ def test_a_slab_has_all_steps_unless_some_are_named() -> None:
         ("layout=slab strategy=alloc packets=1", "choose one of dummy, pool"),
         ("layout=slab strategy=mix packets=1", "choose one of dummy, pool"),
         ("layout=allocating strategy=alloc allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
-        ("layout=flat strategy=pool allocator=pmr_pool packets=1", "choose layout flat and strategy alloc"),
+        (
+            "layout=flat language=cpp strategy=pool allocator=pmr_pool packets=1",
+            "choose layout flat and strategy alloc",
+        ),
     ],
 )
 def test_what_makes_no_sense_on_any_machine_is_refused_in_one_line(text: str, reason: str) -> None:
@@ -191,19 +210,57 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     opened = campaign.open_study("native", profile)
     planned = opened.study.plan(opened.profile)
     assert len({item.spec for item in planned}) == len(planned)
-    rungs = {item.spec.solution.key for item in planned if isinstance(item.spec, BatchSpec)}
-    assert set(ladder()) <= rungs
-    for item in planned:
-        assert isinstance(item.spec, BatchSpec)
-        if item.spec.allocator == "pmr_monotonic":
-            assert item.spec.packets and (item.unavailable or item.spec.packets > item.spec.fill_packets)
+    timed = [(item.spec, item.unavailable) for item in planned if isinstance(item.spec, BatchSpec)]
+    keys = {spec.solution.key for spec, _ in timed}
+    assert set(ladder()) <= keys
+    assert {"java/flat/g1/25", "java/flat/genzgc/25", "java/flat_ffm/g1/25", "java/native/g1/25/large_pages"} <= keys
+    if profile != "smoke":
+        assert {f"java/flat/{name}/25" for name in ("serial", "parallel", "shenandoah", "epsilon")} <= keys
+        assert "java/flat/g1/11" in keys
+        assert {f"java/{name}/g1/25" for name in ("netty_pooled", "netty_unpooled", "netty_adaptive", "agrona")} <= keys
+    if profile in ("standard", "article"):
+        assert {f"java/{name}/g1/25" for name, layout in JAVA_LAYOUTS.items() if layout.module == "pools"} <= keys
+        assert {f"java/{name}/g1/25/compact_headers" for name in ("heap", "native")} <= keys
+        without = {(spec.layout, spec.strategy) for spec, _ in timed if spec.collector == "epsilon"}
+        assert without >= {*product(("heap", "native"), ("alloc", "mix", "pool")), ("flat", "mix"), ("flat", "pool")}
+    counted = [item.spec for item in planned if isinstance(item.spec, CountersSpec)]
+    assert {spec.counter for spec in counted} == {"hardware", "simulated"}
+    assert {spec.block for spec in counted} == {0}
+    assert len(timed) + len(counted) == len(planned)
+    for spec, unavailable in timed:
+        if spec.allocator == "pmr_monotonic":
+            assert spec.packets and (unavailable or spec.packets > spec.fill_packets)
     summary = opened.plan_summary().set_index("key")
     assert summary.loc[list(ladder()), "planned"].all()
 
 
-def test_the_quick_native_study_takes_about_a_minute() -> None:
+def test_the_quick_native_study_takes_two_minutes() -> None:
     cells = campaign.open_study("native", "quick").planned_cells()
-    assert cells["expected_s"].sum() < 75
+    assert cells["expected_s"].sum() < 150
+
+
+def test_no_hardware_counters_are_rows_that_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_event: perf.Event) -> int:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(perf, "_open", closed)
+    opened = campaign.open_study("native", "smoke")
+    reasons = {
+        item.unavailable
+        for item in opened.planned
+        if isinstance(item.spec, CountersSpec) and item.spec.counter == "hardware"
+    }
+    (reason,) = reasons
+    assert "sysctl kernel.perf_event_paranoid=2" in str(reason)
+
+
+def test_no_valgrind_and_no_boost_are_rows_that_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("allocpool.counters.shutil.which", lambda _name: None)
+    monkeypatch.setattr("allocpool.allocators._include_folders", list)
+    planned = campaign.open_study("native", "smoke").planned
+    reasons = {item.unavailable for item in planned if item.unavailable}
+    assert any("install valgrind (Debian) or valgrind (conda-forge)" in reason for reason in reasons)
+    assert any("install libboost-dev (Debian) or libboost-headers (conda-forge)" in reason for reason in reasons)
 
 
 def test_a_missing_allocator_is_a_row_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

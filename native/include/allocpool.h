@@ -30,6 +30,9 @@ const char* ap_version(void);
 /* Compiler, flags and sanitizers that this library was built with, one line. Static storage. */
 const char* ap_build_info(void);
 
+/* Version of Boost that strategy boost_pool is made with, as in "1_74"; empty when it was built without. Static storage. */
+const char* ap_boost_version(void);
+
 /* ---- Packets: the message processor ------------------------------------------------------------ */
 
 /* One processor with its queue, store and pool. Opaque. */
@@ -268,6 +271,7 @@ typedef struct {
   int64_t t0_ns;              /* due time of tick 0 */
   int64_t end_ns;             /* when the source stopped */
   int64_t slip_total_ns;      /* sum over all slips, also those that the log had no place for */
+  int64_t cpu_ns;             /* CPU time of its thread, "ap-source" */
   double clock_drift_ppm;     /* rate of the counter over the run, against its calibration before it */
   double clock_max_error_ns;  /* largest distance from CLOCK_MONOTONIC that a check of the counter found */
   int64_t clock_is_tsc;       /* 1: time-stamp counter, 0: clock_gettime */

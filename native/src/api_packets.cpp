@@ -4,6 +4,10 @@
 #include <new>
 #include <string>
 
+#ifdef ALLOCPOOL_HAS_BOOST
+#include <boost/version.hpp>
+#endif
+
 #include "allocpool.h"
 #include "handles.hpp"
 #include "packets/iterations.hpp"
@@ -22,6 +26,14 @@ constexpr std::int64_t kOutOfMemory = -2;
 const char* ap_version() { return ALLOCPOOL_VERSION; }
 
 const char* ap_build_info() { return ALLOCPOOL_BUILD_INFO; }
+
+const char* ap_boost_version() {
+#ifdef ALLOCPOOL_HAS_BOOST
+  return BOOST_LIB_VERSION;
+#else
+  return "";
+#endif
+}
 
 const char* ap_packets_layouts() { return allocpool::layout_names().c_str(); }
 

@@ -81,6 +81,12 @@ TEST_P(Contract, doesTheSameWorkAsAnyOther) {
   EXPECT_EQ(ap_packets_checksum(handle.packets), ap_packets_checksum(reference.packets));
 }
 
+TEST(Boost, isThereIfItsVersionIs) {
+  const std::vector<std::string> flat = test::split(strategy_names_of("flat"));
+  const bool offered = std::find(flat.begin(), flat.end(), "boost_pool") != flat.end();
+  EXPECT_EQ(offered, std::string(ap_boost_version()) != "");
+}
+
 TEST_P(Contract, checksumIsAQuery) {
   Handle handle(config(layout_, strategy_));
   ap_iteration iteration;
@@ -110,14 +116,14 @@ TEST_P(Contract, allocatesWhatTheModelSays) {
   const std::int64_t allocated = test::allocations() - allocations;
   const ap_packets_counts after = counts_of(handle.packets);
   const std::int64_t constructed = after.constructed - before.constructed;
-  const bool pmr = strategy_.rfind("pmr_", 0) == 0;
-  if (pmr) {
+  const bool resource = strategy_.rfind("pmr_", 0) == 0 || strategy_ == "boost_pool";
+  if (resource) {
     EXPECT_LT(allocated, constructed / 10);  // a resource asks for many packets at once
   } else {
     const std::int64_t per_parse = layout_ == "allocating" ? 4 : 0;  // result, header, two addresses
     EXPECT_EQ(allocated, (after.parsed - before.parsed) * per_parse + constructed);
   }
-  if (strategy_ == "alloc" || pmr) {
+  if (strategy_ == "alloc" || resource) {
     EXPECT_EQ(constructed, 10'000);
     EXPECT_EQ(after.discarded, after.freed);
   } else if (strategy_ != "mix") {

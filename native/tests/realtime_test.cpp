@@ -161,6 +161,7 @@ TEST_P(Clocks, paceTicksThatAreAllAccountedFor) {
   EXPECT_EQ(recorded_delays(realtime), consumption.received - consumption.warmup_received);
   // No tick is early: the last is due 99,999 intervals after t0, and the source is never done before.
   EXPECT_GE(account.end_ns - account.t0_ns, static_cast<std::int64_t>(99'999 * 777.7 - account.clock_max_error_ns));
+  EXPECT_GT(account.cpu_ns, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Realtime, Clocks, testing::Values("tsc", "clock_gettime"),

@@ -5,6 +5,7 @@ An allocator must be preloaded at exec: loading it later fails for want of stati
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,6 +52,36 @@ def _library_folders() -> list[Path]:
         Path("/opt/homebrew/lib"),
     ]
     return [Path(sys.prefix) / "lib", *Path("/usr/lib").glob("*-linux-gnu"), *system]
+
+
+@dataclass(frozen=True)
+class Boost:
+    """Boost's headers: their folder and their version, as in ``1_74``."""
+
+    include: Path
+    version: str
+
+
+def find_boost() -> Boost | None:
+    """The headers of boost::pool, this environment's (conda) before the system's; None where there are none."""
+    for include in _include_folders():
+        header = include / "boost" / "version.hpp"
+        if (include / "boost" / "pool" / "pool.hpp").is_file() and header.is_file():
+            found = re.search(r'BOOST_LIB_VERSION "(\w+)"', header.read_text(encoding="utf-8"))
+            return Boost(include, found.group(1) if found else "unknown")
+    return None
+
+
+def check_boost() -> None:
+    """UserError that names the packages where boost::pool is not installed."""
+    if find_boost() is None:
+        raise UserError(
+            "boost_pool: Boost's headers are missing: install libboost-dev (Debian) or libboost-headers (conda-forge)"
+        )
+
+
+def _include_folders() -> list[Path]:
+    return [Path(folder) / "include" for folder in (sys.prefix, "/usr/local", "/usr", "/opt/homebrew")]
 
 
 def find_allocator(name: str) -> Path | None:

@@ -152,7 +152,17 @@ def native_design(profile: NativeProfile) -> str:
         f"Groups: {_list(groups)}. Each configuration runs once in each of {profile.blocks} blocks, in random order "
         f"inside a block, as a fresh process that warms up for {profile.warmup_seconds:g} s and measures for "
         f"{profile.seconds:g} s. Sizes are {profile.scale:g} of the article's; a resource that never frees has "
-        f"{profile.monotonic_mb:,} MB."
+        f"{profile.monotonic_mb:,} MB, Epsilon {profile.epsilon_heap_mb:,} MB.{_counting(profile)}"
+    )
+
+
+def _counting(profile: NativeProfile) -> str:
+    asked = profile.counters
+    if asked is None:
+        return ""
+    return (
+        f" Events are counted once, over {asked.packets:,} packets: {len(asked.hardware)} solutions by the processor, "
+        f"{len(asked.simulated)} by simulation, with {_list(list(asked.strategies))} in {_list(list(asked.cases))}."
     )
 
 
@@ -187,6 +197,9 @@ def native_verdict(trials: pd.DataFrame) -> str:
     if cell_data.finished(cpp).empty:
         return f"**{UNDECIDED}.** No C++ trial has finished on this machine yet."
     rows = tables.comparison_table(cpp)
+    rows = rows[rows["n"] > 0]
+    if rows.empty:
+        return f"**{UNDECIDED}.** No C++ configuration was measured with both alloc and pool."
     dearer, cheaper = _count(rows, 1), _count(rows, -1)
     shown = rows[rows["direction"] == 1]["ratio"]
     span = f" ({stats.span(shown)} times)" if dearer else ""

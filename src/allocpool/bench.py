@@ -9,11 +9,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from allocpool import home
-from allocpool.errors import UserError
+from allocpool.errors import UserError, unknown_choice
 
 _PASS_ON = {"ignore_unknown_options": True, "help_option_names": []}
 _ARGUMENTS = click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -56,32 +57,67 @@ def ring(arguments: Sequence[str]) -> None:
 @bench_command.command("packets")
 @click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
 @click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
+@click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
 @click.option(
     "--scale", default=1.0, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
 )
-def packets(rounds: int, seconds: float, scale: float) -> None:
-    """C++ slab against C++ flat, both pooling: ns a packet in cases A, B and C, each trial a fresh process."""
+@click.option("--case", "cases", multiple=True, default=("A", "B", "C"), show_default=True, help="May be repeated.")
+@click.option(
+    "--collector", "collectors", multiple=True, default=("serial", "g1", "genzgc"), show_default=True,
+    help="Of the Java solutions, on the newest runtime; may be repeated.",
+)  # fmt: skip
+def packets(
+    rounds: int, seconds: float, warmup_seconds: float, scale: float, cases: Sequence[str], collectors: Sequence[str]
+) -> None:
+    """C++ slab against C++ flat, Java flat against Java native, all pooling: ns a packet and ratios.
+
+    Every trial is a fresh process. The contenders of a case take turns, in an order that turns with the rounds;
+    then each receives the same packets once more, for the checksum.
+    """
+    from allocpool import modes
+    from allocpool.packets import CASES, DEFAULT_RUNTIME, Solution
+
+    for case in cases:
+        if case not in CASES:
+            raise unknown_choice("case", case, CASES)
+    pairs = [("cpp/flat", "cpp/slab")]
+    pairs += [(f"java/native/{name}/{DEFAULT_RUNTIME}", f"java/flat/{name}/{DEFAULT_RUNTIME}") for name in collectors]
+    contenders = {key: Solution.parse(key).model_dump(exclude_none=True) for pair in pairs for key in pair}
+
+    def trial(key: str, case: str, **length: str) -> dict[str, Any]:
+        settings = {**contenders[key], "strategy": "pool", "case": case, "scale": scale, **length}
+        spec = modes.parse_spec(["mode=batch", *(f"{name}={value}" for name, value in settings.items())])
+        return modes.run_and_summarise(spec)
+
+    for case in cases:
+        costs: dict[str, list[float]] = {key: [] for key in contenders}
+        for round_number in range(rounds):
+            for key in list(costs) if round_number % 2 == 0 else list(costs)[::-1]:
+                told = trial(key, case, seconds=str(seconds), warmup_seconds=str(warmup_seconds))
+                costs[key].append(told["ns_per_packet"])
+        checksums = {trial(key, case, packets="5000000")["checksum"] for key in contenders}
+        _report_case(case, pairs, costs, checksums)
+
+
+def _report_case(
+    case: str, pairs: Sequence[tuple[str, str]], costs: dict[str, list[float]], checksums: set[str]
+) -> None:
     import pandas as pd
 
-    from allocpool import modes, stats
+    from allocpool import stats
 
-    for case in ("A", "B", "C"):
-        costs: dict[str, list[float]] = {"flat": [], "slab": []}
-        checksums: set[str] = set()
-        for round_number in range(rounds):
-            order = list(costs) if round_number % 2 == 0 else list(costs)[::-1]
-            for layout in order:
-                settings = f"mode=batch language=cpp layout={layout} strategy=pool case={case} scale={scale}"
-                told = modes.run_and_summarise(modes.parse_spec([*settings.split(), f"seconds={seconds}"]))
-                costs[layout].append(told["ns_per_packet"])
-        for layout in costs:
-            exact = f"mode=batch language=cpp layout={layout} strategy=pool case={case} scale={scale} packets=5000000"
-            checksums.add(modes.run_and_summarise(modes.parse_spec(exact.split()))["checksum"])
-        flat, slab = (pd.Series(costs[layout]) for layout in ("flat", "slab"))
-        same = "same checksum" if len(checksums) == 1 else f"DIFFERENT CHECKSUMS {sorted(checksums)}"
+    cost = {key: pd.Series(values) for key, values in costs.items()}
+    same = "same checksum" if len(checksums) == 1 else f"DIFFERENT CHECKSUMS {sorted(checksums)}"
+    spread = stats.geometric_interval(cost[pairs[0][0]]).describe()
+    click.echo(f"case {case}: {spread}; {same}")
+    for slow, fast in pairs:
         click.echo(
-            f"case {case}: flat {stats.geometric_interval(flat).text(3, 'ns')}, "
-            f"slab {stats.geometric_interval(slab).text(3, 'ns')}, "
-            f"slab / flat {stats.geometric_interval(slab / flat).text(3)}; "
-            f"{stats.geometric_interval(slab).describe()}; {same}"
+            f"  {fast} / {slow}: {stats.geometric_interval(cost[fast] / cost[slow]).text(3)}; "
+            f"{stats.geometric_interval(cost[fast]).text(3, 'ns')} against "
+            f"{stats.geometric_interval(cost[slow]).text(3, 'ns')}"
         )
+    flat = {fast: cost[fast] for _, fast in pairs if fast.startswith("java/")}
+    if len(flat) > 1:
+        per_round = pd.DataFrame(flat)
+        spans = per_round.max(axis=1) / per_round.min(axis=1)
+        click.echo(f"  java/flat, dearest collector / cheapest: {stats.geometric_interval(spans).text(3)}")

@@ -193,7 +193,8 @@ class Campaign:
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for item in self.planned:
             solution = _configuration(item.spec)
-            cell = {"mode": item.spec.mode, "solution": solution}
+            counter = getattr(item.spec, "counter", None)
+            cell = {"mode": f"{item.spec.mode} {counter}" if counter else item.spec.mode, "solution": solution}
             cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}
             row = rows.setdefault(tuple(cell.values()), {**cell, "trials": 0, "expected_s": 0.0, "unavailable": None})
             if item.unavailable:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import reference, stats
-from allocpool.packets import Solution
+from allocpool.packets import LAYOUTS, Solution
 from allocpool.runtimes.collectors import COLLECTORS
 
 CONFIGURATION = ("solution", "strategy", "case")
@@ -22,7 +22,6 @@ _SUMMARY_COLUMNS = ("trials", "n", "ns", "low", "high", "method", "cv", "unstabl
 _Row = dict[str, Any]
 CONTROLS = ("epsilon",)
 """Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
-LAYOUT_ORDER = ("heap", "native", "allocating", "flat", "slab")
 COLLECTOR_ORDER = tuple(COLLECTORS)
 
 
@@ -46,7 +45,7 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
     keys = [
         (
             row.language != "java",
-            rank(LAYOUT_ORDER, row.layout),
+            rank(LAYOUTS[row.language], row.layout),
             rank(COLLECTOR_ORDER, row.collector),
             0 if pd.isna(row.runtime) else int(row.runtime),
             row.solution,

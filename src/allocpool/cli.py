@@ -64,11 +64,12 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     """Run one trial: one fresh process with one fixed configuration.
 
     \b
-    Java:  layout=heap|native runtime=11|17|21|25 collector=serial|parallel|cms|g1|zgc|genzgc|
-           shenandoah|genshenandoah|epsilon [heap_mb=N] [direct_mb=N] [pause_target_ms=N]
-           or the article's settings: preset=article-cms|article-parallel|article-g1|article-zgc
+    Java:  layout=heap|native|flat|flat_ffm|netty_pooled|netty_unpooled|netty_adaptive|commons_pool|agrona
+           runtime=11|17|21|25
+           collector=serial|parallel|cms|g1|zgc|genzgc|shenandoah|genshenandoah|epsilon
+           [heap_mb=N] [direct_mb=N] [pause_target_ms=N] [compact_headers=true] [large_pages=true]
     C++:   layout=allocating|flat|slab language=cpp
-           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic]
+           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic|boost_pool]
            [steps=contiguous,one_line,stride,huge_pages,prefetch]   (layout slab; all when left out)
     Both:  strategy=dummy|alloc|mix|pool case=A|B|C scale=S seed=N
            [queue_size=N] [stored_count=N] [pool_size=N]
@@ -84,6 +85,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     mode=fragmentation  technique=malloc|slab|byte_array distribution=uniform|lognormal|phases [live_mb=N]
                      [turnovers=N] [idle_seconds=S]
     mode=jmh         technique=byte_array|heap_buffer|direct_buffer bytes=N: the same under JMH
+    mode=counters  counter=hardware|simulated packets=N: events per packet, by the processor or by cachegrind
     mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
 
     \b
@@ -96,6 +98,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
           interval_ns=1000 seconds=10 --json
       allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
       allocpool trial mode=allocation technique=malloc allocator=glibc bytes=1024 --json
+      allocpool trial mode=counters counter=simulated layout=slab strategy=pool case=B packets=1000000
 
     Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
     """

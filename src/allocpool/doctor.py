@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import resource
 import shutil
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Literal
 import click
 from pydantic import BaseModel, ConfigDict
 
-from allocpool.allocators import ALLOCATORS, find_allocator
+from allocpool.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.build import check_module, java_modules, module_release
+from allocpool.counters import why_not_counted
 from allocpool.errors import UserError
 from allocpool.host import Host, read_host
 from allocpool.runtimes import (
@@ -107,8 +107,8 @@ def diagnose() -> Diagnosis:
         runtimes=runtimes,
         building=building,
         java_modules=_modules(),
-        allocators=tuple(_allocator(name) for name in ALLOCATORS),
-        system=(_perf(), _descriptors(), _huge_pages(host), _browser()),
+        allocators=(*(_allocator(name) for name in ALLOCATORS), _boost()),
+        system=(_perf(), _valgrind(), _descriptors(), _huge_pages(host), _browser()),
     )
 
 
@@ -180,20 +180,24 @@ def _allocator(name: str) -> Part:
 
 
 def _perf() -> Part:
-    name = "performance counters"
-    if sys.platform != "linux":
-        return Part(name=name, essential=False, found=None, problem=f"{name}: only Linux has perf_event_open")
-    level_file = Path("/proc/sys/kernel/perf_event_paranoid")
-    if not level_file.exists():
-        return Part(name=name, essential=False, found=None, problem=f"{name}: this kernel has none")
-    level = int(level_file.read_text(encoding="utf-8"))
-    if level > 2:
-        problem = f"{name}: closed to users: sysctl kernel.perf_event_paranoid=2 (it is {level})"
-        return Part(name=name, essential=False, found=None, problem=problem)
-    if not any(Path("/sys/bus/event_source/devices").glob("cpu*")):
-        problem = f"{name}: the processor shows none, as in many virtual machines"
-        return Part(name=name, essential=False, found=None, problem=problem)
-    return Part(name=name, essential=False, found=f"kernel.perf_event_paranoid={level}", problem=None)
+    problem = why_not_counted("hardware")
+    return Part(
+        name="hardware counters", essential=False, found=None if problem else "perf_event_open", problem=problem
+    )
+
+
+def _valgrind() -> Part:
+    problem = why_not_counted("simulated")
+    return Part(name="simulated counters", essential=False, found=shutil.which("valgrind"), problem=problem)
+
+
+def _boost() -> Part:
+    boost = find_boost()
+    try:
+        check_boost()
+    except UserError as error:
+        return Part(name="boost_pool", essential=False, found=None, problem=str(error))
+    return Part(name="boost_pool", essential=False, found=f"Boost {boost.version}" if boost else None, problem=None)
 
 
 def _descriptors() -> Part:

@@ -10,14 +10,19 @@ from typing import NamedTuple
 
 from allocpool import build
 from allocpool.allocators import ALLOCATORS as PRELOADED
-from allocpool.allocators import PRELOAD, find_allocator
+from allocpool.allocators import PRELOAD, check_boost, find_allocator, find_boost
 from allocpool.buffers import BufferSpec
+from allocpool.counters import CountersSpec, why_not_counted
 from allocpool.errors import UserError
-from allocpool.packets import PacketsSpec, TrialSpec, no_such_pair
+from allocpool.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec, SearchSpec
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, verify_flags
-from allocpool.runtimes.flags import available_memory_mb
+from allocpool.runtimes.flags import available_memory_mb, check_huge_pages
+
+_HUGE_PAGES_OF_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""Makes glibc 2.35 and later ask for transparent huge pages: direct memory comes from malloc, where the JVM's own flag
+does not reach."""
 
 _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
@@ -31,6 +36,9 @@ class _Jvm(NamedTuple):
     heap_mb: int
     direct_mb: int
     pause_target_ms: int | None
+    compact_headers: bool | None = None
+    large_pages: bool | None = None
+    unsafe: bool = False
     explicit_gc: bool = False
     initial_heap_mb: int | None = None
 
@@ -49,6 +57,9 @@ class _Jvm(NamedTuple):
             gc_log=Path(GC_LOG),
             explicit_gc=self.explicit_gc,
             pre_touch=self.initial_heap_mb is None,
+            compact_headers=self.compact_headers,
+            large_pages=self.large_pages,
+            unsafe=self.unsafe,
         )
 
 
@@ -72,22 +83,23 @@ class Launcher:
             return self._no_buffers(spec)
         if isinstance(spec, PacketsSpec) and (reason := no_such_pair(spec.solution, spec.strategy)):
             return reason
+        if isinstance(spec, CountersSpec) and (reason := why_not_counted(spec.counter)):
+            return reason
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
-            return self._refused(_jvm_of(spec), spec.processes)
+            return self._refused(_jvm_of(spec), _module_of(spec), spec.processes)
         return _no_allocator(spec.allocator) or _too_large(spec) if isinstance(spec, PacketsSpec) else None
 
     def _no_buffers(self, spec: BufferSpec) -> str | None:
         if spec.language == "cpp":
             return _no_allocator(spec.allocator) or _live_set_too_large(spec)
-        try:
-            build.check_module(spec.java_module, find_javac())
-        except UserError as error:
-            return str(error)
-        return self._refused(_jvm_of_buffers(spec), spec.processes)
+        return self._refused(_jvm_of_buffers(spec), spec.java_module, spec.processes)
 
-    def _why_not_here(self, jvm: _Jvm, processes: int) -> str | None:
+    def _why_not_here(self, jvm: _Jvm, module: str, processes: int) -> str | None:
         several = f"{processes} processes at once: " if processes > 1 else ""
         try:
+            if jvm.large_pages:
+                check_huge_pages(jvm.collector)
+            build.check_module(module, find_javac())
             check(jvm.feature, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
             verify_flags(self._runtime(jvm.feature), jvm.flags())
         except UserError as error:
@@ -109,19 +121,25 @@ class Launcher:
         native: NativeLaunch | None = None
         larger_heap: JvmLaunch | str | None = None
         if spec.language == "java":
-            module = "packets" if isinstance(spec, PacketsSpec) else "ring"
+            module = _module_of(spec)
             jvm = self._jvm(_jvm_of(spec), module)
             if isinstance(spec, SearchSpec) and spec.larger_heap_mb:
                 larger = _jvm_of(spec)._replace(heap_mb=spec.larger_heap_mb)
-                larger_heap = self._refused(larger, 1) or self._jvm(larger, module)
+                larger_heap = self._refused(larger, module, 1) or self._jvm(larger, module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
             native = self._library()
             parts.append("native")
         allocator = _preload(spec.allocator) if isinstance(spec, PacketsSpec) else None
-        code_hash = _with_library(self._code_hash(*parts), allocator)
+        code_hash = self._code_hash(*parts)
+        boost = find_boost() if isinstance(spec, PacketsSpec) and spec.allocator == BOOST_POOL else None
+        if boost:
+            code_hash = hashlib.sha256(f"{code_hash} {boost.version}".encode()).hexdigest()[:16]
+        code_hash = _with_library(code_hash, allocator)
         # Also where none is wanted: one that this process was started with would be inherited.
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
+        if isinstance(spec, PacketsSpec) and spec.large_pages:
+            environment = {**environment, **_HUGE_PAGES_OF_MALLOC}
         return Launch(code_hash=code_hash, jvm=jvm, native=native, larger_heap=larger_heap, environment=environment)
 
     def _launch_of_buffers(self, spec: BufferSpec) -> Launch:
@@ -154,14 +172,24 @@ class Launcher:
         )
 
 
+def _module_of(spec: PacketsSpec | RingSpec) -> str:
+    """The Maven module that a Java trial of this spec runs."""
+    layout = spec.java_layout if isinstance(spec, PacketsSpec) else None
+    return layout.module if layout else "ring"
+
+
 def _jvm_of(spec: PacketsSpec | RingSpec) -> _Jvm:
-    packets = spec if isinstance(spec, PacketsSpec) else None
+    if not isinstance(spec, PacketsSpec):
+        return _Jvm(spec.runtime or 0, spec.collector or "", spec.heap_mb or 0, 0, None)
     return _Jvm(
         spec.runtime or 0,
         spec.collector or "",
         spec.heap_mb or 0,
-        (packets.direct_mb if packets else None) or 0,
-        packets.pause_target_ms if packets else None,
+        spec.direct_mb or 0,
+        spec.pause_target_ms,
+        spec.compact_headers,
+        spec.large_pages,
+        spec.java_layout is not None and spec.java_layout.unsafe,
     )
 
 
@@ -191,6 +219,8 @@ def _with_library(code_hash: str, allocator: Path | None) -> str:
 def _no_allocator(allocator: str | None) -> str | None:
     """Why the allocator of a C++ trial can't be preloaded here, or None."""
     try:
+        if allocator == BOOST_POOL:
+            check_boost()
         if _preload(allocator) and sys.platform != "linux":
             return f"the allocator {allocator} can be preloaded and confirmed on Linux only"
     except UserError as error:

@@ -10,7 +10,9 @@ from pydantic import ValidationError
 
 from allocpool import home
 from allocpool.buffers import AccessSpec, AllocationSpec, FragmentationSpec, JmhSpec
+from allocpool.counters import CountersSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.experiments import DisturbedSpec, LiveSetSpec
 from allocpool.host import read_host
 from allocpool.launch import Launcher
 from allocpool.packets import TrialSpec
@@ -20,6 +22,8 @@ from allocpool.runner import alone, run_trial, task_for
 from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
+from allocpool.studies.counter_tables import summarise_counters
+from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
 
 
@@ -38,6 +42,11 @@ MODES: dict[str, Mode] = {
         summarise_batch,
         "mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A scale=0.1 seconds=5",
     ),
+    "counters": Mode(
+        CountersSpec,
+        summarise_counters,
+        "mode=counters counter=simulated layout=slab strategy=pool case=B scale=0.1 packets=1000000",
+    ),
     "ring": Mode(RingSpec, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
     "realtime": Mode(
         RealtimeSpec,
@@ -47,7 +56,18 @@ MODES: dict[str, Mode] = {
     "search": Mode(
         SearchSpec,
         summarise_search,
-        "mode=search layout=flat strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
+        "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 full_seconds=2",
+    ),
+    "live_set": Mode(
+        LiveSetSpec,
+        summarise_batch,
+        "mode=live_set layout=heap runtime=25 collector=g1 strategy=pool pool_size=300000 heap_mb=1024 seconds=0.5",
+    ),
+    "disturbed": Mode(
+        DisturbedSpec,
+        summarise_disturbed,
+        "mode=disturbed layout=heap runtime=25 collector=parallel strategy=pool scale=0.1 interval_ns=1000 seconds=1 "
+        "disturbance=full_collection",
     ),
     "allocation": Mode(
         AllocationSpec,

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.errors import UserError, unknown_choice
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES, PRESETS, check_combination
+from allocpool.java_layouts import JAVA_LAYOUTS, JavaLayout
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination, check_options
 
 Strategy = Literal["dummy", "alloc", "mix", "pool"]
 Case = Literal["A", "B", "C"]
@@ -24,16 +25,17 @@ Language = Literal["java", "cpp"]
 STRATEGIES: tuple[Strategy, ...] = ("dummy", "alloc", "mix", "pool")
 CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
-LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat", "slab")}
+LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": ("allocating", "flat", "slab")}
 SLAB_STEPS = ("contiguous", "one_line", "stride", "huge_pages", "prefetch")
 """The ladder from ``flat`` to ``slab``, in order; a slab is contiguous, the others are switches."""
-RESOURCES = ("pmr_pool", "pmr_monotonic")
-"""Memory resources of ``std::pmr`` that give a packet of layout ``flat`` its memory in place of ``new``."""
+BOOST_POOL = "boost_pool"
+RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
+"""Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
+JAVA_OPTIONS = ("compact_headers", "large_pages")
 POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
-HEAP_MB = {"heap": 2048, "native": 1024}
-DIRECT_MB = 2048
+HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 SMALLEST_HEAP_MB = {"zgc": 48}
 """ZGC of 11 does not start below 40 MB."""
@@ -56,10 +58,12 @@ class Solution(BaseModel):
     collector: str | None = None
     allocator: str | None = None
     steps: str | None = None
+    compact_headers: bool | None = None
+    large_pages: bool | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``java/<layout>/<collector>/<runtime>`` or ``cpp/<layout>[/<allocator>[/<steps>]]``.
+        """Read ``java/<layout>/<collector>/<runtime>[/<option>...]`` or ``cpp/<layout>[/<allocator>[/<steps>]]``.
 
         Steps are joined by ``+``; a slab without any has all.
 
@@ -67,14 +71,20 @@ class Solution(BaseModel):
             UserError: another form, or an unknown word; names the valid ones.
         """
         parts = text.split("/")
-        if parts[0] == "java" and len(parts) == 4 and parts[3].isdigit():
-            found = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]))
+        if parts[0] == "java" and len(parts) >= 4 and parts[3].isdigit():
+            for option in parts[4:]:
+                if option not in JAVA_OPTIONS:
+                    raise unknown_choice("option", option, JAVA_OPTIONS)
+            options = dict.fromkeys(parts[4:], True)
+            found = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]), **options)
         elif parts[0] == "cpp" and len(parts) in (2, 3, 4):
             allocator = parts[2] if len(parts) > 2 else "glibc"
             steps = checked_steps(parts[1], parts[3].replace("+", ",") if len(parts) > 3 else None)
             found = cls(language="cpp", layout=parts[1], allocator=allocator, steps=steps)
         else:
-            raise UserError(f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME or cpp/LAYOUT[/ALLOCATOR[/STEPS]]")
+            raise UserError(
+                f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/OPTION...] or cpp/LAYOUT[/ALLOCATOR[/STEPS]]"
+            )
         found.require_known_words()
         return found
 
@@ -84,14 +94,26 @@ class Solution(BaseModel):
             raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
         if self.language == "java":
             check_combination(self.collector or "", self.runtime or 0)
+            check_options(self.runtime or 0, compact_headers=self.compact_headers)
+            oldest = JAVA_LAYOUTS[self.layout].oldest
+            if (self.runtime or 0) < oldest:
+                raise UserError(f"layout {self.layout} needs runtime {oldest} or newer, not {self.runtime}")
         elif self.allocator not in ALLOCATORS:
             raise unknown_choice("allocator", self.allocator, ALLOCATORS)
+
+    def offers(self, strategy: str) -> bool:
+        """Whether the strategy makes sense with the layout; a plan leaves out what does not."""
+        return self.language == "cpp" or strategy in JAVA_LAYOUTS[self.layout].strategies
+
+    @property
+    def _options(self) -> tuple[str, ...]:
+        return tuple(option for option in JAVA_OPTIONS if getattr(self, option))
 
     @property
     def key(self) -> str:
         """The text that ``parse`` reads."""
         if self.language == "java":
-            return f"java/{self.layout}/{self.collector}/{self.runtime}"
+            return "/".join(("java", self.layout, self.collector or "", str(self.runtime), *self._options))
         some_steps = self.steps is not None and self.steps != ",".join(SLAB_STEPS)
         steps = f"/{self.steps.replace(',', '+')}" if self.steps and some_steps else ""
         return f"cpp/{self.layout}/{self.allocator}{steps}"
@@ -100,7 +122,8 @@ class Solution(BaseModel):
     def label(self) -> str:
         """The name of the row, as tables and plots print it."""
         if self.language == "java" and self.collector is not None:
-            return f"{self.layout} / {COLLECTORS[self.collector].label} / {self.runtime}"
+            words = (self.layout, COLLECTORS[self.collector].label, str(self.runtime), *self._options)
+            return " / ".join(word.replace("_", " ") for word in words)
         allocator = "" if self.allocator == "glibc" else f" / {self.allocator}"
         off = [step for step in SLAB_STEPS if self.steps and step not in self.steps.split(",")]
         steps = f" / without {', '.join(off)}" if off else ""
@@ -132,6 +155,8 @@ class PacketsSpec(TrialSpec):
     runtime: int | None = None
     collector: str | None = None
     pause_target_ms: int | None = Field(default=None, gt=0, description="-XX:MaxGCPauseMillis")
+    compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 25 on")
+    large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
     allocator: str | None = None
     steps: str | None = Field(default=None, description="of layout slab; all when left out")
     strategy: Strategy
@@ -140,7 +165,7 @@ class PacketsSpec(TrialSpec):
     queue_size: int = Field(gt=0)
     stored_count: int = Field(gt=0)
     pool_size: int = Field(ge=0, description="packets made before the start")
-    slot_count: int = Field(gt=0, description="native layout: buffers in the one direct block")
+    slot_count: int = Field(gt=0, description="layouts with one region of memory: packets it has room for")
     fill_packets: int = Field(gt=0, description="packets after which queue and store are full")
     heap_mb: int | None = Field(default=None, gt=0)
     direct_mb: int | None = Field(default=None, ge=0)
@@ -152,7 +177,7 @@ class PacketsSpec(TrialSpec):
         """Complete what follows from layout, case and scale; what is given explicitly stays."""
         if not isinstance(given, dict):
             return given
-        spec = _with_preset(dict(given))
+        spec = dict(given)
         for key, valid in (("strategy", STRATEGIES), ("case", CASES), ("language", LAYOUTS)):
             if key in spec and spec[key] not in valid:
                 raise ValueError(str(unknown_choice(key, spec[key], valid)))
@@ -160,7 +185,8 @@ class PacketsSpec(TrialSpec):
             raise ValueError(
                 "layout is missing: choose " + "; ".join(f"{k}: {', '.join(v)}" for k, v in LAYOUTS.items())
             )
-        spec.setdefault("language", _language_of(spec["layout"]))
+        if "language" not in spec:
+            spec["language"] = _language_of(spec["layout"])
         _fill_in_sizes(spec)
         if spec["language"] == "java":
             spec["runtime"] = _whole(spec, "runtime", DEFAULT_RUNTIME)
@@ -181,6 +207,7 @@ class PacketsSpec(TrialSpec):
         java_only = {
             "runtime": self.runtime, "collector": self.collector, "heap_mb": self.heap_mb,
             "direct_mb": self.direct_mb, "pause_target_ms": self.pause_target_ms,
+            **{option: getattr(self, option) for option in JAVA_OPTIONS},
         }  # fmt: skip
         if self.language == "cpp" and (wrong := [key for key, value in java_only.items() if value is not None]):
             raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
@@ -189,8 +216,11 @@ class PacketsSpec(TrialSpec):
         out_at_once = self.queue_size + self.stored_count + 1
         if self.strategy == "pool" and self.pool_size < out_at_once:
             raise ValueError(f"pool_size {self.pool_size} is too small: queue, store and one more need {out_at_once}")
-        if self.layout == "native" and self.strategy != "dummy" and self.slot_count < max(out_at_once, self.pool_size):
-            needed = max(out_at_once, self.pool_size)
+        needed = max(out_at_once, self.pool_size)
+        if self.java_layout and (wrong_strategy := self.java_layout.why_not(self.layout, self.strategy)):
+            raise ValueError(wrong_strategy)
+        has_slots = self.java_layout is not None and self.java_layout.slots
+        if has_slots and self.strategy != "dummy" and self.slot_count < needed:
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
 
@@ -200,11 +230,17 @@ class PacketsSpec(TrialSpec):
         return SET_UP_S[self.language] + cost_ns * (self.pool_size + self.fill_packets) / 1e9
 
     @property
+    def java_layout(self) -> JavaLayout | None:
+        """What there is to know of the layout, or None if it is one of C++."""
+        return JAVA_LAYOUTS[self.layout] if self.language == "java" else None
+
+    @property
     def solution(self) -> Solution:
         """The row of a results table that this trial belongs to."""
         return Solution(
             language=self.language, layout=self.layout, runtime=self.runtime,
             collector=self.collector, allocator=self.allocator, steps=self.steps,
+            compact_headers=self.compact_headers, large_pages=self.large_pages,
         )  # fmt: skip
 
 
@@ -237,18 +273,6 @@ def checked_steps(layout: str, given: str | None) -> str | None:
     return ",".join(step for step in SLAB_STEPS if step in asked)
 
 
-def _with_preset(spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec with the settings of the preset that it names; what it states itself stays."""
-    name = spec.pop("preset", None)
-    if name is None:
-        return spec
-    if name not in PRESETS:
-        raise ValueError(str(unknown_choice("preset", name, PRESETS)))
-    preset = PRESETS[name]
-    settings = {"runtime": preset.feature, "collector": preset.collector, "pause_target_ms": preset.pause_target_ms}
-    return {"layout": "heap", **settings, **spec}
-
-
 def _steps_of(spec: dict[str, Any]) -> str | None:
     try:
         return checked_steps(str(spec["layout"]), spec.get("steps"))
@@ -258,8 +282,11 @@ def _steps_of(spec: dict[str, Any]) -> str | None:
 
 def _language_of(layout: object) -> Language:
     owners: list[Language] = [language for language, layouts in LAYOUTS.items() if layout in layouts]
-    if len(owners) != 1:
-        raise ValueError(str(unknown_choice("layout", layout, (name for names in LAYOUTS.values() for name in names))))
+    if len(owners) > 1:
+        raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
+    if not owners:
+        every = dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts)
+        raise ValueError(str(unknown_choice("layout", layout, every)))
     return owners[0]
 
 
@@ -292,8 +319,9 @@ def _fill_in_sizes(spec: dict[str, Any]) -> None:
         spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
     if spec["language"] == "java":
         spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], str(spec.get("collector")), scale))
-        if spec["layout"] == "native":
-            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(DIRECT_MB * scale)))
+        layout = JAVA_LAYOUTS.get(spec["layout"])
+        if layout and layout.direct_mb:
+            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(layout.direct_mb * scale)))
 
 
 def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:

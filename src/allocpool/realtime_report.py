@@ -166,12 +166,10 @@ def design(profile: RealtimeProfile) -> str:
     """What the campaign consists of, from its profile."""
     cells = len(profile.solutions) * len(profile.strategies) * len(profile.cases)
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
-    where = f"case {profile.cases[0]}" if len(profile.cases) == 1 else f"{len(profile.cases)} cases"
-    often = "once" if profile.blocks == 1 else f"{profile.blocks} times"
     return (
-        f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in {where} make {cells} cells, each "
-        f"searched {often} from {profile.low_ns:g} to {profile.high_ns:g} ns, to a resolution of "
-        f"{profile.resolution:.0%}. A probe lasts {profile.probe_seconds:g} s, a trial of full length "
+        f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in {len(profile.cases)} case(s) make "
+        f"{cells} cells, each searched {profile.blocks} times from {profile.low_ns:g} to {profile.high_ns:g} ns, to "
+        f"a resolution of {profile.resolution:.0%}. A probe lasts {profile.probe_seconds:g} s, a trial of full length "
         f"{profile.full_seconds:g} to {profile.cap_seconds:g} s (until {profile.major_collections} major collections). "
         f"Queue and store hold {sizes} packets; the input queue {profile.input_queue_ms:g} ms of ticks. "
         f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."

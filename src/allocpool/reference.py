@@ -71,16 +71,26 @@ def family(language: str, collector: object) -> str | None:
 
 def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
     """``rows`` (with language, layout, collector, strategy, case) plus published_solution and the published figures,
-    NaN where the article gives none; the batch table's, unless another is given."""
+    NaN where the article gives none; the batch table's, unless another is given.
+
+    A solution (column ``solution``, where there is one) with another allocator or with options of the JVM has none.
+    """
     published = published_batch() if published is None else published
     families = [
         family(language, collector) for language, collector in zip(rows["language"], rows["collector"], strict=True)
     ]
     keyed = rows.assign(family=pd.Series(families, index=rows.index, dtype="object").fillna(""))
     keys = ["language", "layout", "family", "strategy", "case"]
-    return keyed.merge(published.assign(family=published["family"].fillna("")), on=keys, how="left").drop(
-        columns="family"
-    )
+    merged = keyed.merge(published.assign(family=published["family"].fillna("")), on=keys, how="left")
+    if "solution" in rows:
+        figures = [name for name in published if name not in keys]
+        merged.loc[[_is_variant(row) for row in merged["solution"]], figures] = None
+    return merged.drop(columns="family")
+
+
+def _is_variant(label: str) -> bool:
+    """Whether a solution's label (see `Solution.label`) says more than layout, collector and runtime."""
+    return len(label.split(" / ")) > (1 if label.startswith("C++ ") else 3)
 
 
 def published_as_trials() -> pd.DataFrame:

@@ -60,7 +60,7 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _reader_hash() -> str:
+def reader_hash() -> str:
     """Changes with the log reader, so that what an older reader understood is read again."""
     digest = hashlib.sha256()
     for source in sorted(Path(gclog.__file__).parent.glob("*.py")):
@@ -70,7 +70,7 @@ def _reader_hash() -> str:
 
 def top_level_pauses(log: Path) -> list[tuple[int, int]]:
     """(start_ns, duration_ns) of every pause that no other pause contains; kept beside the log once read."""
-    kept = log.with_name(f"pauses-{_reader_hash()}.json")
+    kept = log.with_name(f"pauses-{reader_hash()}.json")
     if kept.exists():
         return [(int(start), int(length)) for start, length in json.loads(kept.read_text(encoding="utf-8"))]
     pauses = gclog.read_gc_log(log).pauses

@@ -7,6 +7,7 @@
 
 #include "os/clock.hpp"
 #include "os/memory.hpp"
+#include "os/thread.hpp"
 
 namespace allocpool::os {
 
@@ -14,6 +15,12 @@ std::int64_t monotonic_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::int64_t this_thread_cpu_ns() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 
 std::uint64_t physical_memory_bytes() {

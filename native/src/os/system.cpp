@@ -8,6 +8,7 @@
 #include "os/thread.hpp"
 
 #if defined(__linux__)
+#include <pthread.h>
 #include <sched.h>
 #endif
 
@@ -32,10 +33,13 @@ bool pin_to_processor(int processor) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+void name_this_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
+
 #else
 
 bool kernel_trusts_tsc() { return false; }
 bool pin_to_processor(int) { return false; }
+void name_this_thread(const char*) {}
 
 #endif
 

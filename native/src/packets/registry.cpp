@@ -9,6 +9,9 @@
 #include "packets/layout_allocating.hpp"
 #include "packets/layout_flat.hpp"
 #include "packets/layout_flat_pmr.hpp"
+#ifdef ALLOCPOOL_HAS_BOOST
+#include "packets/layout_flat_boost.hpp"
+#endif
 #include "packets/layout_slab.hpp"
 #include "packets/processor.hpp"
 #include "packets/slab_steps.hpp"
@@ -76,13 +79,16 @@ constexpr std::array kEntries{
     entry<FlatLayout, PoolStrategy>("pool"),
     entry<FlatPoolResource, AllocStrategy>("pmr_pool"),
     entry<FlatMonotonicResource, AllocStrategy>("pmr_monotonic"),
+#ifdef ALLOCPOOL_HAS_BOOST
+    entry<FlatBoostLayout, AllocStrategy>("boost_pool"),
+#endif
     slab_entry<DummyStrategy>("dummy"),
     slab_entry<PoolStrategy>("pool"),
 };
 
 // Why a layout lacks a strategy that others have.
 constexpr std::string_view kSlabHasNoOthers = " (a slab's memory is all there at the start: nothing is left to allocate)";
-constexpr std::string_view kOnlyFlatHasPmr = " (std::pmr resources are tried under layout flat)";
+constexpr std::string_view kOnlyFlatHasResources = " (resources in place of new are tried under layout flat)";
 
 // Of the entries whose layout is `layout`, or of all when that is empty.
 std::string names(std::string_view Entry::*member, std::string_view layout = {}) {
@@ -144,7 +150,7 @@ std::unique_ptr<Workload> make_workload(const std::string& layout, const std::st
   });
   if (found == kEntries.end()) {
     throw UserError("layout " + layout + " has no strategy " + strategy + ": choose one of " + strategy_names_of(layout) +
-                    std::string(layout == kSlab ? kSlabHasNoOthers : kOnlyFlatHasPmr));
+                    std::string(layout == kSlab ? kSlabHasNoOthers : kOnlyFlatHasResources));
   }
   if (steps != nullptr && layout != kSlab) throw UserError("steps belong to layout slab, not to layout " + layout);
   const SlabSteps parsed_steps = parse_slab_steps(steps);

@@ -142,6 +142,7 @@ ap_source_account Session::account() const {
   account.t0_ns = source.t0_ns;
   account.end_ns = source.end_ns;
   account.slip_total_ns = source.slip_total_ns;
+  account.cpu_ns = source.cpu_ns;
   account.clock_drift_ppm = source.clock_drift_ppm;
   account.clock_max_error_ns = source.clock_max_error_ns;
   account.clock_is_tsc = source.is_tsc ? 1 : 0;

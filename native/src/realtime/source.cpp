@@ -164,6 +164,7 @@ void Source::stop() {
 
 template <class Counter>
 void Source::run() {
+  os::name_this_thread("ap-source");
   RingHeader& header = ring_.header();
   if (config_.processor >= 0) account_.pinned = os::pin_to_processor(config_.processor);
   while (header.ready.load(std::memory_order_acquire) == 0 && !stop_.load(std::memory_order_relaxed)) {
@@ -237,6 +238,7 @@ void Source::run() {
   account_.last_pushed = last_pushed;
   account_.t0_ns = t0_ns;
   account_.slip_total_ns = slips.total_ns();
+  account_.cpu_ns = os::this_thread_cpu_ns();
   account_.is_tsc = config_.use_tsc;
   account_.clock_drift_ppm = timeline.drift_ppm();
   account_.clock_max_error_ns = timeline.max_error_ns();

@@ -72,6 +72,7 @@ struct SourceAccount {
   std::int64_t t0_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t slip_total_ns = 0;
+  std::int64_t cpu_ns = 0;
   double clock_drift_ppm = 0;
   double clock_max_error_ns = 0;
   bool is_tsc = false;

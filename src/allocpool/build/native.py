@@ -20,13 +20,15 @@ from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
 from allocpool._files import locked
+from allocpool.allocators import Boost, find_boost
 from allocpool.build._run import StepFailed, step
 from allocpool.build.sources import code_hash
 from allocpool.errors import UserError
 from allocpool.tools import find_compiler
 
 LIBRARY = "liballocpool_native.dylib" if sys.platform == "darwin" else "liballocpool_native.so"
-_TARGET = "allocpool_native"
+DRIVER = "packets_driver"
+_TARGETS = ("allocpool_native", DRIVER)
 _RECORD = "build.json"
 
 
@@ -40,6 +42,9 @@ class NativeBuild(BaseModel):
         compiler: path of the C++ compiler.
         compiler_version: the first line it says of itself.
         flags: what it was called with for the library's first source file.
+
+    Beside the library lies ``DRIVER``, a process that receives a number of packets and ends, for tools that count over
+    a whole process.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -60,18 +65,20 @@ def native_library() -> NativeBuild:
     """
     compiler, version = find_compiler()
     sources = code_hash("native")
-    made_with = json.dumps([sources, compiler, version, os.environ.get("CXXFLAGS", ""), platform.machine()])
+    boost = find_boost()
+    environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
+    made_with = json.dumps([sources, compiler, version, *environment])
     folder = home.build_dir() / "native" / hashlib.sha256(made_with.encode()).hexdigest()[:16]
     if not (folder / _RECORD).is_file():
         with locked(home.build_dir() / "native" / ".lock"):
             if not (folder / _RECORD).is_file():
-                _build(folder, sources, compiler, version)
+                _build(folder, sources, compiler, version, boost)
     record = NativeBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
     # The checkout may have moved since.
     return record.model_copy(update={"library": folder / record.library.name, "header": folder / record.header.name})
 
 
-def _build(folder: Path, sources: str, compiler: str, version: str) -> None:
+def _build(folder: Path, sources: str, compiler: str, version: str, boost: Boost | None) -> None:
     log = home.build_dir() / "native" / "build.log"
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
@@ -88,11 +95,12 @@ def _build(folder: Path, sources: str, compiler: str, version: str) -> None:
             f"-DCMAKE_CXX_COMPILER={compiler}",
             "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
             "-DALLOCPOOL_TESTS=OFF",
+            f"-DALLOCPOOL_BOOST={boost.include if boost else 'ALLOCPOOL_BOOST-NOTFOUND'}",
         ]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
         try:
             step(configure, log)
-            step(["cmake", "--build", tree, "--target", _TARGET, "--parallel", str(os.cpu_count() or 1)], log)
+            step(["cmake", "--build", tree, "--target", *_TARGETS, "--parallel", str(os.cpu_count() or 1)], log)
         except StepFailed as failure:
             raise UserError(f"the native library could not be built: {failure} (log: {log})") from failure
         built = next(tree.rglob(LIBRARY), None)
@@ -100,6 +108,7 @@ def _build(folder: Path, sources: str, compiler: str, version: str) -> None:
             raise UserError(f"the native library could not be built: CMake made no {LIBRARY} (log: {log})")
         result.mkdir()
         shutil.copy2(built, result / LIBRARY)
+        shutil.copy2(tree / DRIVER, result / DRIVER)
         header = home.native_dir() / "include" / "allocpool.h"
         shutil.copy2(header, result / header.name)
         record = NativeBuild(

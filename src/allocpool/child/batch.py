@@ -46,6 +46,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         window = CpuWindow()
         measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
     cpu = window.close()
+    allocated_bytes = work.allocated_bytes()
     peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
     fault = work.audit()
     return {
@@ -57,6 +58,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         "cpu": cpu,
         "counts": work.counts(),
         "checksum": work.checksum(),
+        "allocated_bytes": allocated_bytes,
         "peak_rss_mb": peak_mb,
         # Every block has the same objects alive, and Epsilon can't tell the living from the dead.
         "live_objects": work.live_objects() if spec["block"] == 0 and spec["collector"] != "epsilon" else None,

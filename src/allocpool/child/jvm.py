@@ -46,4 +46,5 @@ def live_objects() -> int:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a Java call ended because the heap, or direct memory, was exhausted."""
-    return isinstance(error, jpype.JException) and "OutOfMemoryError" in str(type(error))
+    # Libraries have kinds of their own, such as Netty's for direct memory.
+    return isinstance(error, jpype.JException) and isinstance(error, java_class("java.lang.OutOfMemoryError"))

@@ -25,6 +25,9 @@ class Packets(Protocol):
     def counts(self) -> dict[str, int]:
         """What happened since the start of the trial."""
 
+    def allocated_bytes(self) -> int | None:
+        """What the latest run allocated on the Java heap, in this thread; None in C++."""
+
     def checksum(self) -> str:
         """Sixteen hex digits over everything parsed and stored."""
 
@@ -58,6 +61,9 @@ class JavaPackets:
         names = [str(name) for name in self.trial.countNames()]
         return dict(zip(names, (int(count) for count in self.trial.counts()), strict=True))
 
+    def allocated_bytes(self) -> int | None:
+        return int(self.trial.allocatedBytes())
+
     def checksum(self) -> str:
         return f"{int(self.trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
 
@@ -78,11 +84,11 @@ class CppPackets:
         self._ffi, self._library = native.load(launch)
         self._records = self._ffi.new("ap_iteration[]", max_iterations)
         self._version: str | None = None
-        strategy_name = spec["strategy"]
+        strategy_name = library_strategy(spec)
         if spec["allocator"] in ALLOCATORS:
             self._version = memory.allocator_version(spec["allocator"]) if sys.platform == "linux" else None
-        else:
-            strategy_name = spec["allocator"]  # to the library a std::pmr resource is a strategy of its own
+        elif strategy_name == "boost_pool":
+            self._version = self._ffi.string(self._library.ap_boost_version()).decode()
         layout = self._ffi.new("char[]", spec["layout"].encode())
         strategy = self._ffi.new("char[]", strategy_name.encode())
         steps = self._ffi.new("char[]", spec["steps"].encode()) if spec["steps"] else self._ffi.NULL
@@ -114,6 +120,9 @@ class CppPackets:
         self._library.ap_packets_get_counts(self.handle, counts)
         return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_packets_counts").fields}
 
+    def allocated_bytes(self) -> int | None:
+        return None
+
     def checksum(self) -> str:
         return f"{int(self._library.ap_packets_checksum(self.handle)):016x}"
 
@@ -139,6 +148,11 @@ class CppPackets:
             raise MemoryError("C++ new failed") if written == -2 else ValueError(f"native run refused {length}")
         records = self._records
         return [(records[i].start_ns, records[i].end_ns, records[i].packets) for i in range(written)]
+
+
+def library_strategy(spec: dict[str, Any]) -> str:
+    """The library's name of a C++ strategy: to it a memory resource is a strategy of its own."""
+    return str(spec["strategy"] if spec["allocator"] in ALLOCATORS else spec["allocator"])
 
 
 def _triples(flat: Any) -> Iterations:

@@ -9,6 +9,17 @@ so a notebook shows exactly the figures it asked for. The captions that go with 
 from allocpool.plots.allocation import cost_by_size, fragmentation_curves, heap_curves
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
+from allocpool.plots.native import events_per_packet, ladder_gains
+from allocpool.plots.pauses import (
+    cpu_split,
+    live_set_scaling,
+    lost_by_cause,
+    overhead_by_strategy,
+    pause_distributions,
+    pause_timeline,
+    utilisation_curves,
+    years,
+)
 from allocpool.plots.realtime import (
     burst_timeline,
     delay_distributions,
@@ -21,16 +32,26 @@ from allocpool.plots.realtime import (
 __all__ = [
     "burst_timeline",
     "cost_by_size",
+    "cpu_split",
     "delay_distributions",
+    "events_per_packet",
     "fragmentation_curves",
     "heap_curves",
+    "ladder_gains",
+    "live_set_scaling",
     "loss_curves",
     "loss_over_time",
+    "lost_by_cause",
+    "overhead_by_strategy",
+    "pause_distributions",
+    "pause_timeline",
     "published_against_measured",
     "rates",
     "stability_strip",
     "strategy_costs",
     "sweeps",
+    "utilisation_curves",
     "wall_against_cpu",
     "warm_up_curves",
+    "years",
 ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -63,6 +65,12 @@ def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float 
     target.set_minor_formatter(NullFormatter())
 
 
+def decades_only(axis: Axes, which: str = "x") -> None:
+    """Fewer figures on a logarithmic axis of a small panel: one per decade, or per two where there are many."""
+    target = axis.xaxis if which == "x" else axis.yaxis
+    target.set_major_locator(LogLocator(numticks=5))
+
+
 def nothing(message: str) -> Figure:
     figure, (axis,) = new_figure(1, 1, 8, 1.4)
     axis.set_axis_off()
@@ -85,8 +93,10 @@ def strategy_handles(present: set[str]) -> list[Line2D]:
     ]
 
 
-def legend(figure: Figure, handles: list[Line2D], columns: int | None = None) -> None:
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9)
+def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
+    figure.legend(
+        handles=list(handles), loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9
+    )
 
 
 def collector_key(language: object, collector: object) -> str:

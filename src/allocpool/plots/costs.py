@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from allocpool import cells as cell_data
 from allocpool.cells import records
-from allocpool.packets import STRATEGIES
+from allocpool.packets import LAYOUTS, STRATEGIES, Language
 from allocpool.plots._style import (
     GRID,
     GROUP_STYLE,
@@ -174,8 +174,9 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
 
 
 def _by_layout(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    for language, prefix in (("java", "Java"), ("cpp", "C++")):
-        for layout in cell_data.LAYOUT_ORDER:
+    prefixes: dict[Language, str] = {"java": "Java", "cpp": "C++"}
+    for language, prefix in prefixes.items():
+        for layout in LAYOUTS[language]:
             group = rows[(rows["language"] == language) & (rows["layout"] == layout)]
             if len(group):
                 yield f"{prefix} {layout}", group

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from allocpool.errors import UserError
-from allocpool.runtimes.collectors import check_combination, collector_flags
+from allocpool.runtimes.collectors import check_combination, check_options, collector_flags
 from allocpool.runtimes.discovery import Runtime, find_runtime
 
 _MB = 1024 * 1024
@@ -26,6 +26,8 @@ _GC_TABLES_SHARE = 0.05
 
 _LOG_FILE = re.compile(r"(?<=:file=)(\"[^\"]*\"|[^:]*)")
 _VERIFY_TIMEOUT_S = 120
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+"""The kernel's settings, of which the one in brackets is chosen (Documentation/admin-guide/mm/transhuge)."""
 
 _SAYS_NOTHING = re.compile(r"warning|Error occurred during init|Could not create the Java|fatal exception", re.I)
 """Lines around the reason why a JVM does not start."""
@@ -62,6 +64,9 @@ def jvm_flags(
     phases: bool = False,
     explicit_gc: bool = False,
     pre_touch: bool = False,
+    compact_headers: bool | None = None,
+    large_pages: bool | None = None,
+    unsafe: bool = False,
 ) -> tuple[str, ...]:
     """The complete flags of a trial's JVM, apart from its class path.
 
@@ -75,10 +80,14 @@ def jvm_flags(
         phases: also log the parts of each pause.
         explicit_gc: let ``System.gc()`` collect; off unless asked, as JPype calls it when Python collects.
         pre_touch: commit the whole heap at start.
+        compact_headers: compact object headers on or off; the JVM's default when None.
+        large_pages: ask the kernel for transparent huge pages for the heap, or not; the JVM's default when None.
+        unsafe: a library of this trial uses ``sun.misc.Unsafe``.
 
     Raises:
         UserError: the combination does not exist.
     """
+    check_options(feature, compact_headers=compact_headers)
     flags = [*collector_flags(collector, feature, pause_target_ms=pause_target_ms)]
     flags += [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m"]
     if direct_mb is not None:
@@ -89,11 +98,17 @@ def jvm_flags(
         flags.append("-XX:+DisableExplicitGC")
     if pre_touch:
         flags.append("-XX:+AlwaysPreTouch")
+    for option, wanted in (("UseCompactObjectHeaders", compact_headers), ("UseTransparentHugePages", large_pages)):
+        if wanted is not None:
+            flags.append(f"-XX:{'+' if wanted else '-'}{option}")
     # The file of performance counters is memory-mapped: writing it back to disk can stall a safepoint.
     flags.append("-XX:-UsePerfData")
     if feature >= 24:
         # JEP 472: loading native code from JPype would print a warning into the trial's output.
         flags.append("--enable-native-access=ALL-UNNAMED")
+        if unsafe:
+            # JEP 498: the same for memory access by libraries that are not over it yet.
+            flags.append("--sun-misc-unsafe-memory-access=allow")
     return tuple(flags)
 
 
@@ -153,6 +168,24 @@ def available_memory_mb() -> int:
             continue
         available = min(available, max(free, 0))
     return available // _MB
+
+
+def check_huge_pages(collector: str) -> None:
+    """Refuses transparent huge pages where the kernel grants none to memory of this kind.
+
+    Raises:
+        UserError: names the kernel's setting that stands in the way.
+    """
+    # The heap of ZGC is shared memory, which has a setting of its own.
+    name = "shmem_enabled" if collector in ("zgc", "genzgc") else "enabled"
+    setting = _HUGE_PAGES / name
+    try:
+        chosen = re.search(r"\[(\w+)\]", setting.read_text(encoding="utf-8"))
+    except OSError:
+        raise UserError("large_pages: this machine's kernel offers no transparent huge pages") from None
+    if chosen is None or chosen.group(1) in ("never", "deny"):
+        remedy = "advise" if name == "shmem_enabled" else "madvise"
+        raise UserError(f"large_pages: not granted to {collector} here, write {remedy} to {setting} as root")
 
 
 def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from allocpool.errors import UserError, unknown_choice
 from allocpool.packets import (
     CASES,
-    LAYOUTS,
     STRATEGIES,
     Case,
+    Language,
     PacketsSpec,
     Solution,
     Strategy,
@@ -28,10 +28,8 @@ from allocpool.runtimes.collectors import FEATURES, collectors_on
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch
 
-PARSE_BYTES = 208
-"""Upper bound of the five temporary objects of one parse, for sizing runs without a collector."""
-PACKET_BYTES = {"heap": 1152, "native": 128}
-"""Upper bound of one packet on the Java heap: object, buffer and, in layout heap, its array."""
+PUBLISHED_LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
+"""Those of "To allocate or to pool?"; the others take part where a profile names them."""
 USABLE_HEAP = 0.85
 NEVER_FREES = "pmr_monotonic"
 NEVER_FREED_BYTES = 1056
@@ -117,6 +115,7 @@ def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
         _planned(sizes, Solution.parse(solution), strategy, case, block)
         for solution in selection.solutions
         for strategy in selection.strategies
+        if Solution.parse(solution).offers(strategy)
         for case in selection.cases
     ]
 
@@ -139,14 +138,16 @@ def _planned(profile: Sizes, solution: Solution, strategy: Strategy, case: Case,
 def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
     """Where nothing is ever freed a trial is as long as its memory: derive the packets that fit."""
     spec = BatchSpec(**settings, packets=1)
-    if spec.language == "cpp":
+    layout = spec.java_layout
+    if layout is None:
         who, takes, given_mb = NEVER_FREES, "", profile.monotonic_mb
         pooled_bytes, per_packet = 0, NEVER_FREED_BYTES
     else:
         who, takes, given_mb = "Epsilon", "a heap of ", profile.epsilon_heap_mb
-        packet_bytes = PACKET_BYTES[spec.layout]
-        pooled_bytes = spec.pool_size * packet_bytes
-        per_packet = PARSE_BYTES + (packet_bytes if spec.strategy in ("alloc", "mix") else 0)
+        pooled_bytes = spec.pool_size * layout.packet_bytes
+        per_packet = layout.parse_bytes + (layout.packet_bytes if spec.strategy in ("alloc", "mix") else 0)
+        if per_packet == 0:
+            return Planned(BatchSpec(**settings, seconds=profile.seconds))
         settings = {**settings, "heap_mb": given_mb}
     packets = math.floor((USABLE_HEAP * given_mb * 2**20 - pooled_bytes) / per_packet)
     if packets < 1.5 * spec.fill_packets:
@@ -158,12 +159,12 @@ def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
 
 
 def every_solution() -> Iterator[Solution]:
-    """The rows of the whole study: both Java layouts on every collector of every runtime, then C++."""
-    for layout in LAYOUTS["java"]:
+    """The rows of the whole study: both published Java layouts on every collector of every runtime, then C++."""
+    for layout in PUBLISHED_LAYOUTS["java"]:
         for feature in FEATURES:
             for collector in collectors_on(feature):
                 yield Solution(language="java", layout=layout, collector=collector, runtime=feature)
-    for layout in LAYOUTS["cpp"]:
+    for layout in PUBLISHED_LAYOUTS["cpp"]:
         yield Solution.parse(f"cpp/{layout}")
 
 

@@ -31,8 +31,10 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "layout": text("where buffers and parse results live"),
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
-    "allocator": text("what C++ new reaches, or the std::pmr resource in its place; empty for Java", nullable=True),
+    "allocator": text("what C++ new reaches, or the memory resource in its place; empty for Java", nullable=True),
     "steps": text("steps that are on, of layout slab; empty for the others", nullable=True),
+    "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
+    "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": Column("string", Check.isin(STRATEGIES), description="dummy, alloc, mix or pool"),
     "case": Column("string", Check.isin(list(CASES)), description="A light, B realistic, C overload"),
@@ -65,6 +67,12 @@ TRIALS = DataFrameSchema(
         ),
         **{name: Column("Int64", COUNT, nullable=True, description=what) for name, what in COUNTS.items()},
         "checksum": Column("string", nullable=True, description="hex, over what was parsed and stored"),
+        "allocated_bytes": Column(
+            "Int64",
+            COUNT,
+            nullable=True,
+            description="bytes the measuring thread allocated on the Java heap in the measured window; empty for C++",
+        ),
         "peak_rss_mb": Column("Float64", POSITIVE, nullable=True, description="peak resident memory, MiB"),
         "live_objects": Column(
             "Int64", POSITIVE, nullable=True, description="objects on the heap after a full collection; block 0 only"
@@ -129,7 +137,8 @@ def packets_columns(record: TrialRecord) -> dict[str, Any]:
     return {**row, "solution": solution.label}
 
 
-def _trial_row(record: TrialRecord) -> dict[str, Any]:
+def batch_row(record: TrialRecord) -> dict[str, Any]:
+    """The row of one batch trial in table ``trials``."""
     row: dict[str, Any] = {**trial_row(record), **packets_columns(record)}
     measurement = record.measurement or {}
     row["peak_rss_mb"] = measurement.get("peak_rss_mb")
@@ -149,6 +158,7 @@ def _trial_row(record: TrialRecord) -> dict[str, Any]:
         "fill_packets": measurement["fill_packets"],
         "drift_percent": _drift_percent(measured),
         "checksum": measurement["checksum"],
+        "allocated_bytes": measurement["allocated_bytes"],
         "live_objects": measurement["live_objects"],
         **measurement["counts"],
         **measurement["memory"],
@@ -182,7 +192,7 @@ def cpu_rows(record: TrialRecord) -> list[dict[str, Any]]:
 def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Tables ``trials``, ``iterations`` and ``cpu`` of these trials, checked against their schemas."""
     return {
-        "trials": frame([_trial_row(record) for record in records], TRIALS),
+        "trials": frame([batch_row(record) for record in records], TRIALS),
         "iterations": frame([row for record in records for row in _iteration_rows(record)], ITERATIONS),
         "cpu": frame([row for record in records for row in cpu_rows(record)], CPU),
     }
@@ -190,7 +200,7 @@ def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
 
 def summarise_batch(record: TrialRecord) -> dict[str, Any]:
     """One trial as plain data, for a reader of JSON: the row of table ``trials`` with its counts in one place."""
-    row = _trial_row(record)
+    row = batch_row(record)
     counts = {name: row.pop(name, None) for name in COUNTS}
     iterations = [item["ns_per_packet"] for item in _iteration_rows(record) if item["phase"] == "measured"]
     return {**row, "counts": counts, "iteration_ns_per_packet": iterations}

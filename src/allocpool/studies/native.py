@@ -1,27 +1,56 @@
-"""Study 4, native: how far is pooling in C++ from what the hardware allows, and what does each step of the way buy?
+"""Study 4, native: how far is pooling from what the hardware allows, and what does each step of the way buy?
 
 Trials of mode batch, in named groups: the *ladder* from layout ``flat`` to ``slab`` step by step, *allocators* that
-serve ``new``, memory *resources* of ``std::pmr``. What this machine can't run is a row that says how to get there.
+serve ``new``, memory *resources* in its place; Java's flat layouts on every kind of collector, what *options* of the
+JVM change, what no collection at all costs, and the pools of *libraries*. Trials of mode counters say in events per
+packet why. What this machine can't run is a row that says how to get there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import pandas as pd
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.packets import ALLOCATORS, LAYOUTS, RESOURCES, SLAB_STEPS
+from allocpool.counters import Counter, CountersSpec
+from allocpool.errors import UserError
+from allocpool.java_layouts import JAVA_LAYOUTS
+from allocpool.packets import ALLOCATORS, LAYOUTS, RESOURCES, SLAB_STEPS, Case, Solution, Strategy
 from allocpool.record import TrialRecord
+from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.base import Planned, Study
 from allocpool.studies.batch import Selection, Sizes, catalogue_of, plan_block
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch
+from allocpool.studies.counter_tables import COUNTERS_SCHEMA, tidy_counters
+
+
+class CountersSelection(BaseModel):
+    """What is counted, once: every solution x strategy x case, in the first block."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    hardware: tuple[str, ...] = ()
+    simulated: tuple[str, ...] = ()
+    strategies: tuple[Strategy, ...] = ("pool",)
+    cases: tuple[Case, ...] = ("B",)
+    packets: int = Field(ge=1_000, le=10**9)
+
+    @field_validator("hardware", "simulated")
+    @classmethod
+    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(Solution.parse(text).key for text in given)
+        except UserError as error:
+            raise ValueError(str(error)) from error
 
 
 class NativeProfile(Sizes):
     """A native campaign: named selections, each planned in every block; a configuration of two groups runs once."""
 
     groups: dict[str, Selection] = Field(min_length=1)
+    counters: CountersSelection | None = None
 
 
 def ladder() -> tuple[str, ...]:
@@ -31,18 +60,40 @@ def ladder() -> tuple[str, ...]:
 
 
 def plan_native(profile: NativeProfile) -> list[Planned]:
-    """Every configuration of every group, block after block."""
-    planned = []
+    """What is counted, then every configuration of every group, block after block."""
+    planned = [*_counted(profile)]
     for block in range(profile.blocks):
         once = {item.spec: item for group in profile.groups.values() for item in plan_block(profile, group, block)}
         planned += list(once.values())
     return planned
 
 
+def _counted(profile: NativeProfile) -> Iterator[Planned]:
+    asked = profile.counters
+    if asked is None:
+        return
+    counters: dict[Counter, tuple[str, ...]] = {"hardware": asked.hardware, "simulated": asked.simulated}
+    for counter, keys in counters.items():
+        for key, strategy, case in product(keys, asked.strategies, asked.cases):
+            settings = Solution.parse(key).model_dump(exclude_none=True)
+            yield Planned(
+                CountersSpec(
+                    **settings, counter=counter, packets=asked.packets, strategy=strategy, case=case,
+                    scale=profile.scale, timeout_s=profile.timeout_s,
+                )
+            )  # fmt: skip
+
+
 def tidy_native(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The batch study's tables of these trials."""
-    tables = tidy_batch(records)
-    return {**tables, "trials": tables["trials"].assign(study=NATIVE.name).astype(tables["trials"].dtypes)}
+    """The batch study's tables of the timed trials, and the events of those that counted."""
+    counting = [record for record in records if record.spec["mode"] == "counters"]
+    tables = tidy_batch([record for record in records if record.spec["mode"] == "batch"])
+    named = {"trials": tables["trials"], "counters": tidy_counters(counting)}
+    return {**tables, **{name: _of_this_study(table) for name, table in named.items()}}
+
+
+def _of_this_study(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(study=NATIVE.name).astype(table.dtypes)
 
 
 def _every_key() -> Iterator[str]:
@@ -50,6 +101,10 @@ def _every_key() -> Iterator[str]:
     for layout in LAYOUTS["cpp"]:
         if layout != "slab":
             yield from (f"cpp/{layout}/{name}" for name in ALLOCATORS if layout == "flat" or name not in RESOURCES)
+    for name, java in JAVA_LAYOUTS.items():
+        yield f"java/{name}/g1/25"
+        if not java.parse_bytes:
+            yield from (f"java/{name}/{collector}/25" for collector in collectors_on(25) if collector != "g1")
 
 
 def catalogue(profile: NativeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -65,6 +120,6 @@ NATIVE = Study(
     profile_model=NativeProfile,
     plan=plan_native,
     tidy=tidy_native,
-    schemas=SCHEMAS,
+    schemas={**SCHEMAS, "counters": COUNTERS_SCHEMA},
     catalogue=catalogue,
 )

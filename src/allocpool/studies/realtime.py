@@ -89,7 +89,7 @@ def plan_realtime(profile: RealtimeProfile) -> list[Planned]:
     planned: list[Planned] = []
     for block in range(profile.blocks):
         planned += _searches(profile, block)
-        planned += _sweeps(profile, block)
+        planned += plan_sweeps(profile, block)
     return planned
 
 
@@ -104,7 +104,7 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
             solution = Solution.parse(text)
             if solution.language == "cpp" and factor != profile.heap_factors[0]:
                 continue
-            for strategy in profile.strategies:
+            for strategy in filter(solution.offers, profile.strategies):
                 for case in profile.cases:
                     spec = SearchSpec(
                         **_common(profile, solution, strategy, case, block, factor),
@@ -121,12 +121,13 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                     yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
 
 
-def _sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    """The single trials at one interval of one block."""
     points = {(queue_ms, 1.0): None for queue_ms in profile.sweep_queues_ms}
     points |= {(profile.input_queue_ms, factor): None for factor in profile.sweep_heap_factors}
     for text in profile.sweep_solutions:
         solution = Solution.parse(text)
-        for strategy in profile.sweep_strategies:
+        for strategy in filter(solution.offers, profile.sweep_strategies):
             for case in profile.sweep_cases:
                 for queue_ms, factor in points:
                     if solution.language == "cpp" and factor != 1.0:

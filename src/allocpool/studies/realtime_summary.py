@@ -62,6 +62,7 @@ def summarise_search(record: TrialRecord) -> dict[str, Any]:
     return {
         **row,
         "seconds": row["search_seconds"],
-        "brackets": {"ndr": measured["ndr_bracket"], "pdr": measured["pdr_bracket"]},
+        "ndr_bracket": measured["ndr_bracket"],
+        "pdr_bracket": measured["pdr_bracket"],
         "probe_rows": probe_rows(record),
     }

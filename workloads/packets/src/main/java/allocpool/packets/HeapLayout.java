@@ -8,7 +8,6 @@ final class HeapLayout extends Layout {
 
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
-        final PacketMemory memory = new HeapMemory();
-        return objects(memory, strategy.create(memory, sizes), sizes, seed);
+        return objects(heapMemory(), strategy, sizes, seed);
     }
 }

@@ -5,12 +5,12 @@ import java.nio.ByteBuffer;
 /** Layout {@code heap}: each packet has an array-backed buffer, and the collector takes care of both. */
 final class HeapMemory extends PacketMemory {
     @Override
-    protected Packet construct() {
+    public Packet construct() {
         return new ByteBufferPacket(ByteBuffer.allocate(PacketFormat.BUFFER_SIZE), ByteBufferPacket.NO_SLOT);
     }
 
     @Override
-    protected void discard(final Packet packet) {
+    public void discard(final Packet packet) {
         // Unreachable is all that it takes.
     }
 

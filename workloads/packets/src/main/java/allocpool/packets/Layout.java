@@ -54,6 +54,29 @@ public abstract class Layout {
         return new ObjectProcessor(memory, strategy, sizes, seed);
     }
 
+    /**
+     * The processor of the object layouts with one of our own strategies.
+     *
+     * @param memory makes the packets
+     * @param strategy provides them and takes them back
+     * @param sizes sizes of pool, queue and store
+     * @param seed seed of the packets' contents and of the store's replacement
+     * @return the processor
+     */
+    protected static Processor objects(final PacketMemory memory, final StrategyName strategy, final Sizes sizes,
+            final long seed) {
+        return objects(memory, strategy.create(memory, sizes), sizes, seed);
+    }
+
+    /**
+     * The memory of layout {@code heap}.
+     *
+     * @return makes packets with a byte array each
+     */
+    protected static PacketMemory heapMemory() {
+        return new HeapMemory();
+    }
+
     final Processor checkedCreate(final StrategyName strategy, final Sizes sizes, final long seed) {
         if (!strategies.contains(strategy)) {
             final String choices = strategies.stream().map(Names::of).collect(Collectors.joining(", "));

@@ -9,6 +9,6 @@ final class NativeLayout extends Layout {
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
         final PacketMemory memory = new NativeMemory(strategy.slotCount(sizes), strategy.mostPackets(sizes));
-        return objects(memory, strategy.create(memory, sizes), sizes, seed);
+        return objects(memory, strategy, sizes, seed);
     }
 }

@@ -27,7 +27,7 @@ final class NativeMemory extends PacketMemory {
     }
 
     @Override
-    protected Packet construct() {
+    public Packet construct() {
         if (freeSlots.isEmpty()) {
             throw new IllegalStateException("All " + freeSlots.capacity() + " slots of native memory are in use");
         }
@@ -38,7 +38,7 @@ final class NativeMemory extends PacketMemory {
     }
 
     @Override
-    protected void discard(final Packet packet) {
+    public void discard(final Packet packet) {
         freeSlots.push(((ByteBufferPacket) packet).slot);
     }
 

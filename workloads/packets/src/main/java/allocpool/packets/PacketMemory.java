@@ -11,14 +11,14 @@ public abstract class PacketMemory {
      *
      * @return a packet with {@link PacketFormat#BUFFER_SIZE} bytes of its own, whose content is arbitrary
      */
-    protected abstract Packet construct();
+    public abstract Packet construct();
 
     /**
      * Takes back what the collector does not: called once for each packet that is dropped.
      *
      * @param packet a packet of {@link #construct} that nobody refers to
      */
-    protected abstract void discard(Packet packet);
+    public abstract void discard(Packet packet);
 
     /**
      * Reports every buffer that no packet has now.

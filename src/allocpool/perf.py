@@ -1,0 +1,126 @@
+"""The processor's own counters, through the kernel: cycles, instructions and misses of one thread in user mode.
+
+The system call has no wrapper in the C library; this speaks to it as perf_event_open(2) has it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
+_ATTRIBUTE_BYTES = 112
+_TIMES = 1 | 2  # PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING
+_DISABLED, _NO_KERNEL, _NO_HYPERVISOR = 1 << 0, 1 << 5, 1 << 6
+_ENABLE, _DISABLE, _RESET = 0x2400, 0x2401, 0x2403
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+
+
+@dataclass(frozen=True)
+class Event:
+    """What is counted: its name here, and the kernel's type and number of it (linux/perf_event.h)."""
+
+    name: str
+    kind: int
+    number: int
+
+
+_HARDWARE, _SOFTWARE, _CACHE = 0, 1, 3
+_READ_MISS = 1 << 16
+HARDWARE_EVENTS = (
+    Event("cycles", _HARDWARE, 0),
+    Event("instructions", _HARDWARE, 1),
+    Event("llc_misses", _CACHE, 2 | _READ_MISS),
+    Event("dtlb_misses", _CACHE, 3 | _READ_MISS),
+)
+PAGE_FAULTS = Event("page_faults", _SOFTWARE, 2)
+"""Counted by the kernel itself, so also where the processor counts nothing."""
+
+
+class Counters:
+    """Counts events of the calling thread between ``start`` and ``stop``; a context manager.
+
+    Events that the machine lacks are in ``missing``, with the reason. Where the processor has fewer counters than
+    events, the kernel lets them take turns, and counts are scaled to the whole stretch.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._files: dict[str, int] = {}
+        self.missing: dict[str, str] = {}
+        for event in events:
+            try:
+                self._files[event.name] = _open(event)
+            except OSError as error:
+                self.missing[event.name] = os.strerror(error.errno or 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for file in self._files.values():
+            with suppress(OSError):
+                os.close(file)
+
+    def start(self) -> None:
+        """Count from zero."""
+        for command in (_RESET, _ENABLE):
+            for file in self._files.values():
+                fcntl.ioctl(file, command, 0)
+
+    def stop(self) -> dict[str, float]:
+        """Count no more; the counts since ``start`` by event. An event that never had its turn is left out."""
+        for file in self._files.values():
+            fcntl.ioctl(file, _DISABLE, 0)
+        counted = {}
+        for name, file in self._files.items():
+            count, enabled_ns, running_ns = struct.unpack("QQQ", os.read(file, 24))
+            if running_ns:
+                counted[name] = count * enabled_ns / running_ns
+        return counted
+
+
+def _open(event: Event) -> int:
+    number = _SYSTEM_CALL.get(platform.machine())
+    if sys.platform != "linux" or number is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    flags = _DISABLED | _NO_KERNEL | _NO_HYPERVISOR
+    attribute = struct.pack("IIQQQQQ", event.kind, _ATTRIBUTE_BYTES, event.number, 0, 0, _TIMES, flags)
+    padded = ctypes.create_string_buffer(attribute, _ATTRIBUTE_BYTES)
+    library = ctypes.CDLL(None, use_errno=True)
+    this_thread, any_processor, no_group = 0, -1, -1
+    file = int(library.syscall(number, padded, this_thread, any_processor, no_group, 0))
+    if file < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return file
+
+
+def why_no_hardware_counters() -> str | None:
+    """One line that says why the processor's counters can't be read here, and the remedy; None when they can."""
+    try:
+        os.close(_open(HARDWARE_EVENTS[0]))
+    except OSError as error:
+        if error.errno == errno.ENOSYS:
+            return f"hardware counters: perf_event_open is not offered on {sys.platform} {platform.machine()}"
+        if error.errno in (errno.EACCES, errno.EPERM):
+            level = _PARANOID.read_text(encoding="utf-8").strip() if _PARANOID.exists() else "unknown"
+            return (
+                f"hardware counters: closed to users: sysctl kernel.perf_event_paranoid=2 (it is {level}), "
+                "in a container also --cap-add PERFMON"
+            )
+        return (
+            "hardware counters: the processor shows none, as in many virtual machines "
+            f"(perf_event_open: {os.strerror(error.errno or 0)}); run on the bare machine"
+        )
+    return None

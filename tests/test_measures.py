@@ -1,0 +1,386 @@
+"""The measures against hand-made cases with a known answer."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allocpool import gclog, reference
+from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.experiments import live_set_sizes
+from allocpool.measures import CAUSES, attribute, claims, fit_live_set, gc_table, overhead, story
+from allocpool.measures.attribution import ALL_CAUSES, UNKNOWN
+from allocpool.measures.stops import read_stops
+
+MS = 1_000_000
+GOLDEN = Path(__file__).parent / "golden" / "logs"
+
+
+def intervals(*pairs_ms: tuple[float, float]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.array([(round(a * MS), round(b * MS)) for a, b in pairs_ms], np.int64).reshape(-1, 2)
+
+
+def test_a_pause_that_filled_the_queue_explains_the_burst() -> None:
+    # A queue of 100 ms, a pause from 0 to 150 ms: the queue is full at 100, losses last until 150.
+    found = attribute(100 * MS, 150 * MS, 100 * MS, {"other pause": intervals((0, 150))})
+    assert found.window_ns == (0, 150 * MS)
+    assert found.cause == "other pause"
+    assert found.shares["other pause"] == pytest.approx(1)
+
+
+def test_what_overlaps_counts_once_and_for_the_first_cause() -> None:
+    events = {
+        "full or degenerated collection": intervals((10, 40)),
+        "other pause": intervals((10, 40), (50, 60)),
+        "time to safepoint": intervals((5, 10)),
+        "other safepoint": intervals((5, 60)),
+        "allocation stall": intervals((80, 200)),
+    }
+    shares = attribute(60 * MS, 100 * MS, 60 * MS, events).shares
+    assert shares["full or degenerated collection"] == pytest.approx(0.30)
+    assert shares["other pause"] == pytest.approx(0.10)
+    assert shares["other safepoint"] == pytest.approx(0.15)
+    assert shares["time to safepoint"] == 0
+    assert shares["allocation stall"] == pytest.approx(0.20)
+    assert shares[UNKNOWN] == pytest.approx(0.25)
+
+
+def test_a_burst_without_any_event_is_unknown() -> None:
+    found = attribute(500 * MS, 500 * MS, 10 * MS, {"source slip": intervals((0, 480))})
+    assert (found.cause, found.shares[UNKNOWN]) == (UNKNOWN, 1)
+
+
+def test_shares_are_those_of_a_search_by_hand_and_sum_to_one() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        starts = rng.integers(0, 1000, (len(CAUSES), 3))
+        lengths = rng.integers(0, 120, (len(CAUSES), 3))
+        events = {
+            cause: np.column_stack((starts[row], starts[row] + lengths[row])).astype(np.int64)
+            for row, cause in enumerate(CAUSES)
+        }
+        begin, first = sorted(int(one) for one in rng.integers(0, 900, 2))
+        last = first + int(rng.integers(1, 100))
+        if first == begin:
+            continue
+        owner = np.full(2000, len(CAUSES))
+        for row, cause in reversed(list(enumerate(CAUSES))):
+            for start, end in events[cause]:
+                owner[start:end] = row
+        counted = np.bincount(owner[begin:last], minlength=len(ALL_CAUSES)) / (last - begin)
+        shares = attribute(first, last, first - begin, events).shares
+        assert list(shares.values()) == pytest.approx(counted.tolist())
+        assert sum(shares.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ((0, 1, 1, {"pause": intervals((0, 1))}), "unknown cause pause: choose of stop on purpose"),
+        ((0, 1, 0, {}), "the queue needs a positive length"),
+        ((2, 1, 1, {}), "must not end before it starts"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: Any, names: str) -> None:
+    with pytest.raises(ValueError, match=names):
+        attribute(*arguments)
+
+
+def test_a_line_is_found_with_its_slope() -> None:
+    objects = np.array([0.05, 0.1, 0.5, 1, 5, 10]) * 1e6
+    fit = fit_live_set(objects, 2e6 + 70 * objects)
+    assert fit is not None
+    assert fit.ns_per_object == pytest.approx(70, rel=1e-6)
+    assert fit.base_ns == pytest.approx(2e6, rel=1e-4)
+    assert (fit.trials, fit.method) == (6, "bootstrap")
+    assert fit.worst_factor == pytest.approx(1, abs=1e-6)
+
+
+def test_the_interval_of_a_noisy_line_holds_its_slope() -> None:
+    rng = np.random.default_rng(1)
+    objects = np.tile(np.array([0.05, 0.2, 1, 3, 10]) * 1e6, 4)
+    fit = fit_live_set(objects, (1e6 + 100 * objects) * np.exp(rng.normal(0, 0.15, len(objects))))
+    assert fit is not None
+    assert 0 < fit.low < 100 < fit.high < 200
+    assert fit.ns_per_object == pytest.approx(100, rel=0.15)
+
+
+def test_a_cost_that_does_not_grow_has_no_slope() -> None:
+    fit = fit_live_set([1e5, 1e6, 1e7], [5e6, 5e6, 5e6])
+    assert fit is not None
+    assert fit.ns_per_object * 1e7 < 0.01 * 5e6
+    assert fit.method == "each left out"
+    assert "each left out" in fit.text()
+
+
+@pytest.mark.parametrize(
+    ("objects", "costs"), [([1e5, 1e6], [1, 2]), ([1e6, 1e6, 1.1e6], [1, 2, 3]), ([1e5, 1e6, 1e7], [0, np.nan, 3])]
+)
+def test_too_little_gives_no_fit(objects: list[float], costs: list[float]) -> None:
+    assert fit_live_set(objects, costs) is None
+
+
+def batch(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Tables ``trials`` and ``cpu`` of made-up Java trials of a million packets in a second."""
+    trials, cpu = [], []
+    for number, row in enumerate(rows):
+        facts: dict[str, Any] = {
+            "layout": "heap",
+            "runtime": 25,
+            "case": "C",
+            "scale": 1.0,
+            "block": 0,
+            "study": "batch",
+        } | row
+        name = f"{facts['layout']} / {facts['collector']} / {facts['runtime']}"
+        trial = {"trial_id": str(number), "status": "ok", "language": "java", "packets": 1_000_000, "solution": name}
+        trials.append(trial | facts | {"cpu_ns_per_packet": facts["ns_per_packet"] * facts.get("cpu", 1.0)})
+        cpu.append({"trial_id": str(number), "thread_group": "gc", "cpu_ns": facts.get("gc_cpu_ns", 0)})
+    return pd.DataFrame(trials), pd.DataFrame(cpu)
+
+
+def test_the_bound_is_over_the_least_remainder_of_the_same_strategy() -> None:
+    # a: 100 ns, of it 40 in pauses; b: 90 ns, none in pauses but 60 in its threads. Pool: another program.
+    trials, cpu = batch([
+        {"collector": "a", "strategy": "alloc", "ns_per_packet": 100.0, "gc_pause_total_ms": 40.0, "gc_cpu_ns": 50e6},
+        {"collector": "b", "strategy": "alloc", "ns_per_packet": 90.0, "gc_pause_total_ms": 0.0, "cpu": 2.0,
+         "gc_cpu_ns": 60e6},
+        {"collector": "a", "strategy": "pool", "ns_per_packet": 30.0, "gc_pause_total_ms": 10.0, "gc_cpu_ns": 12e6},
+        {"collector": "b", "strategy": "pool", "ns_per_packet": 25.0, "gc_pause_total_ms": 0.0, "gc_cpu_ns": 5e6},
+    ])  # fmt: skip
+    found = overhead.lower_bound_overhead(trials, cpu).set_index(["clock", "strategy", "collector"])
+    assert found.loc[("wall", "alloc", "a"), "lbo"] == pytest.approx(100 / 60)
+    assert found.loc[("wall", "alloc", "b"), "lbo"] == pytest.approx(90 / 60)
+    assert found.loc[("wall", "alloc", "b"), "base_solution"] == "heap / a / 25"
+    assert found.loc[("CPU", "alloc", "a"), "lbo"] == pytest.approx(100 / 50)
+    assert found.loc[("CPU", "alloc", "b"), "lbo"] == pytest.approx(180 / 50)
+    assert found.loc[("wall", "pool", "a"), "lbo"] == pytest.approx(30 / 20)
+    saved = overhead.saved_by_pooling(found.reset_index()).set_index("collector")
+    assert saved.loc["a", "saved_ns"] == pytest.approx((100 - 60) - (30 - 20))
+    assert saved.loc["b", "saved_ns"] == pytest.approx((90 - 60) - (25 - 20))
+
+
+def test_no_overhead_is_below_one_and_another_runtime_is_another_program() -> None:
+    rows = [
+        {"collector": c, "runtime": r, "strategy": "alloc", "ns_per_packet": ns, "gc_pause_total_ms": 5.0, "block": b}
+        for c, ns in (("a", 50.0), ("b", 80.0))
+        for r in (11, 25)
+        for b in (0, 1)
+    ]
+    found = overhead.lower_bound_overhead(*batch(rows))
+    assert (found["lbo"] >= 1).all()
+    assert (found["collectors"] == 2).all()
+    assert set(found["n"]) == {2}
+    assert overhead.saved_by_pooling(found).empty
+
+
+def test_a_collector_alone_saves_nothing_that_can_be_told() -> None:
+    rows = [
+        {"collector": "a", "strategy": name, "ns_per_packet": 50.0, "gc_pause_total_ms": 5.0}
+        for name in ("alloc", "pool")
+    ]
+    assert overhead.saved_by_pooling(overhead.lower_bound_overhead(*batch(rows))).empty
+
+
+def golden(tmp_path: Path, name: str) -> Path:
+    log = tmp_path / "gc.log"
+    log.write_bytes(gzip.decompress((GOLDEN / f"{name}.log.gz").read_bytes()))
+    return log
+
+
+def test_stops_leave_out_nested_pauses_and_know_full_ones(tmp_path: Path) -> None:
+    log = golden(tmp_path, "11-cms-promotion-failure")
+    stops, told = read_stops(log), gclog.read_gc_log(log)
+    assert told.pauses["nested"].any()
+    assert len(stops.pause_intervals()) == len(told.outermost)
+    assert 0 < len(stops.full_intervals()) < len(stops.pause_intervals())
+    assert stops.unread == 0
+    reaching, whole = stops.reaching_intervals(), stops.safepoint_intervals()
+    assert (reaching[:, 0] == whole[:, 0]).all() and (reaching[:, 1] <= whole[:, 1]).all()
+
+
+def test_stalls_are_those_of_one_thread(tmp_path: Path) -> None:
+    stops = read_stops(golden(tmp_path, "17-zgc-stalls"))
+    threads = stops.stalls["thread"].unique()
+    assert len(threads) > 1
+    assert sum(len(stops.stall_intervals(thread)) for thread in threads) == len(stops.stalls)
+    assert len(stops.stall_intervals("nobody")) == 0
+
+
+def collections(trials: pd.DataFrame, **columns: Any) -> pd.DataFrame:
+    defaults = {
+        "window_s": 2.0, "collections": 4, "pauses": 5, "pause_total_ms": 100.0, "pause_mean_ms": 20.0,
+        "pause_max_ms": 50.0, "safepoints": 6, "safepoint_total_ms": 110.0, "time_to_safepoint_total_ms": 4.0,
+        "time_to_safepoint_max_ms": 1.0, "stalls": 0, "stall_total_ms": 0.0, "forced_full_ms": 60.0,
+        "unread_lines": 0, "violations": 0,
+    }  # fmt: skip
+    return pd.DataFrame([{"trial_id": trial, **defaults, **columns} for trial in trials["trial_id"]])
+
+
+def test_the_published_table_is_computed_as_published_and_stands_beside() -> None:
+    trials, _ = batch([
+        {"collector": "parallel", "strategy": "pool", "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "block": block,
+         "live_objects": 2_000_000 if block == 0 else pd.NA}
+        for block in (0, 1)
+    ])  # fmt: skip
+    (row,) = gc_table.gc_table(trials, collections(trials)).to_dict("records")
+    assert (row["n"], row["max_pause_ms"], row["mean_pause_ms"]) == (2, 50, 20)
+    assert (row["gc_per_second"], row["gc_fraction_percent"]) == (2, 5)
+    assert row["gc_ns_per_object"] == pytest.approx(10), "blocks without a count have the same objects alive"
+    published = reference.load("allocate_or_pool_gc").query("collector == 'CMS' and case == 'C' and strategy == 'pool'")
+    assert row["published_max_pause_ms"] == published["max_pause_ms"].item()
+    shown = gc_table.for_reader(pd.DataFrame([row]))
+    assert shown["max pause, ms"].item() == f"50.0 [{published['max_pause_ms'].item()}]"
+
+
+@pytest.mark.parametrize("strategy", ["alloc", "pool"])
+@pytest.mark.parametrize("objects", [5e4, 1e6, 1e7])
+def test_sizes_make_the_live_set_asked_for(strategy: str, objects: float) -> None:
+    sizes = live_set_sizes(strategy, objects, 2.5)
+    packets = max(sizes["pool_size"], sizes["queue_size"] + sizes["stored_count"])
+    assert 3 * packets + 5 * sizes["stored_count"] == pytest.approx(objects, rel=0.01)
+    assert sizes["heap_mb"] > 2.5 * 1024 * packets / 2**20
+
+
+POINTS = ["solution", "collector", "strategy", "measure", "live_objects", "cost_ns"]
+
+
+def judged(id: str, points: pd.DataFrame | None = None, fits: pd.DataFrame | None = None) -> Verdict:
+    """One claim put to made-up fits and points."""
+    (claim,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == id]
+    none = pd.DataFrame(columns=[*POINTS, "ns_per_object", "low", "high", "n"])
+    trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
+    data = claims.Pauses(
+        trials, collections(trials), none if points is None else points, none if fits is None else fits
+    )
+    found: Verdict = claim.test(claim, data)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"), [(80, 120, REPRODUCED), (10, 30, REFUTED), (300, 500, REFUTED), (30, 120, INCONCLUSIVE)]
+)
+def test_about_100_ns(low: float, high: float, outcome: str) -> None:
+    row = {"solution": "s", "collector": "parallel", "strategy": "pool", "measure": "forced full pause",
+           "n": 8, "ns_per_object": (low + high) / 2, "low": low, "high": high}  # fmt: skip
+    assert judged("ns-per-object", fits=pd.DataFrame([row])).outcome == outcome
+    assert judged("ns-per-object", fits=pd.DataFrame([row | {"n": 3}])).outcome == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("costs", "outcome"),
+    [({5e6: 500.0, 1e7: 900.0}, REPRODUCED), ({5e6: 500.0, 1e7: 400.0}, REFUTED), ({5e6: 500.0}, INCONCLUSIVE)],
+)
+def test_ten_million(costs: dict[float, float], outcome: str) -> None:
+    rows = [["s", "serial", "pool", "forced full pause", objects, ms * 1e6] for objects, ms in costs.items()]
+    assert judged("ten-million", points=pd.DataFrame(rows, columns=POINTS)).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("mean_ms", "outcome"),
+    [
+        ({"A": 800.0, "B": 700.0, "C": 400.0}, REPRODUCED),
+        ({"A": 80.0, "B": 700.0, "C": 400.0}, REFUTED),
+        ({"A": 80.0}, INCONCLUSIVE),
+    ],
+)
+def test_case_a_pauses_longest(mean_ms: dict[str, float], outcome: str) -> None:
+    (claim,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == "case-a-longest-cms"]
+    trials, _ = batch([
+        {"collector": "cms", "strategy": "pool", "case": case, "block": block, "ns_per_packet": 50.0,
+         "gc_pause_total_ms": 1.0, "live_objects": 1_000_000}
+        for case in mean_ms for block in range(5)
+    ])  # fmt: skip
+    table = collections(trials)
+    table["pause_mean_ms"] = [
+        mean_ms[case] * (1 + 0.001 * block) for case, block in zip(trials["case"], trials["block"], strict=True)
+    ]
+    none = pd.DataFrame(columns=POINTS)
+    assert claim.test(claim, claims.Pauses(trials, table, none, none)).outcome == outcome
+    (share,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == "case-a-share-cms"]
+    assert share.test(share, claims.Pauses(trials, table, none, none)).outcome == INCONCLUSIVE, "all shares are equal"
+
+
+def test_every_claim_has_its_own_name_and_a_source() -> None:
+    assert len({claim.id for claim in claims.PAUSES_CLAIMS}) == len(claims.PAUSES_CLAIMS)
+    assert all(isinstance(claim, Claim) and claim.source == reference.ARTICLE for claim in claims.PAUSES_CLAIMS)
+
+
+def test_the_sentence_on_losses_sums_to_one_hundred_percent() -> None:
+    losses = pd.DataFrame({"trial_id": ["a", "b"], "disturbance": [pd.NA, "stop"]})
+    shares = pd.DataFrame({
+        "trial_id": ["a", "a", "b"], "burst": [0, 0, 0], "cause": ["other pause", UNKNOWN, "stop on purpose"],
+        "share": [0.75, 0.25, 1.0], "lost": [750.0, 250.0, 9_000.0],
+    })  # fmt: skip
+    text = story.attribution_sentence(shares, losses)
+    assert "1,000 packets lost" in text
+    assert "other pause 75.0%, nothing known 25.0%" in text
+    assert "stop on purpose" not in text
+
+
+def test_lines_that_were_not_understood_are_told() -> None:
+    trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
+    text = story.unread(collections(trials, unread_lines=3, violations=1), pd.DataFrame({"unread_lines": [2, pd.NA]}))
+    assert text.startswith("**5 stop-the-world lines were not understood** in 2 logs; 1 lines")
+
+
+def test_whose_cpu_time_it_was_in_real_time_sums_to_the_whole() -> None:
+    facts = {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25, "strategy": "pool", "case": "B"}
+    ordinary = {"trial_id": "a", "solution": "heap / G1 / 25", "disturbance": None, "seconds": 1.0, **facts}
+    losses = pd.DataFrame([ordinary, ordinary | {"trial_id": "b"}, ordinary | {"trial_id": "c", "disturbance": "stop"}])
+    spent = {"application": 30, "source": 50, "gc": 10, "jit": 5, "other": 5}
+    cpu = pd.DataFrame([
+        {"trial_id": trial, "thread_group": group, "cpu_ns": ns * times}
+        for trial, times in (("a", 1), ("b", 7), ("c", 1000))
+        for group, ns in spent.items()
+    ])  # fmt: skip
+    (row,) = story.realtime_cpu(cpu, losses).to_dict("records")
+    assert row["n"] == 2, "what was stopped on purpose is left out"
+    assert {name: float(row[name]) for name in spent} == spent
+
+
+def test_what_was_done_on_purpose_is_set_beside_what_was_found() -> None:
+    losses = pd.DataFrame([
+        {"trial_id": "a", "solution": "s", "disturbance": "stop", "disturbed_at_s": 1.0, "disturbed_ms": 100.0},
+        {"trial_id": "b", "solution": "s", "disturbance": None, "disturbed_at_s": None, "disturbed_ms": None},
+    ])  # fmt: skip
+    bursts = pd.DataFrame({
+        "trial_id": ["a", "a", "b"], "burst": [0, 1, 0], "start_s": [0.2, 1.05, 1.05], "end_s": [0.3, 1.1, 1.1],
+    })  # fmt: skip
+    shares = pd.DataFrame({
+        "trial_id": ["a", "a", "a", "b"], "burst": [0, 1, 1, 0], "lost": [500.0, 90.0, 10.0, 70.0],
+        "cause": ["source slip", "stop on purpose", UNKNOWN, "other pause"],
+    })  # fmt: skip
+    (row,) = story.beside_disturbances(losses, bursts, shares).to_dict("records")
+    assert row["lost beside it"] == "100"
+    assert row["found"] == "stop on purpose 90%, nothing known 10%"
+
+
+def test_a_campaign_that_never_ran_is_undecided(data: Path) -> None:
+    assert story.stored_verdict("smoke").startswith("**Undecided.**")
+
+
+@pytest.mark.parametrize(
+    ("alloc_ms", "pool_ms", "headline"),
+    [
+        (90.0, 10.0, "Pooling shortens the longest pause."),
+        (10.0, 90.0, "Pooling lengthens the longest pause."),
+        (50.0, 50.0, "Mostly no difference shown in the longest pause."),
+    ],
+)
+def test_the_verdict_counts_what_is_shown(alloc_ms: float, pool_ms: float, headline: str) -> None:
+    trials, cpu = batch([
+        {"collector": collector, "strategy": strategy, "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "block": block,
+         "live_objects": 1_000_000, "gc_cpu_ns": 1e6}
+        for collector in ("g1", "parallel") for strategy in ("alloc", "pool") for block in range(5)
+    ])  # fmt: skip
+    table = collections(trials)
+    longest = trials["strategy"].map({"alloc": alloc_ms, "pool": pool_ms})
+    table["pause_max_ms"] = longest * (1 + 0.01 * trials["block"])
+    overheads = overhead.lower_bound_overhead(trials, cpu)
+    assert story.verdict(trials, table, overheads).startswith(f"**{headline}** Of 2 solutions and cases")

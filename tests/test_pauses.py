@@ -1,0 +1,183 @@
+"""The study on pauses: whose trials it takes over, and whether attribution finds causes that are known beforehand."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from allocpool import campaign, modes
+from allocpool.errors import UserError
+from allocpool.experiments import LiveSetSpec
+from allocpool.measures.stops import stops_of
+from allocpool.packets import PacketsSpec
+from allocpool.record import GC_LOG, TrialRecord
+from allocpool.studies.base import Planned
+from allocpool.studies.pauses_tables import tidy_pauses
+
+OWN_SECONDS_OF_QUICK = 120
+
+
+def run(*settings: str) -> TrialRecord:
+    """One trial as a user would run it; it must end well."""
+    record = modes.run_single(modes.parse_spec(settings))
+    assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
+    return record
+
+
+@cache
+def planned(study: str, profile: str) -> tuple[Planned, ...]:
+    opened = campaign.open_study(study, profile)
+    return tuple(opened.study.plan(opened.profile))
+
+
+def own(profile: str) -> list[Planned]:
+    """The trials that no other study of the profile has."""
+    others = {item.spec for study in ("batch", "realtime") for item in planned(study, profile)}
+    return [item for item in planned("pauses", profile) if item.spec not in others]
+
+
+@pytest.mark.parametrize("profile", campaign.profiles())
+def test_trials_of_other_studies_are_not_run_again(profile: str) -> None:
+    opened = campaign.open_study("pauses", profile)
+    batch = {item.spec for item in planned("batch", profile)}
+    taken = opened.profile.groups["batch"]  # type: ignore[attr-defined]
+    shared = [item for item in planned("pauses", profile) if item.spec in batch]
+    assert len(shared) >= len(taken.solutions) * len(taken.strategies) * len(taken.cases) * opened.profile.blocks
+    assert not [item for item in own(profile) if item.spec.mode == "realtime"]
+    assert {item.spec.mode for item in own(profile)} == {"batch", "live_set", "disturbed"}
+
+
+def test_a_configuration_of_two_groups_runs_once() -> None:
+    specs = [item.spec for item in planned("pauses", "standard")]
+    assert len(set(specs)) == len(specs)
+
+
+def test_quick_adds_two_minutes_at_most() -> None:
+    assert sum(item.spec.expected_seconds() for item in own("quick")) <= OWN_SECONDS_OF_QUICK
+
+
+def test_standard_reaches_ten_million_objects_on_every_kind_of_collector() -> None:
+    specs = [item.spec for item in planned("pauses", "standard") if isinstance(item.spec, LiveSetSpec)]
+    largest = max(spec.pool_size for spec in specs)
+    assert 3 * largest >= 9_900_000
+    assert {"cms", "serial", "parallel", "g1", "genzgc", "shenandoah"} <= {spec.collector for spec in specs}
+
+
+def test_every_release_runs_the_same_workload_in_standard() -> None:
+    specs = [item.spec for item in planned("pauses", "standard") if item.spec.mode == "batch"]
+    g1 = {
+        spec.runtime
+        for spec in specs
+        if isinstance(spec, PacketsSpec) and (spec.collector, spec.case) == ("g1", "B") and spec.layout == "heap"
+    }
+    assert g1 == {11, 17, 21, 25}
+
+
+DISTURBED = "mode=disturbed layout=heap strategy=pool interval_ns=1000 seconds=1 disturbance=stop"
+LIVE_SET = "mode=live_set layout=heap strategy=pool seconds=1"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"{DISTURBED} disturb_at_s=1", "disturb_at_s 1 is not below seconds 1"),
+        (DISTURBED.replace("=stop", "=nap"), "'stop', 'full_collection' or 'native_call'"),
+        (DISTURBED.replace("heap", "flat"), "a disturbance is one of a JVM: choose language java"),
+        (f"{LIVE_SET} collector=epsilon", "choose layout heap and a collector other than epsilon"),
+        (LIVE_SET.replace("heap", "native"), "choose layout heap and a collector other than epsilon"),
+    ],
+)
+def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
+    with pytest.raises(UserError) as caught:
+        modes.parse_spec(text.split())
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [
+        ({"live_set": {"solutions": ["java/heap/g1/25"], "live_millions": [50]}}, "between 0.01 and 12 million"),
+        ({"live_set": {"solutions": ["java/heap/g2/25"]}}, "g2"),
+        ({"losses": {"solutions": ["java/heap/cms/25"]}}, "cms runs on 11"),
+        ({"known_causes": {"disturbances": ["nap"]}}, "'stop', 'full_collection' or 'native_call'"),
+        ({"losses": {"queue_ms": [1.0]}}, "queue_ms"),
+    ],
+)
+def test_a_mistake_in_a_profile_is_refused_in_one_line(part: dict[str, object], names: str) -> None:
+    with pytest.raises(UserError) as caught:
+        campaign.open_study("pauses", "smoke", part)
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("strategy", "sizes"), [("alloc", (9091, 9091, 0)), ("pool", (1000, 1000, 31667))])
+def test_a_live_set_has_the_objects_asked_for(data: Path, strategy: str, sizes: tuple[int, int, int]) -> None:
+    queue, stored, pool = sizes
+    record = run(
+        *LIVE_SET.split()[:-2], f"strategy={strategy}", "runtime=25", "collector=parallel", "heap_mb=256", "block=1",
+        f"queue_size={queue}", f"stored_count={stored}", f"pool_size={pool}", "seconds=0.2", "warmup_seconds=0.1",
+    )  # fmt: skip
+    tables = tidy_pauses([record])
+    (trial,) = tables["trials"].to_dict("records")
+    assert 100_000 < trial["live_objects"] < 160_000, "the JVM has about 45,000 of its own"
+    (row,) = tables["collections"].to_dict("records")
+    assert row["forced_full_ms"] > 0, "counting collects the whole heap"
+    assert row["unread_lines"] == 0
+    assert (tables["pauses"]["duration_ms"] > 0).all()
+    assert len(tables["pauses"]) == row["pauses"] > 0
+    assert tables["pauses"]["duration_ms"].sum() == pytest.approx(row["pause_total_ms"])
+    curves = tables["utilisation"].pivot(index="window_ms", columns="counted", values="utilisation")
+    assert (curves["all stops"] <= curves["pauses"] + 1e-9).all()
+
+
+EXPECTED = {
+    "stop": "stop on purpose",
+    "full_collection": "full or degenerated collection",
+    "native_call": "time to safepoint",
+}
+OF_THE_MACHINE = ("source slip", "nothing known")
+"""What a busy machine does to a trial beside what is done to it here."""
+
+
+@pytest.mark.parametrize(("runtime", "collector"), [(11, "parallel"), (25, "g1")])
+@pytest.mark.parametrize("disturbance", EXPECTED)
+def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, collector: str, disturbance: str) -> None:
+    record = run(
+        "mode=disturbed", "layout=heap", f"runtime={runtime}", f"collector={collector}", "strategy=pool", "scale=0.2",
+        "interval_ns=1000", "seconds=1", "warmup_seconds=0.2", "disturb_at_s=0.5", f"disturbance={disturbance}",
+        "input_queue_ms=4",
+    )  # fmt: skip
+    measurement = record.measurement
+    assert measurement is not None
+    ((begin_ns, end_ns),) = measurement["disturbed"]
+    origin_ns = measurement["figures"]["start_ns"]
+    tables = tidy_pauses([record])
+    bursts, shares = tables["bursts"], tables["attribution"]
+    assert shares.groupby("burst")["share"].sum().to_list() == pytest.approx([1.0] * len(bursts))
+    assert shares["lost"].sum() == pytest.approx(bursts["lost"].sum())
+    beside = (bursts["end_s"] * 1e9 + origin_ns >= begin_ns) & (bursts["start_s"] * 1e9 + origin_ns <= end_ns)
+    assert beside.any(), "a queue of 4 ms does not outlast what was done"
+    lost = shares[shares["burst"].isin(bursts.loc[beside, "burst"])].groupby("cause")["lost"].sum()
+    known = lost.drop(list(OF_THE_MACHINE), errors="ignore")
+    assert known.idxmax() == EXPECTED[disturbance], lost.to_dict()
+    source_ns = tables["cpu"].set_index("thread_group")["cpu_ns"]["source"]
+    assert source_ns > 0.1 * 1e9, "the source ticks all the time, on a thread of its own"
+
+
+def test_what_a_log_told_is_kept_and_says_the_same(data: Path) -> None:
+    record = run(*LIVE_SET.split()[:-1], "runtime=21", "collector=genzgc", "scale=0.01", "seconds=0.2")
+    first = stops_of(record)
+    assert first is not None
+    (kept,) = Path(record.directory).glob("stops-*.json")
+    copy = data / "copy"
+    shutil.copytree(record.directory, copy)
+    (copy / GC_LOG).write_text("not read any more")
+    again = stops_of(record.model_copy(update={"directory": str(copy)}))
+    assert again is not None and kept.exists()
+    assert again.pauses.to_dict("list") == first.pauses.to_dict("list")
+    assert again.safepoints.to_dict("list") == first.safepoints.to_dict("list")
+    assert (again.unread, again.violations) == (first.unread, first.violations) == (0, 0)

@@ -1,0 +1,121 @@
+"""The kernel's counters: what can be counted is counted, what can't says why."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+from pathlib import Path
+
+import pytest
+
+from allocpool import perf
+from allocpool.child import counters as child
+from allocpool.errors import UserError
+from allocpool.host import read_host
+from allocpool.launch import Launcher
+from allocpool.modes import parse_spec, run_and_summarise
+from allocpool.record import unavailable_record
+from allocpool.studies.counter_tables import tidy_counters
+
+PAGES = 200
+NONSENSE = perf.Event("nonsense", 1, 999)
+
+
+def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> None:
+    with perf.Counters([perf.PAGE_FAULTS]) as counters:
+        if counters.missing:  # a container may forbid the call as a whole
+            assert set(counters.missing) == {"page_faults"}
+            return
+        counters.start()
+        few = counters.stop()["page_faults"]
+        counters.start()
+        with mmap.mmap(-1, PAGES * mmap.PAGESIZE) as fresh:
+            fresh.madvise(mmap.MADV_NOHUGEPAGE)
+            for page in range(PAGES):
+                fresh[page * mmap.PAGESIZE] = 1
+        many = counters.stop()["page_faults"]
+    assert many >= few + PAGES / 2  # the kernel may map some pages together
+
+
+def test_an_event_that_the_machine_lacks_is_missing_with_its_reason() -> None:
+    with perf.Counters([NONSENSE]) as counters:
+        counters.start()
+        assert counters.stop() == {}
+        assert counters.missing["nonsense"]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (
+            errno.ENOENT,
+            "in many virtual machines (perf_event_open: No such file or directory); run on the bare machine",
+        ),
+        (errno.EPERM, "sysctl kernel.perf_event_paranoid=2"),
+        (errno.ENOSYS, "perf_event_open is not offered on"),
+    ],
+)
+def test_the_reason_names_the_remedy(monkeypatch: pytest.MonkeyPatch, code: int, words: str) -> None:
+    def refused(_event: perf.Event) -> int:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(perf, "_open", refused)
+    told = perf.why_no_hardware_counters()
+    assert told is not None
+    assert words in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("solution", ["layout=flat language=cpp", "layout=flat language=java", "layout=native"])
+def test_the_processor_counts_packets_or_says_why_not(data: object, solution: str) -> None:
+    settings = f"mode=counters counter=hardware strategy=pool scale=0.01 packets=20000 {solution}".split()
+    if perf.why_no_hardware_counters():
+        with pytest.raises(UserError, match="hardware counters: "):
+            run_and_summarise(parse_spec(settings))
+        return
+    summary = run_and_summarise(parse_spec(settings))
+    assert 20 < summary["instructions_per_packet"] < 20_000
+
+
+def test_a_counting_child_tells_what_it_counted_and_what_it_could_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(child, "HARDWARE_EVENTS", (perf.PAGE_FAULTS, NONSENSE))
+    spec = parse_spec(["mode=counters", "layout=flat", "language=cpp", "strategy=alloc", "scale=0.01", "packets=20000"])
+    launch = Launcher().launch_of(spec)
+    told = child.run(spec.model_dump(mode="json"), launch.model_dump(mode="json"), tmp_path)
+    assert (told["status"], told["reason"]) == ("ok", None)
+    assert told["missing"]["nonsense"]
+    assert {*told["counted"], *told["missing"]} == {"page_faults", "nonsense"}
+    assert len(told["checksum"]) == 16
+
+
+def test_a_row_for_each_event_and_for_each_that_is_missing() -> None:
+    spec = parse_spec(["mode=counters", "layout=slab", "strategy=pool", "packets=20000"])
+    refused = unavailable_record(spec, "no counters here", read_host())
+    measurement = {"counted": {"cycles": 1e6}, "missing": {"dtlb_misses": "No such file"}, "how": "x", "checksum": "y"}
+    counted = refused.model_copy(
+        update={"status": "ok", "reason": None, "measurement": measurement, "trial_id": "0" * 16}
+    )
+    table = tidy_counters([refused, counted])
+    assert list(table["status"]) == ["unavailable", "ok", "ok"]
+    assert table["event"].fillna("-").tolist() == ["-", "cycles", "dtlb_misses"]
+    assert table["per_packet"].fillna(-1).tolist() == [-1, 50, -1]
+    assert table["missing_because"].fillna("-").tolist() == ["-", "-", "No such file"]
+    assert table["reason"].fillna("-").tolist() == ["no counters here", "-", "-"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("counter=magic layout=slab strategy=pool", "choose one of hardware, simulated"),
+        ("counter=simulated layout=heap strategy=pool", "choose counter=hardware for Java"),
+        ("counter=simulated layout=slab strategy=pool packets=1", "packets"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_one_line(text: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_spec(["mode=counters", *text.split()])
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

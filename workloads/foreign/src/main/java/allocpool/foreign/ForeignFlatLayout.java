@@ -1,0 +1,19 @@
+package allocpool.foreign;
+
+import allocpool.packets.FlatLayout;
+import allocpool.packets.FlatMemory;
+
+/** Layout {@code flat_ffm}: the region is a memory segment. */
+public final class ForeignFlatLayout extends FlatLayout {
+    /**
+     * The layout; made by {@link java.util.ServiceLoader}.
+     */
+    public ForeignFlatLayout() {
+        super("flat_ffm");
+    }
+
+    @Override
+    protected FlatMemory allocate(final int slotCount) {
+        return new SegmentMemory(slotCount);
+    }
+}

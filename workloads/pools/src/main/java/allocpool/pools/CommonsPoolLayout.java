@@ -1,0 +1,26 @@
+package allocpool.pools;
+
+import allocpool.packets.Layout;
+import allocpool.packets.PacketMemory;
+import allocpool.packets.Processor;
+import allocpool.packets.Sizes;
+import allocpool.packets.StrategyName;
+
+/**
+ * Layout {@code commons_pool}: packets on the heap, as in layout {@code heap}, kept by a pool of Apache Commons. What
+ * varies is who keeps them; with strategy {@code mix} the pool is too small, and makes and drops packets.
+ */
+public final class CommonsPoolLayout extends Layout {
+    /**
+     * The layout; made by {@link java.util.ServiceLoader}.
+     */
+    public CommonsPoolLayout() {
+        super("commons_pool", StrategyName.MIX, StrategyName.POOL);
+    }
+
+    @Override
+    protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
+        final PacketMemory memory = heapMemory();
+        return objects(memory, new CommonsPoolStrategy(memory, sizes.pool()), sizes, seed);
+    }
+}

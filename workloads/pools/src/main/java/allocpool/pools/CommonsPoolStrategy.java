@@ -1,0 +1,100 @@
+package allocpool.pools;
+
+import allocpool.packets.Packet;
+import allocpool.packets.PacketMemory;
+import allocpool.packets.Strategy;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.function.Consumer;
+import org.apache.commons.pool2.BasePooledObjectFactory;
+import org.apache.commons.pool2.PooledObject;
+import org.apache.commons.pool2.impl.DefaultPooledObject;
+import org.apache.commons.pool2.impl.GenericObjectPool;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+
+/**
+ * A {@link GenericObjectPool} of packets with its defaults, last in first out, but for its limits: as many idle
+ * packets as the pool is to hold, any number in use.
+ */
+final class CommonsPoolStrategy extends Strategy {
+    private final GenericObjectPool<Packet> pool;
+    private final int poolSize;
+
+    CommonsPoolStrategy(final PacketMemory memory, final int poolSize) {
+        this.poolSize = poolSize;
+        final GenericObjectPoolConfig<Packet> config = new GenericObjectPoolConfig<>();
+        config.setMaxTotal(-1);
+        config.setMaxIdle(poolSize);
+        // A bean for the management of the pool is of no use to a trial.
+        config.setJmxEnabled(false);
+        pool = new GenericObjectPool<>(new Factory(memory), config);
+        try {
+            pool.addObjects(poolSize);
+        } catch (final Exception e) {
+            throw new IllegalStateException("A pool of " + poolSize + " packets could not be filled", e);
+        }
+        constructed = 0;
+    }
+
+    @Override
+    protected Packet obtain() {
+        try {
+            return pool.borrowObject();
+        } catch (final Exception e) {
+            throw new IllegalStateException("No packet could be borrowed", e);
+        }
+    }
+
+    @Override
+    protected void free(final Packet packet) {
+        pool.returnObject(packet);
+    }
+
+    @Override
+    protected void forEachFree(final Consumer<Packet> action) {
+        final Deque<Packet> borrowed = new ArrayDeque<>();
+        for (int idle = pool.getNumIdle(); idle > 0; idle--) {
+            final Packet packet = obtain();
+            borrowed.push(packet);
+            action.accept(packet);
+        }
+        // The last one borrowed goes back first, and all lie as they did.
+        borrowed.forEach(this::free);
+    }
+
+    @Override
+    protected int preparedCount() {
+        return poolSize;
+    }
+
+    /** Makes and drops packets for the pool, and counts them. */
+    private final class Factory extends BasePooledObjectFactory<Packet> {
+        private final PacketMemory memory;
+
+        Factory(final PacketMemory memory) {
+            this.memory = memory;
+        }
+
+        @Override
+        public Packet create() {
+            constructed++;
+            return memory.construct();
+        }
+
+        @Override
+        public PooledObject<Packet> wrap(final Packet packet) {
+            return new DefaultPooledObject<>(packet);
+        }
+
+        @Override
+        public void passivateObject(final PooledObject<Packet> pooled) {
+            pooled.getObject().reset();
+        }
+
+        @Override
+        public void destroyObject(final PooledObject<Packet> pooled) {
+            discarded++;
+            memory.discard(pooled.getObject());
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package allocpool.pools;
+
+import allocpool.packets.Audit;
+import allocpool.packets.Packet;
+import allocpool.packets.PacketFormat;
+import allocpool.packets.PacketMemory;
+import io.netty.buffer.ByteBufAllocator;
+
+/** Packets whose buffers come from an allocator of Netty and go back to it. */
+final class NettyMemory extends PacketMemory {
+    private final ByteBufAllocator allocator;
+
+    NettyMemory(final ByteBufAllocator allocator) {
+        this.allocator = allocator;
+    }
+
+    @Override
+    public Packet construct() {
+        return new NettyPacket(allocator.directBuffer(PacketFormat.BUFFER_SIZE));
+    }
+
+    @Override
+    public void discard(final Packet packet) {
+        ((NettyPacket) packet).buffer.release();
+    }
+
+    @Override
+    protected void audit(final Audit audit) {
+        // What is free is known to the allocator alone.
+    }
+}

@@ -1,0 +1,122 @@
+package allocpool.pools;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import allocpool.packets.BatchTrial;
+import allocpool.packets.FlatMemory;
+import allocpool.packets.Packet;
+import allocpool.packets.PacketFormat;
+import allocpool.packets.PacketMemory;
+import allocpool.packets.SameWork;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.util.IllegalReferenceCountException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The contract, for every layout of this jar, and that the libraries are what serves it. */
+class LibraryPoolsTest extends SameWork {
+    private final PacketMemory memory = new NettyMemory(PooledByteBufAllocator.DEFAULT);
+
+    LibraryPoolsTest() {
+        super("netty_pooled", "netty_unpooled", "netty_adaptive", "commons_pool", "agrona");
+    }
+
+    @Test
+    void shouldGiveTheBufferBackToNetty() {
+        final Packet packet = memory.construct();
+        final ByteBuf buffer = ((NettyPacket) packet).buffer;
+        assertTrue(buffer.isDirect());
+        assertEquals(PacketFormat.BUFFER_SIZE, buffer.capacity());
+
+        memory.discard(packet);
+
+        assertEquals(0, buffer.refCnt());
+        assertThrows(IllegalReferenceCountException.class, () -> memory.discard(packet));
+    }
+
+    @Test
+    void shouldViewThePayloadWithoutACopy() {
+        final NettyPacket packet = new NettyPacket(Unpooled.directBuffer(PacketFormat.BUFFER_SIZE));
+
+        final ByteBuf payload = assertInstanceOf(ByteBuf.class, packet.payload(20, 50));
+        packet.putByte(20, (byte) 7);
+
+        assertEquals(50, payload.capacity());
+        assertEquals(7, payload.getByte(0));
+    }
+
+    @Test
+    void shouldRefuseASecondReturnToThePoolOfCommons() {
+        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 2);
+        final Packet packet = strategy.obtain();
+        strategy.free(packet);
+
+        assertThrows(IllegalStateException.class, () -> strategy.free(packet));
+    }
+
+    @Test
+    void shouldLeaveThePoolOfCommonsAsItWasWhenWalkingIt() {
+        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 3);
+        final List<Packet> first = new ArrayList<>();
+        final List<Packet> second = new ArrayList<>();
+
+        strategy.forEachFree(first::add);
+        strategy.forEachFree(second::add);
+
+        assertEquals(3, first.size());
+        for (int i = 0; i < 3; i++) {
+            assertSame(first.get(i), second.get(i));
+        }
+        assertNotEquals(first.get(0), first.get(1));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"dummy", "mix", "pool"})
+    void shouldAllocateNotOneByteOnTheBufferOfAgrona(final String strategy) {
+        final BatchTrial trial = new BatchTrial("agrona", strategy, 3_000, 3_000, 1_000, 1_000, 3, 100);
+        trial.runPackets(200_000, 10_000);
+        trial.runFor(10_000_000, 1_000_000);
+
+        trial.runPackets(200_000, 10_000);
+
+        assertEquals(0, trial.allocatedBytes());
+    }
+
+    @Test
+    void shouldStoreNumbersInNetworkByteOrderOnTheBufferOfAgrona() {
+        final AgronaMemory region = new AgronaMemory(2);
+
+        region.putLong(1, 0, 0x0102030405060708L);
+        region.putInt(1, 8, 0x090A0B0C);
+
+        for (int i = 0; i < 12; i++) {
+            assertEquals(i + 1, region.getByte(1, i));
+        }
+        assertEquals(0, region.getByte(0, FlatMemory.STRIDE - 1));
+        assertThrows(IndexOutOfBoundsException.class, () -> region.getByte(2, 0));
+        assertThrows(IllegalArgumentException.class, () -> new AgronaMemory(2_000_000));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "netty_pooled, pool, 'dummy, alloc'",
+        "commons_pool, alloc, 'mix, pool'",
+        "agrona, alloc, 'dummy, mix, pool'",
+    })
+    void shouldRefuseAStrategyThatMakesNoSense(final String layout, final String strategy, final String choices) {
+        final Exception e = assertThrows(IllegalArgumentException.class,
+                () -> new BatchTrial(layout, strategy, 100, 100, 10, 10, 1, 20));
+
+        assertTrue(e.getMessage().contains("choose one of: " + choices), e.getMessage());
+    }
+}
