@@ -79,13 +79,13 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     mode=batch     packets without end: what does one cost?
     mode=realtime  packets every interval_ns=NS through the input queue [input_queue_ms=100]: what is lost?
     mode=search    low_ns=NS high_ns=NS: the smallest interval without loss (NDR), and with little (PDR)
+    mode=counters  counter=hardware|simulated packets=N: events per packet, by the processor or by cachegrind
     mode=allocation  technique=malloc|byte_array|heap_buffer|direct_buffer|arena_confined|arena_auto|arena_slicing
                      bytes=N [strategy=alloc|pool] [touch=none|first|page|zero] [live_mb=N] [allocator=A]
     mode=access      memory=c|heap|direct|segment operation=write|random_write|copy [bytes=N]
     mode=fragmentation  technique=malloc|slab|byte_array distribution=uniform|lognormal|phases [live_mb=N]
                      [turnovers=N] [idle_seconds=S]
     mode=jmh         technique=byte_array|heap_buffer|direct_buffer bytes=N: the same under JMH
-    mode=counters  counter=hardware|simulated packets=N: events per packet, by the processor or by cachegrind
     mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
 
     \b
@@ -97,8 +97,8 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
       allocpool trial mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 \\
           interval_ns=1000 seconds=10 --json
       allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
-      allocpool trial mode=allocation technique=malloc allocator=glibc bytes=1024 --json
       allocpool trial mode=counters counter=simulated layout=slab strategy=pool case=B packets=1000000
+      allocpool trial mode=allocation technique=malloc allocator=glibc bytes=1024 --json
 
     Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
     """

@@ -55,8 +55,8 @@ class _Jvm(NamedTuple):
             direct_mb=self.direct_mb or None,
             pause_target_ms=self.pause_target_ms,
             gc_log=Path(GC_LOG),
-            explicit_gc=self.explicit_gc,
             pre_touch=self.initial_heap_mb is None,
+            explicit_gc=self.explicit_gc,
             compact_headers=self.compact_headers,
             large_pages=self.large_pages,
             unsafe=self.unsafe,
@@ -131,11 +131,10 @@ class Launcher:
             native = self._library()
             parts.append("native")
         allocator = _preload(spec.allocator) if isinstance(spec, PacketsSpec) else None
-        code_hash = self._code_hash(*parts)
+        code_hash = _with_library(self._code_hash(*parts), allocator)
         boost = find_boost() if isinstance(spec, PacketsSpec) and spec.allocator == BOOST_POOL else None
         if boost:
             code_hash = hashlib.sha256(f"{code_hash} {boost.version}".encode()).hexdigest()[:16]
-        code_hash = _with_library(code_hash, allocator)
         # Also where none is wanted: one that this process was started with would be inherited.
         environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
         if isinstance(spec, PacketsSpec) and spec.large_pages:
