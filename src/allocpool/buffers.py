@@ -112,6 +112,9 @@ class BufferSpec(TrialSpec):
             return str(self.allocator)
         return f"{COLLECTORS[str(self.collector)].label} / {self.runtime}"
 
+    def configuration(self) -> str:
+        return f"{self.what} on {self.label}"
+
     def expected_seconds(self) -> float:
         return (0.6 if self.language == "cpp" else 1.0) + self.warmup_seconds + self.seconds
 

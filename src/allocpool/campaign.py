@@ -24,11 +24,9 @@ from pydantic import ValidationError
 from tqdm import tqdm
 
 from allocpool import home, tidy
-from allocpool.buffers import BufferSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.host import Host, read_host
 from allocpool.launch import Launcher
-from allocpool.packets import PacketsSpec, TrialSpec
 from allocpool.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
 from allocpool.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 from allocpool.studies import STUDIES, Planned, Study, StudyProfile, study_named
@@ -192,7 +190,7 @@ class Campaign:
         """One row per planned configuration: its trials over all blocks, their expected seconds, why it can't run."""
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for item in self.planned:
-            solution = _configuration(item.spec)
+            solution = item.spec.configuration()
             counter = getattr(item.spec, "counter", None)
             cell = {"mode": f"{item.spec.mode} {counter}" if counter else item.spec.mode, "solution": solution}
             cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}
@@ -228,13 +226,6 @@ class Campaign:
             "statuses": dict(Counter(record.status for record in records)),
             "measured_seconds": sum(record.wall_s for record in records),
         }
-
-
-def _configuration(spec: TrialSpec) -> str:
-    """What a trial runs, as plans print it."""
-    if isinstance(spec, PacketsSpec):
-        return spec.solution.label
-    return f"{spec.what} on {spec.label}" if isinstance(spec, BufferSpec) else ""
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:

@@ -79,6 +79,10 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     mode=batch     packets without end: what does one cost?
     mode=realtime  packets every interval_ns=NS through the input queue [input_queue_ms=100]: what is lost?
     mode=search    low_ns=NS high_ns=NS: the smallest interval without loss (NDR), and with little (PDR)
+    mode=echo      server=java|cpp io=WAY connections=N seconds=S: what does a connection cost?
+                   Java: buffered_reader|buffered_stream [buffer=8192], stream, each threads=platform|virtual;
+                   nio_buffer_per_connection, nio_pooled, netty_pooled, netty_unpooled.  C++: threads, epoll
+                   [rate=MESSAGES_PER_SECOND] [message_bytes=512] [port=0] [runtime=N collector=C heap_mb=N]
     mode=counters  counter=hardware|simulated packets=N: events per packet, by the processor or by cachegrind
     mode=allocation  technique=malloc|byte_array|heap_buffer|direct_buffer|arena_confined|arena_auto|arena_slicing
                      bytes=N [strategy=alloc|pool] [touch=none|first|page|zero] [live_mb=N] [allocator=A]
@@ -97,6 +101,8 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
       allocpool trial mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 \\
           interval_ns=1000 seconds=10 --json
       allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
+      allocpool trial mode=echo server=java io=buffered_reader buffer=8192 threads=platform \\
+          connections=1000 seconds=5 --json
       allocpool trial mode=counters counter=simulated layout=slab strategy=pool case=B packets=1000000
       allocpool trial mode=allocation technique=malloc allocator=glibc bytes=1024 --json
 

@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from allocpool import build
+from allocpool import build, limits
 from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.allocators import PRELOAD, check_boost, find_allocator, find_boost
 from allocpool.buffers import BufferSpec
 from allocpool.counters import CountersSpec, why_not_counted
+from allocpool.echo import EchoSpec
 from allocpool.errors import UserError
 from allocpool.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
 from allocpool.realtime import LiveSpec, RingSpec, SearchSpec
@@ -26,6 +27,8 @@ does not reach."""
 
 _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
+_SMALL_HEAP_MB = 4
+"""Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
 
 
 class _Jvm(NamedTuple):
@@ -72,6 +75,7 @@ class Launcher:
 
     def __init__(self) -> None:
         self._native = cache(build.native_library)
+        self._echo = cache(build.echo_library)
         self._java = cache(build.java_classpath)
         self._runtime = cache(find_runtime)
         self._code_hash = cache(build.code_hash)
@@ -83,6 +87,9 @@ class Launcher:
             return self._no_buffers(spec)
         if isinstance(spec, PacketsSpec) and (reason := no_such_pair(spec.solution, spec.strategy)):
             return reason
+        if isinstance(spec, EchoSpec):
+            refused = self._refused(_echo_jvm(spec), "echo", 1) if spec.server == "java" else None
+            return refused or limits.refusal(spec)
         if isinstance(spec, CountersSpec) and (reason := why_not_counted(spec.counter)):
             return reason
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
@@ -114,6 +121,8 @@ class Launcher:
         """
         if isinstance(spec, BufferSpec):
             return self._launch_of_buffers(spec)
+        if isinstance(spec, EchoSpec):
+            return self._echo_launch(spec)
         if not isinstance(spec, PacketsSpec | RingSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
         parts = [f"child/{spec.mode}"]
@@ -128,7 +137,7 @@ class Launcher:
                 larger_heap = self._refused(larger, module, 1) or self._jvm(larger, module)
             parts.append(f"{module}-java")
         if spec.language == "cpp" or isinstance(spec, LiveSpec | RingSpec):
-            native = self._library()
+            native = _native_launch(self._native())
             parts.append("native")
         allocator = _preload(spec.allocator) if isinstance(spec, PacketsSpec) else None
         code_hash = _with_library(self._code_hash(*parts), allocator)
@@ -148,15 +157,18 @@ class Launcher:
             return Launch(code_hash=self._code_hash(child, f"{spec.java_module}-java"), jvm=jvm)
         allocator = _preload(spec.allocator)
         code_hash = _with_library(self._code_hash(child, "native"), allocator)
-        return Launch(code_hash=code_hash, native=self._library(), environment={PRELOAD: str(allocator or "")})
+        return Launch(
+            code_hash=code_hash, native=_native_launch(self._native()), environment={PRELOAD: str(allocator or "")}
+        )
 
-    def _library(self) -> NativeLaunch:
-        built = self._native()
-        return NativeLaunch(
-            library=str(built.library),
-            header=str(built.header),
-            compiler=built.compiler_version,
-            compiler_flags=built.flags,
+    def _echo_launch(self, spec: EchoSpec) -> Launch:
+        """The load generator is native whatever the server is."""
+        java = spec.server == "java"
+        parts = [f"child/{spec.mode}", "echo-native", *(["echo-java"] if java else [])]
+        return Launch(
+            code_hash=self._code_hash(*parts),
+            jvm=self._jvm(_echo_jvm(spec), "echo") if java else None,
+            native=_native_launch(self._echo()),
         )
 
     def _jvm(self, jvm: _Jvm, module: str) -> JvmLaunch:
@@ -169,6 +181,29 @@ class Launcher:
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
+
+
+def _native_launch(built: build.NativeBuild) -> NativeLaunch:
+    return NativeLaunch(
+        library=str(built.library),
+        header=str(built.header),
+        compiler=built.compiler_version,
+        compiler_flags=built.flags,
+        programs={name: str(path) for name, path in built.programs.items()},
+    )
+
+
+def _echo_jvm(spec: EchoSpec) -> _Jvm:
+    unsafe = spec.io.startswith("netty")
+    return _Jvm(
+        spec.runtime or 0,
+        spec.collector or "",
+        spec.heap_mb or 0,
+        0,
+        None,
+        unsafe=unsafe,
+        initial_heap_mb=_SMALL_HEAP_MB,
+    )
 
 
 def _module_of(spec: PacketsSpec | RingSpec) -> str:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from allocpool import home
 from allocpool.buffers import AccessSpec, AllocationSpec, FragmentationSpec, JmhSpec
 from allocpool.counters import CountersSpec
+from allocpool.echo import EchoSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.experiments import DisturbedSpec, LiveSetSpec
 from allocpool.host import read_host
@@ -22,6 +23,7 @@ from allocpool.runner import alone, run_trial, task_for
 from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
+from allocpool.studies.buffered_io_tables import summarise_echo
 from allocpool.studies.counter_tables import summarise_counters
 from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
@@ -88,6 +90,11 @@ MODES: dict[str, Mode] = {
         JmhSpec,
         summarise_buffers,
         "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1",
+    ),
+    "echo": Mode(
+        EchoSpec,
+        summarise_echo,
+        "mode=echo server=java io=buffered_reader buffer=8192 threads=platform connections=1000 seconds=5",
     ),
 }
 

@@ -146,6 +146,10 @@ class TrialSpec(BaseModel):
         """About how long the trial takes, for plans; no longer than its time-out."""
         return self.timeout_s
 
+    def configuration(self) -> str:
+        """What a trial runs, as plans print it; empty where the mode says it all."""
+        return ""
+
 
 class PacketsSpec(TrialSpec):
     """A trial of the packets workload; sizes left out follow from strategy, case and scale."""
@@ -223,6 +227,9 @@ class PacketsSpec(TrialSpec):
         if has_slots and self.strategy != "dummy" and self.slot_count < needed:
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
+
+    def configuration(self) -> str:
+        return self.solution.label
 
     def set_up_seconds(self) -> float:
         """About how long it takes until queue and store are full: process, JVM, pool, packets."""

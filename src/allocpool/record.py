@@ -38,7 +38,7 @@ class JvmLaunch(BaseModel):
 
 
 class NativeLaunch(BaseModel):
-    """The native library that the child loads and how it was compiled."""
+    """The native library that the child loads, the programs that it starts, and how they were compiled."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,6 +46,7 @@ class NativeLaunch(BaseModel):
     header: str
     compiler: str
     compiler_flags: str
+    programs: dict[str, str] = {}
 
 
 class Launch(BaseModel):

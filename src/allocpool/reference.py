@@ -120,3 +120,17 @@ def published_as_trials() -> pd.DataFrame:
         solution=names,
         ns_per_packet=both["published_ns"],
     )
+
+
+IO_OF_API = {
+    "BufferedReader/BufferedWriter": "buffered_reader",
+    "BufferedInputStream/BufferedOutputStream": "buffered_stream",
+    "InputStream/OutputStream": "stream",
+}
+
+
+def published_buffered_io() -> pd.DataFrame:
+    """The echo-server study's table: io, buffer (0 for none) in the words of our variants, io_api, buffer_unit,
+    memory_mb (of a server with 22,500 to 30,000 connections), median_cpu_percent and mean_cpu_percent."""
+    table = load("buffered_io_memory")
+    return table.assign(io=table["io_api"].map(IO_OF_API), buffer=table["buffer_size"])

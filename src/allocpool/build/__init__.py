@@ -1,7 +1,7 @@
 """Compiled code for trials: always of the sources as they are now, built once, kept side by side."""
 
 from allocpool.build.java import JavaBuild, check_module, java_classpath, java_classpaths
-from allocpool.build.native import NativeBuild, native_library
+from allocpool.build.native import NativeBuild, echo_library, native_library
 from allocpool.build.sources import code_hash, java_modules, module_release, source_sets
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "NativeBuild",
     "check_module",
     "code_hash",
+    "echo_library",
     "java_classpath",
     "java_classpaths",
     "java_modules",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from allocpool.build import check_module, java_classpaths, java_modules, native_library
+from allocpool.build import check_module, echo_library, java_classpaths, java_modules, native_library
 from allocpool.errors import UserError
 from allocpool.runtimes import find_javac
 
@@ -12,8 +12,8 @@ from allocpool.runtimes import find_javac
 def main() -> int:
     """Builds everything; says what was left out and why. Returns the exit status."""
     try:
-        native = native_library()
-        print(f"native: {native.library} ({native.compiler_version}; {native.flags})")
+        for name, native in (("native", native_library()), ("echo", echo_library())):
+            print(f"{name}: {native.library} ({native.compiler_version}; {native.flags})")
         javac = find_javac()
         buildable = []
         for module in java_modules():

@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,14 +23,33 @@ from allocpool import home
 from allocpool._files import locked
 from allocpool.allocators import Boost, find_boost
 from allocpool.build._run import StepFailed, step
-from allocpool.build.sources import code_hash
+from allocpool.build.sources import ECHO, code_hash
 from allocpool.errors import UserError
 from allocpool.tools import find_compiler
 
-LIBRARY = "liballocpool_native.dylib" if sys.platform == "darwin" else "liballocpool_native.so"
+_SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
+LIBRARY = f"liballocpool_native{_SUFFIX}"
 DRIVER = "packets_driver"
-_TARGETS = ("allocpool_native", DRIVER)
 _RECORD = "build.json"
+
+
+class _Project(NamedTuple):
+    """One CMake project: where it is, what of it is kept."""
+
+    name: str
+    sources: str
+    """Name of its source set."""
+    folder: str
+    """Below the folder of native sources."""
+    library: str
+    header: str
+    programs: tuple[str, ...] = ()
+
+
+_PACKETS = _Project("native", "native", "", LIBRARY, "include/allocpool.h", (DRIVER,))
+_ECHO = _Project(
+    "echo", ECHO, "echo", f"liballocpool_echo{_SUFFIX}", "echo/include/allocpool_echo.h", ("allocpool_load",)
+)
 
 
 class NativeBuild(BaseModel):
@@ -42,9 +62,8 @@ class NativeBuild(BaseModel):
         compiler: path of the C++ compiler.
         compiler_version: the first line it says of itself.
         flags: what it was called with for the library's first source file.
-
-    Beside the library lies ``DRIVER``, a process that receives a number of packets and ends, for tools that count over
-    a whole process.
+        programs: executables that belong to it, by name. Beside the packets library that is ``DRIVER``, a process that
+            receives a number of packets and ends, for tools that count over a whole process.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,6 +74,7 @@ class NativeBuild(BaseModel):
     compiler: str
     compiler_version: str
     flags: str
+    programs: dict[str, Path] = {}
 
 
 def native_library() -> NativeBuild:
@@ -63,30 +83,49 @@ def native_library() -> NativeBuild:
     Raises:
         UserError: no compiler or no CMake, or the build failed; names the log.
     """
+    return _built(_PACKETS)
+
+
+def echo_library() -> NativeBuild:
+    """The C++ echo server with the load generator, of the sources as they are now.
+
+    Raises:
+        UserError: no compiler or no CMake, or the build failed; names the log.
+    """
+    return _built(_ECHO)
+
+
+def _built(project: _Project) -> NativeBuild:
     compiler, version = find_compiler()
-    sources = code_hash("native")
-    boost = find_boost()
+    sources = code_hash(project.sources)
+    boost = find_boost() if project is _PACKETS else None
     environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
     made_with = json.dumps([sources, compiler, version, *environment])
-    folder = home.build_dir() / "native" / hashlib.sha256(made_with.encode()).hexdigest()[:16]
+    folder = home.build_dir() / project.name / hashlib.sha256(made_with.encode()).hexdigest()[:16]
     if not (folder / _RECORD).is_file():
-        with locked(home.build_dir() / "native" / ".lock"):
+        with locked(home.build_dir() / project.name / ".lock"):
             if not (folder / _RECORD).is_file():
-                _build(folder, sources, compiler, version, boost)
+                _build(project, folder, sources, compiler, version, boost)
     record = NativeBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
     # The checkout may have moved since.
-    return record.model_copy(update={"library": folder / record.library.name, "header": folder / record.header.name})
+    return record.model_copy(
+        update={
+            "library": folder / record.library.name,
+            "header": folder / record.header.name,
+            "programs": {name: folder / path.name for name, path in record.programs.items()},
+        }
+    )
 
 
-def _build(folder: Path, sources: str, compiler: str, version: str, boost: Boost | None) -> None:
-    log = home.build_dir() / "native" / "build.log"
+def _build(project: _Project, folder: Path, sources: str, compiler: str, version: str, boost: Boost | None) -> None:
+    log = folder.parent / "build.log"
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
         tree, result = Path(temporary) / "tree", Path(temporary) / "result"
         configure: list[str | Path] = [
             "cmake",
             "-S",
-            home.native_dir(),
+            home.native_dir() / project.folder,
             "-B",
             tree,
             "-DCMAKE_BUILD_TYPE=Release",
@@ -94,30 +133,34 @@ def _build(folder: Path, sources: str, compiler: str, version: str, boost: Boost
         configure += [
             f"-DCMAKE_CXX_COMPILER={compiler}",
             "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-            "-DALLOCPOOL_TESTS=OFF",
-            f"-DALLOCPOOL_BOOST={boost.include if boost else 'ALLOCPOOL_BOOST-NOTFOUND'}",
         ]
+        if project is _PACKETS:
+            # The echo project has no such options: its tests are built with the library's.
+            boost_include = boost.include if boost else "ALLOCPOOL_BOOST-NOTFOUND"
+            configure += ["-DALLOCPOOL_TESTS=OFF", f"-DALLOCPOOL_BOOST={boost_include}"]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
+        targets = [project.library.removeprefix("lib").removesuffix(_SUFFIX), *project.programs]
         try:
             step(configure, log)
-            step(["cmake", "--build", tree, "--target", *_TARGETS, "--parallel", str(os.cpu_count() or 1)], log)
+            step(["cmake", "--build", tree, "--target", *targets, "--parallel", str(os.cpu_count() or 1)], log)
         except StepFailed as failure:
             raise UserError(f"the native library could not be built: {failure} (log: {log})") from failure
-        built = next(tree.rglob(LIBRARY), None)
-        if built is None:
-            raise UserError(f"the native library could not be built: CMake made no {LIBRARY} (log: {log})")
         result.mkdir()
-        shutil.copy2(built, result / LIBRARY)
-        shutil.copy2(tree / DRIVER, result / DRIVER)
-        header = home.native_dir() / "include" / "allocpool.h"
+        for name in (project.library, *project.programs):
+            built = next((path for path in tree.rglob(name) if path.is_file()), None)
+            if built is None:
+                raise UserError(f"the native library could not be built: CMake made no {name} (log: {log})")
+            shutil.copy2(built, result / name)
+        header = home.native_dir() / project.header
         shutil.copy2(header, result / header.name)
         record = NativeBuild(
-            library=folder / LIBRARY,
+            library=folder / project.library,
             header=folder / header.name,
             code_hash=sources,
             compiler=compiler,
             compiler_version=version,
             flags=_flags(tree),
+            programs={name: folder / name for name in project.programs},
         )
         (result / _RECORD).write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
         if folder.exists():

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from allocpool import home
 from allocpool.errors import unknown_choice
 
+ECHO = "echo-native"
 _JAVA = "-java"
 _CHILD = "child/"
 _POM = "{http://maven.apache.org/POM/4.0.0}"
@@ -26,8 +27,8 @@ def java_modules() -> tuple[str, ...]:
 
 
 def source_sets() -> tuple[str, ...]:
-    """The names that :func:`code_hash` takes: ``native``, ``child/<mode>``, and ``<module>-java`` for Maven modules."""
-    return ("native", *(_CHILD + mode for mode in child_modes()), *(module + _JAVA for module in java_modules()))
+    """The names that :func:`code_hash` takes: ``native``, ``echo-native``, ``child/<mode>``, ``<module>-java``."""
+    return ("native", ECHO, *(_CHILD + mode for mode in child_modes()), *(module + _JAVA for module in java_modules()))
 
 
 def code_hash(*parts: str) -> str:
@@ -54,6 +55,8 @@ def _files(part: str) -> Iterable[Path]:
         raise unknown_choice("source set", part, source_sets())
     if part == "native":
         return native_sources()
+    if part == ECHO:
+        return echo_sources()
     if part.startswith(_CHILD):
         return child_sources(part.removeprefix(_CHILD))
     return java_sources(part.removesuffix(_JAVA))
@@ -66,6 +69,12 @@ def native_sources() -> list[Path]:
         *folder.glob("CMakeLists.txt"),
         *(file for name in ("cmake", "include", "src") for file in _below(folder / name)),
     ]
+
+
+def echo_sources() -> list[Path]:
+    """What the C++ echo server and the load generator are made of: their own sources, and the headers they share."""
+    folder = home.native_dir()
+    return [*_below(folder / "echo"), *_below(folder / "src")]
 
 
 def java_sources(module: str) -> list[Path]:

@@ -30,15 +30,19 @@ def direct_buffer(memory: memoryview) -> Any:
     return jpype.nio.convertToDirectBuffer(memory)
 
 
-def live_objects() -> int:
-    """Objects on the heap after a full collection: the total of what ``jcmd GC.class_histogram`` prints."""
+def class_histogram() -> str:
+    """What ``jcmd GC.class_histogram`` prints; a full collection comes first."""
     management = java_class("java.lang.management.ManagementFactory")
     commands = java_class("javax.management.ObjectName")("com.sun.management:type=DiagnosticCommand")
     strings = java_class("java.lang.String[]")
     arguments = java_class("java.lang.Object[]")([strings([])])
     signature = strings(["[Ljava.lang.String;"])
-    told = management.getPlatformMBeanServer().invoke(commands, "gcClassHistogram", arguments, signature)
-    label, objects, _bytes = str(told).strip().splitlines()[-1].split()
+    return str(management.getPlatformMBeanServer().invoke(commands, "gcClassHistogram", arguments, signature))
+
+
+def live_objects() -> int:
+    """Objects on the heap after a full collection: the total of the class histogram."""
+    label, objects, _bytes = class_histogram().strip().splitlines()[-1].split()
     if label != "Total":
         raise RuntimeError(f"a class histogram that ends in {label!r}")
     return int(objects)

@@ -7,6 +7,12 @@ so a notebook shows exactly the figures it asked for. The captions that go with 
 """
 
 from allocpool.plots.allocation import cost_by_size, fragmentation_curves, heap_curves
+from allocpool.plots.connections import (
+    connection_parts,
+    cpu_against_buffer,
+    echo_latency,
+    memory_against_connections,
+)
 from allocpool.plots.costs import published_against_measured, strategy_costs
 from allocpool.plots.diagnostics import stability_strip, wall_against_cpu, warm_up_curves
 from allocpool.plots.native import events_per_packet, ladder_gains
@@ -31,9 +37,12 @@ from allocpool.plots.realtime import (
 
 __all__ = [
     "burst_timeline",
+    "connection_parts",
     "cost_by_size",
+    "cpu_against_buffer",
     "cpu_split",
     "delay_distributions",
+    "echo_latency",
     "events_per_packet",
     "fragmentation_curves",
     "heap_curves",
@@ -42,6 +51,7 @@ __all__ = [
     "loss_curves",
     "loss_over_time",
     "lost_by_cause",
+    "memory_against_connections",
     "overhead_by_strategy",
     "pause_distributions",
     "pause_timeline",

@@ -6,12 +6,15 @@ from allocpool.errors import unknown_choice
 from allocpool.studies.allocation import ALLOCATION
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch import BATCH
+from allocpool.studies.buffered_io import BUFFERED_IO
 from allocpool.studies.instrument import INSTRUMENT
 from allocpool.studies.native import NATIVE
 from allocpool.studies.pauses import PAUSES
 from allocpool.studies.realtime import REALTIME
 
-STUDIES: dict[str, Study] = {study.name: study for study in (INSTRUMENT, BATCH, PAUSES, REALTIME, NATIVE, ALLOCATION)}
+STUDIES: dict[str, Study] = {
+    study.name: study for study in (INSTRUMENT, BATCH, PAUSES, REALTIME, NATIVE, ALLOCATION, BUFFERED_IO)
+}
 
 __all__ = ["STUDIES", "Planned", "Study", "StudyProfile", "study_named"]
 

@@ -1,0 +1,205 @@
+"""Slopes, their parts and the published claims about buffered I/O, on figures that are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats as scipy_stats
+
+from allocpool import campaign, connections, echo_claims, echo_report, plots, reference
+from allocpool.child import footprint
+from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.echo import EchoSpec, Variant
+from allocpool.studies.buffered_io import BUFFERED_IO
+from allocpool.studies.buffered_io_tables import PARTS_TABLE, TRIALS
+from allocpool.tidy import frame
+
+MB = 2**20
+PUBLISHED = ("buffered_reader:256", "buffered_reader:512", "buffered_reader:4096", "buffered_reader:8192",
+             "buffered_reader:16384", "buffered_stream:512", "buffered_stream:8192", "stream")  # fmt: skip
+
+
+def trials_of(costs: dict[str, tuple[float, float]], blocks: int = 3, noise: float = 0.001) -> pd.DataFrame:
+    """Trials of variants given as key: (bytes per connection, CPU microseconds per message), at three numbers."""
+    random = np.random.default_rng(7)
+    rows: list[dict[str, Any]] = []
+    for key, (each, cpu_us) in costs.items():
+        variant = Variant.parse(key)
+        for block in range(blocks):
+            for number in (1000, 2000, 4000):
+                row: dict[str, Any] = dict.fromkeys(TRIALS.columns)
+                wobble = 1 + noise * random.standard_normal()
+                memory_mb = 80 + number * each * wobble / MB
+                row |= {
+                    "trial_id": f"{key}-{block}-{number}", "study": "buffered_io", "block": block, "status": "ok",
+                    "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "2026-01-01", "code_hash": "c",
+                    "host_id": "h", "variant": variant.label, "server": variant.server, "io": variant.io,
+                    "buffer": variant.buffer, "threads": variant.threads, "runtime": variant.runtime,
+                    "connections": number, "rate": float(number), "message_bytes": 512, "seconds": 1.0,
+                    "rss_mb": memory_mb, "collected_rss_mb": memory_mb, "cpu_us_per_message": cpu_us * wobble,
+                    "messages_per_second": float(number), "errors": 0, "behind": 0, "latency_p50_us": 60.0,
+                    "latency_p99_us": 100.0, "latency_max_us": 900.0, "cpu_percent_median": 5.0,
+                    "cpu_percent_mean": 5.0,
+                }  # fmt: skip
+                rows.append(row)
+    return frame(rows, TRIALS)
+
+
+def parts_of(trials: pd.DataFrame, each: dict[str, float]) -> pd.DataFrame:
+    """The same bytes per connection and part for every trial."""
+    rows = [
+        {"trial_id": row["trial_id"], "part": part, "bytes": round(5 * MB + row["connections"] * size)}
+        for row in trials.to_dict("records")
+        for part, size in each.items()
+    ]
+    return frame(rows, PARTS_TABLE)
+
+
+def published_trials() -> pd.DataFrame:
+    """Trials whose slopes are the published memory over 30,000 connections, and whose CPU is the published median."""
+    table = reference.published_buffered_io()
+    keys = [f"java/{way}/platform/25" for way in PUBLISHED]
+    costs = {
+        key: (row["memory_mb"] * 1e6 / 30_000, row["median_cpu_percent"])
+        for key, row in zip(keys, table.to_dict("records"), strict=True)
+    }
+    return trials_of({**costs, "cpp/threads": (300e6 / 30_000, 10.0)})
+
+
+def test_a_line_gives_slope_intercept_and_students_interval() -> None:
+    x, y = [500.0, 1000.0, 2000.0, 4000.0], [61.0, 69.0, 92.0, 128.0]
+    found = connections.line(x, y)
+    assert found is not None
+    expected = scipy_stats.linregress(x, y)
+    reach = scipy_stats.t.ppf(0.975, 2) * expected.stderr
+    assert found.bytes_per_connection == pytest.approx(expected.slope * MB)
+    assert found.intercept_mb == pytest.approx(expected.intercept)
+    assert found.low == pytest.approx((expected.slope - reach) * MB)
+    assert found.high == pytest.approx((expected.slope + reach) * MB)
+
+
+def test_a_prediction_is_wider_the_further_it_reaches() -> None:
+    found = connections.line([500, 1000, 2000, 4000], [61, 69, 92, 128])
+    assert found is not None
+    near, far = found.predict_mb(2000), found.predict_mb(30_000)
+    assert near[1] is not None and near[2] is not None and far[1] is not None and far[2] is not None
+    assert near[1] < near[0] < near[2]
+    assert far[2] - far[1] > near[2] - near[1]
+    assert far[0] == pytest.approx(found.intercept_mb + 30_000 * found.bytes_per_connection / MB)
+
+
+def test_two_numbers_of_connections_give_no_interval_and_one_gives_no_line() -> None:
+    found = connections.line([500, 1000], [60, 70])
+    assert found is not None
+    assert (found.low, found.high, found.predict_mb(30_000)[1]) == (None, None, None)
+    assert connections.line([500, 500], [60, 70]) is None
+
+
+@pytest.mark.parametrize(
+    ("stack", "noise", "adds_up"),
+    [(60_000.0, 0.001, "yes"), (65_000.0, 0.001, "yes"), (30_000.0, 0.001, "no"), (40_000.0, 0.9, "cannot be told")],
+)
+def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, adds_up: str) -> None:
+    trials = trials_of({"java/stream/platform/25": (70_000, 20)}, noise=noise)
+    found = connections.sums(trials, parts_of(trials, {"stack": stack, "socket": 10_000.0}))
+    assert list(found["adds_up"]) == [adds_up]
+    assert found["parts"].iloc[0] == pytest.approx(stack + 10_000, rel=1e-3)
+    assert {"yes": "in 1 of 1", "no": "they do not", "cannot be told": "varies too much to tell"}[
+        adds_up
+    ] in connections.sums_sentence(found)
+
+
+def test_the_published_table_beside_itself_predicts_itself() -> None:
+    table = connections.published_table(published_trials())
+    assert len(table) == 8
+    ours = table["ours at 30,000, MiB"].str.replace(",", "").astype(float) - 80
+    published = table["published MB"].str.replace(",", "").astype(float) * 1e6 / MB
+    assert ours.to_numpy() == pytest.approx(published.to_numpy(), rel=0.02)
+
+
+def test_what_was_not_measured_is_empty_in_the_published_table() -> None:
+    table = connections.published_table(trials_of({"java/stream/platform/25": (70_000, 20)}))
+    assert table["ours at 30,000, MiB"].notna().sum() == 1
+
+
+def outcomes(trials: pd.DataFrame) -> dict[str, str]:
+    return {verdict.claim.id: verdict.outcome for verdict in echo_claims.evaluate(trials)}
+
+
+def test_the_published_figures_reproduce_the_published_claims() -> None:
+    assert set(outcomes(published_trials()).values()) == {REPRODUCED}
+
+
+def test_one_block_shows_nothing() -> None:
+    trials = published_trials()
+    assert set(outcomes(trials[trials["block"] == 0]).values()) == {INCONCLUSIVE}
+
+
+def test_figures_the_other_way_round_refute_and_missing_ones_leave_open() -> None:
+    costs = {
+        "java/buffered_reader:8192/platform/25": (50_000.0, 20.0),
+        "java/buffered_stream:8192/platform/25": (60_000.0, 20.0),
+        "java/stream/platform/25": (70_000.0, 20.0),
+    }
+    found = outcomes(trials_of(costs))
+    assert found["default-buffers-cost-memory"] == REFUTED
+    assert found["readers-cost-more-than-streams"] == REFUTED
+    assert found["cpp-takes-least-memory"] == INCONCLUSIVE
+    assert found["larger-buffers-cost-memory"] == INCONCLUSIVE
+    assert found["unbuffered-costs-cpu"] == INCONCLUSIVE
+
+
+def test_a_histogram_is_told_apart_by_what_its_classes_are_part_of() -> None:
+    told = """ num     #instances         #bytes  class name (module)
+-------------------------------------------------------
+   1:          2000       33000000  [C (java.base@25)
+   2:          4000       10000000  [B (java.base@25)
+   3:          1000        4112000  [Ljava.nio.ByteBuffer; (java.base@25)
+   4:          1000          96000  sun.nio.ch.NioSocketImpl (java.base@25)
+   5:          1000          48000  sun.nio.cs.StreamDecoder (java.base@25)
+   6:          1000          88000  java.lang.Thread (java.base@25)
+   7:          1000           1000  [[B (java.base@25)
+   8:             9           7000  jdk.internal.vm.StackChunk (java.base@25)
+Total         10009       47352000
+"""
+    found = footprint.heap_by_kind(told, "codec")
+    assert found == {
+        "char_buffer": 33_000_000, "codec": 10_048_000, "socket": 4_208_000, "thread": 88_000, "stack": 7000,
+        "byte_buffer": 0, "other": 1000,
+    }  # fmt: skip
+    assert footprint.heap_by_kind(told, "byte_buffer")["byte_buffer"] == 10_000_000
+
+
+def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> None:
+    for trials in (published_trials(), frame([], TRIALS)):
+        parts = parts_of(trials, {"stack": 30_000.0, "char_buffer": 33_000.0})
+        plots.memory_against_connections(trials)
+        plots.connection_parts(trials, parts)
+        plots.cpu_against_buffer(trials)
+        plots.echo_latency(trials)
+        assert echo_report.prediction_sentence(trials)
+        assert echo_report.verdict(trials)
+        assert echo_report.certainty(trials)
+        assert echo_report.errors_sentence(trials)
+        assert len(echo_report.cpu_table(trials)) == trials["variant"].nunique()
+
+
+@pytest.mark.parametrize("profile", campaign.profiles())
+def test_every_profile_plans_each_configuration_once_a_block(profile: str) -> None:
+    opened = campaign.open_study("buffered_io", profile)
+    specs = [item.spec for item in BUFFERED_IO.plan(opened.profile)]
+    assert len(set(specs)) == len(specs)
+    assert BUFFERED_IO.plan(opened.profile) == BUFFERED_IO.plan(opened.profile)
+    assert {spec.block for spec in specs} == set(range(opened.profile.blocks))
+
+
+def test_quick_stays_within_2000_connections_and_runs_every_published_row() -> None:
+    specs = [item.spec for item in BUFFERED_IO.plan(campaign.open_study("buffered_io", "quick").profile)]
+    echoes = [spec for spec in specs if isinstance(spec, EchoSpec)]
+    assert max(spec.connections for spec in echoes) <= 2000
+    planned = {(spec.io, spec.buffer or 0) for spec in echoes if spec.threads == "platform"}
+    table = reference.published_buffered_io()
+    assert planned == set(zip(table["io"], table["buffer"], strict=True))

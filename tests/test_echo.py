@@ -1,0 +1,239 @@
+"""Echo trials: every way of I/O echoes every message, survives bad clients, and leaves no process behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from allocpool import home, limits, modes
+from allocpool.echo import EchoSpec, Variant
+from allocpool.errors import UserError
+from allocpool.launch import Launcher
+from allocpool.record import TrialRecord
+from allocpool.studies.buffered_io import EVERY_KEY
+from allocpool.studies.buffered_io_tables import PARTS, tidy_buffered_io
+
+SHORT = ("mode=echo", "connections=20", "rate=400", "seconds=0.3", "warmup_seconds=0.1", "heap_mb=64")
+KEYS = (
+    "java/buffered_reader:256/platform/11",
+    "java/buffered_reader:8192/platform/25",
+    "java/buffered_stream:512/platform/17",
+    "java/stream/platform/21",
+    "java/buffered_reader:512/virtual/21",
+    "java/stream/virtual/25",
+    "java/nio_buffer_per_connection/11",
+    "java/nio_pooled/25",
+    "java/netty_pooled/11",
+    "java/netty_unpooled/25",
+    "cpp/threads",
+    "cpp/epoll",
+)
+
+
+def spec_of(key: str, **settings: Any) -> EchoSpec:
+    variant = Variant.parse(key)
+    heap = {"heap_mb": 64} if variant.server == "java" else {}
+    given = {"connections": 20, "rate": 400, "seconds": 0.3, "warmup_seconds": 0.1}
+    return EchoSpec(**{**given, **heap, **variant.settings(), **settings})
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_way_of_io_echoes_every_message(key: str, data: Path) -> None:
+    record: TrialRecord = modes.run_single(spec_of(key))
+    assert (record.status, record.reason) == ("ok", None)
+    told = modes.MODES["echo"].summarise(record)
+    assert told["connections"] == 20
+    assert told["errors"] == 0
+    assert told["messages_per_second"] > 0
+    assert told["rss_mb"] >= told["uss_mb"] > 0
+    assert told["cpu_percent_median"] >= 0
+    assert set(told["parts_bytes"]) == set(PARTS)
+    assert (told["collected_heap_used_mb"] is None) == (told["server"] == "cpp")
+    assert record.measurement is not None
+    counts = record.measurement["counts"]
+    assert counts["accepted"] == counts["closed"] == 20
+    assert counts["messages"] == record.measurement["load"]["echoed"]
+    tables = tidy_buffered_io([record])
+    assert list(tables["trials"]["variant"]) == [Variant.parse(key).label]
+    assert set(tables["parts"]["part"]) == set(PARTS)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "java/buffered_reader/platform/25",
+        "java/stream/platform/11",
+        "java/buffered_stream/virtual/25",
+        "java/nio_pooled/25",
+        "java/nio_buffer_per_connection/11",
+        "java/netty_pooled/25",
+        "cpp/threads",
+        "cpp/epoll",
+    ],
+)
+def test_bad_clients_leave_nothing_behind(key: str, tmp_path: Path) -> None:
+    spec = spec_of(key)
+    launch = Launcher().launch_of(spec)
+    asked = {"spec": spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("echo_clients.py"))],
+        input=json.dumps(asked), capture_output=True, text=True, timeout=240, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(home.home() / "src")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert not [what for what, fine in told["saw"].items() if not fine]
+    before, after = told["before"], told["after"]
+    assert after["counts"]["closed"] == after["counts"]["accepted"]
+    assert after["counts"]["oversize"] == 6
+    assert after["counts"]["refused"] == 0
+    assert after["descriptors"] <= before["descriptors"] + 4
+    assert after["threads"] <= before["threads"] + 4
+    # Of 1,800 connections in between, stacks that are kept would show in the first, which a JVM's compilers move by
+    # some MiB, and the smallest buffers in the second.
+    assert after["rss_mb"] <= before["rss_mb"] + 48
+    assert after["kept_bytes"] <= before["kept_bytes"] + 400_000
+
+
+def trial_process(*settings: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "allocpool.cli", "trial", *settings, "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(home.home() / "src")},
+    )  # fmt: skip
+
+
+def awaited(condition: Callable[[], Any]) -> Any:
+    """What the condition gives as soon as it gives something; fails the test when it never does."""
+    for _ in range(3000):
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("never came true")
+
+
+def load_of(runner: subprocess.Popen[str]) -> psutil.Process | None:
+    children = psutil.Process(runner.pid).children(recursive=True)
+    found = [child for child in children if child.name() == "allocpool_load"]
+    # Connected: before that, its death is one of an empty run.
+    return found[0] if found and len(found[0].net_connections()) >= 20 else None
+
+
+@pytest.mark.parametrize("key", ["java/buffered_reader/platform/25", "cpp/epoll"])
+def test_a_load_generator_that_dies_fails_the_trial_and_leaves_no_process(key: str, data: Path) -> None:
+    variant = [f"{name}={value}" for name, value in Variant.parse(key).settings().items()]
+    runner = trial_process("mode=echo", *variant, "connections=20", "seconds=120")
+    load = awaited(lambda: load_of(runner))
+    family = psutil.Process(runner.pid).children(recursive=True)
+    load.kill()
+    out, err = runner.communicate(timeout=60)
+    assert runner.returncode == 1
+    assert json.loads(out)["status"] == "failed"
+    assert "the load generator died in the middle of the run (signal 9)" in err
+    awaited(lambda: not [process for process in family if process.is_running()])
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_runner_that_dies_takes_server_and_load_with_it(how: signal.Signals, data: Path) -> None:
+    runner = trial_process("mode=echo", "server=cpp", "io=threads", "connections=20", "seconds=120")
+    awaited(lambda: load_of(runner))
+    family = psutil.Process(runner.pid).children(recursive=True)
+    assert len(family) == 2
+    runner.send_signal(how)
+    runner.communicate(timeout=60)
+    awaited(lambda: not [process for process in family if process.is_running()])
+
+
+def test_a_taken_port_is_refused_in_one_line(data: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        runner = trial_process(*SHORT, "io=stream", f"port={port}")
+        _, err = runner.communicate(timeout=60)
+    assert runner.returncode == 2
+    assert err == f"allocpool: port {port} of 127.0.0.1 is taken: choose another, or 0 for any free one\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (["io=buffered"], r"unknown io of server java 'buffered': choose one of buffered_reader, .*nio_pooled"),
+        ([], r"unknown io of server java None: choose one of buffered_reader"),
+        (["server=rust", "io=epoll"], r"unknown server 'rust': choose one of java, cpp"),
+        (["server=cpp", "io=stream"], r"unknown io of server cpp 'stream': choose one of threads, epoll"),
+        (["io=stream", "buffer=512"], r"io stream has no buffer .*choose io buffered_reader, buffered_stream"),
+        (["io=nio_pooled", "threads=virtual"], r"io nio_pooled has its own threads.*choose io buffered_reader"),
+        (["io=stream", "threads=green"], r"threads: .*'platform' or 'virtual'.*'green'"),
+        (["io=stream", "threads=virtual", "runtime=11"], r"runtime 11 has no virtual threads: choose runtime 21 or 25"),
+        (["io=stream", "collector=cms", "runtime=25"], r"cms"),
+        (["io=stream", "conections=5"], r"unknown key 'conections' \(valid keys: .*connections"),
+        (["server=cpp", "io=epoll", "runtime=25"], r"runtime belong to server java"),
+        (["io=stream", "connections=0"], r"connections"),
+        (["io=stream", "connections=many"], r"connections"),
+    ],
+)  # fmt: skip
+def test_wrong_settings_are_refused_in_one_line(settings: list[str], complaint: str) -> None:
+    given = {"mode": "echo", "connections": "5", "seconds": "1"}
+    given |= dict(word.split("=") for word in settings)
+    with pytest.raises(UserError, match=complaint) as told:
+        modes.parse_spec([f"{name}={value}" for name, value in given.items()])
+    assert "\n" not in str(told.value)
+
+
+def test_more_connections_than_the_machine_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 2048))
+    reason = limits.refusal(EchoSpec(server="cpp", io="epoll", connections=1900, seconds=1))
+    assert reason is not None
+    assert reason.startswith(
+        "connections 1900: choose 1 to 1748 (limited by 2048 file descriptors a process; raise with"
+    )
+    assert limits.refusal(EchoSpec(server="cpp", io="epoll", connections=1748, seconds=1)) is None
+
+
+def test_threads_and_maps_bound_only_servers_with_a_thread_per_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reads(path: str) -> int | None:
+        return {"/proc/sys/kernel/pid_max": 1200, "/proc/sys/vm/max_map_count": 6000}.get(path)
+
+    monkeypatch.setattr(limits, "_number", reads)
+    monkeypatch.setattr(limits, "_running_threads", lambda: 100)
+    java = limits.limits(EchoSpec(io="stream", connections=1, seconds=1))
+    assert [limit.connections for limit in java[:2]] == [900, 1000]
+    assert "pid_max" in java[0].name
+    assert "max_map_count" in java[1].remedy
+    for other in (EchoSpec(io="stream", threads="virtual", connections=1, seconds=1),
+                  EchoSpec(server="cpp", io="epoll", connections=1, seconds=1)):  # fmt: skip
+        assert limits.limits(other)[0].connections > 1000
+
+
+@pytest.mark.parametrize("key", EVERY_KEY)
+def test_every_variant_of_the_study_is_a_spec_and_comes_back_from_it(key: str) -> None:
+    variant = Variant.parse(key)
+    assert EchoSpec(connections=1, seconds=1, **variant.settings()).variant == variant
+
+
+@pytest.mark.parametrize(
+    ("key", "complaint"),
+    [
+        ("java/stream", r"'java/stream' is not java/stream/THREADS/RUNTIME"),
+        ("java/buffered_reader:big/platform/25", r"is not java/buffered_reader\[:BUFFER\]/THREADS/RUNTIME"),
+        ("java/stream/green/25", r"unknown threads 'green': choose one of platform, virtual"),
+        ("cpp/epoll/25", r"'cpp/epoll/25' is not cpp/IO"),
+        ("go/epoll", r"unknown server 'go'"),
+        ("java/nio", r"unknown io of server java 'nio'"),
+    ],
+)
+def test_a_wrong_variant_is_refused(key: str, complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        Variant.parse(key)
