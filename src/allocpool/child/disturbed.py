@@ -19,6 +19,7 @@ from allocpool.child.stretch import Stretches
 _FIRST_TICK_S = 0.05
 """From the call to the first tick, about: the source calibrates its clock."""
 _INTO_THE_CALL_S = 0.005
+_NATIVE_CALLS = 3
 
 
 class _Later(threading.Thread):
@@ -97,12 +98,15 @@ def _disturbers(spec: dict[str, Any], delay_s: float) -> list[_Later]:
     system, thread = jvm.java_class("java.lang.System"), jvm.java_class("java.lang.Thread")
 
     def copy() -> None:
-        # One call of native code: a thread inside it stands at no safepoint until it returns.
-        system.arraycopy(source, 0, target, 0, length)
+        # A thread inside one call of native code stands at no safepoint until it returns.
+        for _ in range(_NATIVE_CALLS):
+            system.arraycopy(source, 0, target, 0, length)
+
+    def look_at_all_stacks() -> None:
+        # That takes a safepoint: the consumer stands at once, and waits for the copier.
+        while not copier.end_ns:
+            thread.getAllStackTraces()
 
     copy()  # touches the memory of both
-    return [
-        _Later(delay_s, copy),
-        # All stacks are read at a safepoint: the consumer stands at once, and waits for the copier.
-        _Later(delay_s + _INTO_THE_CALL_S, thread.getAllStackTraces),
-    ]
+    copier = _Later(delay_s, copy)
+    return [copier, _Later(delay_s + _INTO_THE_CALL_S, look_at_all_stacks)]
