@@ -45,6 +45,8 @@ def run(**settings: Any) -> tuple[TrialRecord, dict[str, Any]]:
         (21, "genzgc", "garbage_free", "native"),
         (25, "genzgc", "boxed", "native"),
         (25, "parallel", "garbage_free", "cooperative"),
+        (17, "shenandoah", "garbage_free", "platform"),
+        (25, "g1", "boxed", "virtual"),
     ],
 )
 def test_every_window_comes_out_exact(
@@ -132,7 +134,11 @@ def test_listening_beyond_loopback_is_found() -> None:
         ({"seconds": 0.001}, "seconds 0.001 hold no window: give at least 0.01"),
         ({"collector": "genzgc", "new_size_mb": 64}, "choose one of g1, parallel, serial"),
         ({"aggregate": "pooled"}, "choose one of boxed, garbage_free"),
-        ({"processors": "green"}, "choose one of cooperative, native"),
+        ({"processors": "green"}, "choose one of cooperative, native, platform, virtual"),
+        (
+            {"processors": "virtual", "runtime": 17, "collector": "g1"},
+            "choose runtime 21 or 25, or processors=platform",
+        ),
         ({"speed": 1}, "speed"),
     ],
 )
@@ -158,6 +164,17 @@ def test_flags_of_the_young_generation_and_of_threads_reach_the_jvm(data: Path) 
     assert "-XX:MaxNewSize=32m" in record.launch.jvm.flags
     assert "-XX:MaxGCPauseMillis=5" in record.launch.jvm.flags
     assert (told["parallel_gc_threads"], told["concurrent_gc_threads"]) == (2, 1)
+
+
+def test_virtual_threads_share_as_many_native_ones_as_asked(data: Path) -> None:
+    record, told = run(runtime=25, processors="virtual", cooperative_threads=1)
+    assert record.launch.jvm is not None
+    assert "-Djdk.virtualThreadScheduler.parallelism=1" in record.launch.jvm.flags
+    assert "-Djdk.virtualThreadScheduler.maxPoolSize=1" in record.launch.jvm.flags
+    assert record.measurement is not None
+    busiest = max((ns, name) for name, ns in record.measurement["cpu"]["threads"] if group_of(name) == APPLICATION)
+    assert busiest[1].startswith("ForkJoinPool")
+    assert told["cpu_application"] > 0
 
 
 @pytest.mark.parametrize(("percentile", "windows"), [(50, 2), (99, 100), (99.9, 1000), (99.99, 10_000)])

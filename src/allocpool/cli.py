@@ -92,8 +92,8 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     mode=jmh         technique=byte_array|heap_buffer|direct_buffer bytes=N: the same under JMH
     mode=stream    events_per_second=N keys=N seconds=S: windows on Hazelcast Jet; how late is each one's result set?
                    [runtime=17|21|25 collector=C heap_mb=N] [window_ms=1000] [slide_ms=10] [cooperative_threads=1]
-                   [aggregate=boxed|garbage_free] [processors=cooperative|native] [percentile=99.99] [port=0]
-                   [new_size_mb=N] [concurrent_gc_threads=N] [parallel_gc_threads=N]
+                   [aggregate=boxed|garbage_free] [processors=cooperative|native|platform|virtual] [port=0]
+                   [new_size_mb=N] [concurrent_gc_threads=N] [parallel_gc_threads=N] [percentile=99.99]
     mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
 
     \b

@@ -229,6 +229,10 @@ def _stream_jvm(spec: StreamSpec) -> _Jvm:
         "ParallelGCThreads": spec.parallel_gc_threads,
     }
     more = tuple(f"-XX:{name}={value}" for name, value in asked.items() if value is not None)
+    if spec.processors == "virtual":
+        # Virtual threads get as many native ones as the engine's cooperative processors do.
+        scheduler = "-Djdk.virtualThreadScheduler"
+        more += tuple(f"{scheduler}.{name}={spec.cooperative_threads}" for name in ("parallelism", "maxPoolSize"))
     return _Jvm(
         spec.runtime,
         spec.collector,

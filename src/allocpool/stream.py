@@ -17,10 +17,12 @@ from allocpool.packets import DEFAULT_RUNTIME, TrialSpec
 from allocpool.runtimes.collectors import FEATURES, check_combination
 
 Aggregate = Literal["boxed", "garbage_free"]
-Processors = Literal["cooperative", "native"]
+Processors = Literal["cooperative", "native", "platform", "virtual"]
 AGGREGATES: tuple[Aggregate, ...] = ("boxed", "garbage_free")
-PROCESSORS: tuple[Processors, ...] = ("cooperative", "native")
+PROCESSORS: tuple[Processors, ...] = ("cooperative", "native", "platform", "virtual")
+"""Of Jet: on shared threads, or each on a native thread; and the window step alone, on threads of this kind."""
 OLDEST_RUNTIME = 17
+FIRST_WITH_VIRTUAL_THREADS = 21
 HEAP_MB = 1024
 G1_PAUSE_TARGET_MS = 5
 """As published: ``-XX:MaxGCPauseMillis=5``."""
@@ -90,6 +92,10 @@ class StreamSpec(TrialSpec):
             check_combination(self.collector, self.runtime)
         except UserError as error:
             raise ValueError(str(error)) from error
+        if self.processors == "virtual" and self.runtime < FIRST_WITH_VIRTUAL_THREADS:
+            raise ValueError(
+                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or processors=platform"
+            )
         if self.new_size_mb is not None and self.collector not in SIZED_YOUNG:
             raise ValueError(
                 f"new_size_mb means nothing to collector {self.collector}: choose one of {', '.join(SIZED_YOUNG)}"

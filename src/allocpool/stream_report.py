@@ -210,6 +210,11 @@ def native_threads(trials: pd.DataFrame) -> list[Pair]:
     return pairs(trials, "processors", "native", "cooperative", what="native over cooperative, latency at the tail")
 
 
+def virtual_threads(trials: pd.DataFrame) -> list[Pair]:
+    """The window step without an engine, on platform threads over virtual ones, latency at the tail."""
+    return pairs(trials, "processors", "platform", "virtual", what="platform over virtual, latency at the tail")
+
+
 def _judged(claim: Claim, found: Sequence[Pair]) -> Verdict:
     """Reproduced when every comparison shows it, refuted when one shows the opposite."""
     measured = [(pair, pair.comparison.ratio) for pair in found if pair.comparison.ratio is not None]

@@ -1,4 +1,4 @@
-"""A stream trial: a member in this process, one job on it, and what each window's results took.
+"""A stream trial: a pipeline in this process, on a member of its own, and what each window's results took.
 
 While windows are measured, this thread sleeps: everything is written down inside the JVM and read at the end.
 """
@@ -26,18 +26,18 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     try:
         trial = trial_class(
             spec["events_per_second"], spec["keys"], spec["window_ms"], spec["slide_ms"], spec["aggregate"],
-            spec["cooperative_threads"], spec["processors"] == "cooperative", spec["port"],
+            spec["cooperative_threads"], spec["processors"], spec["port"],
             _warmup_ms(spec), _length_ms(spec), round(spec["patience_seconds"] * 1000),
         )  # fmt: skip
     except Exception as error:
-        return _outcome(error, "the member did not start: ")
+        return _outcome(error, "the engine did not start: ")
     try:
         exposed = _listens_beyond_loopback()
         if exposed:
             return {"status": "failed", "reason": f"the member listens beyond loopback, at {', '.join(exposed)}"}
         return _measure(spec, trial, trial_class)
     except Exception as error:
-        return _outcome(error, "the job failed: ")
+        return _outcome(error, "the pipeline failed: ")
     finally:
         trial.close()
 

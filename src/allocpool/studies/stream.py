@@ -15,7 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
-from allocpool.stream import HEAP_MB, OLDEST_RUNTIME, SIZED_YOUNG, Aggregate, Processors, StreamSpec, cores
+from allocpool.stream import (
+    FIRST_WITH_VIRTUAL_THREADS,
+    HEAP_MB,
+    OLDEST_RUNTIME,
+    SIZED_YOUNG,
+    Aggregate,
+    Processors,
+    StreamSpec,
+    cores,
+)
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.stream_tables import SCHEMAS, label, tidy_stream
 
@@ -105,6 +114,8 @@ def _specs(profile: StreamProfile, group: StreamSelection, block: int) -> Iterat
         collector, runtime = parse_solution(text)
         for new_size_mb in group.new_size_mb:
             if new_size_mb is not None and collector not in SIZED_YOUNG:
+                continue
+            if processors == "virtual" and runtime < FIRST_WITH_VIRTUAL_THREADS:
                 continue
             yield StreamSpec(
                 collector=collector, runtime=runtime, heap_mb=profile.heap_mb, new_size_mb=new_size_mb,

@@ -18,12 +18,13 @@ class StreamTrialTest {
 
     @ParameterizedTest
     @CsvSource({
-        "boxed, true, 1, 20000, 100", "garbage_free, true, 2, 20000, 100",
-        "boxed, false, 1, 20000, 100", "garbage_free, false, 2, 20000, 100",
-        "garbage_free, true, 1, 777, 1000", "boxed, true, 2, 777, 1000"})
-    void everyCountOfEveryWindowIsExact(final String aggregate, final boolean cooperative, final int threads,
+        "boxed, cooperative, 1, 20000, 100", "garbage_free, cooperative, 2, 20000, 100",
+        "boxed, native, 1, 20000, 100", "garbage_free, native, 2, 20000, 100",
+        "garbage_free, cooperative, 1, 777, 1000", "boxed, cooperative, 2, 777, 1000",
+        "boxed, platform, 1, 20000, 100", "garbage_free, platform, 2, 777, 1000"})
+    void everyCountOfEveryWindowIsExact(final String aggregate, final String processors, final int threads,
             final long rate, final int keys) {
-        try (StreamTrial trial = new StreamTrial(rate, keys, 100, 10, aggregate, threads, cooperative, 0,
+        try (StreamTrial trial = new StreamTrial(rate, keys, 100, 10, aggregate, threads, processors, 0,
                 200, LENGTH_MS, 20_000)) {
             trial.start();
             trial.join();
@@ -42,7 +43,8 @@ class StreamTrialTest {
 
     @Test
     void noResultSetComesBeforeItsWindowEnds() {
-        try (StreamTrial trial = new StreamTrial(5_000, 10, 100, 10, "boxed", 1, true, 0, 100, LENGTH_MS, 20_000)) {
+        try (StreamTrial trial = new StreamTrial(5_000, 10, 100, 10, "boxed", 1, "cooperative", 0,
+                100, LENGTH_MS, 20_000)) {
             trial.start();
             trial.join();
             for (final long latencyNs : trial.latenciesNs()) {
@@ -54,7 +56,8 @@ class StreamTrialTest {
 
     @Test
     void aPipelineThatIsTooFarBehindIsGivenUp() {
-        try (StreamTrial trial = new StreamTrial(500_000_000, 100, 100, 10, "boxed", 1, true, 0, 0, 400, 1)) {
+        try (StreamTrial trial = new StreamTrial(500_000_000, 100, 100, 10, "boxed", 1, "cooperative", 0,
+                0, 400, 1)) {
             trial.start();
             trial.join();
             assertTrue(trial.hasGivenUp());
@@ -65,7 +68,7 @@ class StreamTrialTest {
     void aTakenPortIsRefused() throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             final Exception refused = assertThrows(Exception.class, () -> new StreamTrial(1000, 10, 100, 10, "boxed", 1,
-                    true, taken.getLocalPort(), 0, 100, 1000).close());
+                    "cooperative", taken.getLocalPort(), 0, 100, 1000).close());
             assertTrue(refused.getMessage().contains(String.valueOf(taken.getLocalPort())), refused.getMessage());
         }
     }
