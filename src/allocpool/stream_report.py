@@ -313,9 +313,10 @@ def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 
 def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """What the collectors did meanwhile: pauses, processors they kept busy, their threads; medians of trials."""
+    """What the collectors did meanwhile: pauses, processors they kept busy, their threads; medians of the trials that
+    kept up with the allocating aggregate on cooperative threads, over all rates."""
     good = finished(trials)
-    good = good[good["kept_up"].fillna(False)]
+    good = good[good["kept_up"].fillna(False) & (good["aggregate"] == "boxed") & (good["processors"] == "cooperative")]
     rows = []
     for (solution, threads), group in good.groupby(["solution", "cooperative_threads"], sort=False):
         medians = group[["gc_pauses", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]].median()
