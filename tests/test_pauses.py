@@ -10,10 +10,10 @@ import pytest
 
 from allocpool import campaign, modes
 from allocpool.errors import UserError
-from allocpool.experiments import LiveSetSpec
 from allocpool.measures.stops import stops_of
-from allocpool.packets import PacketsSpec
 from allocpool.record import GC_LOG, TrialRecord
+from allocpool.specs.experiments import LiveSetSpec
+from allocpool.specs.packets import PacketsSpec
 from allocpool.studies.base import Planned
 from allocpool.studies.pauses_tables import tidy_pauses
 

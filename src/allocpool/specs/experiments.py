@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.packets import SMALLEST_HEAP_MB, SMALLEST_MB, PacketsSpec
-from allocpool.realtime import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
+from allocpool.specs.packets import SMALLEST_HEAP_MB, SMALLEST_MB, PacketsSpec
+from allocpool.specs.realtime import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
 
 Disturbance = Literal["stop", "full_collection", "native_call"]
 DISTURBANCES: dict[Disturbance, str] = {
