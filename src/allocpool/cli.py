@@ -90,6 +90,10 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     mode=fragmentation  technique=malloc|slab|byte_array distribution=uniform|lognormal|phases [live_mb=N]
                      [turnovers=N] [idle_seconds=S]
     mode=jmh         technique=byte_array|heap_buffer|direct_buffer bytes=N: the same under JMH
+    mode=stream    events_per_second=N keys=N seconds=S: windows on Hazelcast Jet; how late is each one's result set?
+                   [runtime=17|21|25 collector=C heap_mb=N] [window_ms=1000] [slide_ms=10] [cooperative_threads=1]
+                   [aggregate=boxed|garbage_free] [processors=cooperative|native|platform|virtual] [port=0]
+                   [new_size_mb=N] [concurrent_gc_threads=N] [parallel_gc_threads=N] [percentile=99.99]
     mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
 
     \b
@@ -103,6 +107,8 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
       allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
       allocpool trial mode=echo server=java io=buffered_reader buffer=8192 threads=platform \\
           connections=1000 seconds=5 --json
+      allocpool trial mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 \\
+          cooperative_threads=1 seconds=10 --json
       allocpool trial mode=counters counter=simulated layout=slab strategy=pool case=B packets=1000000
       allocpool trial mode=allocation technique=malloc allocator=glibc bytes=1024 --json
 

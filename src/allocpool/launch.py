@@ -21,6 +21,7 @@ from allocpool.specs.counters import CountersSpec, why_not_counted
 from allocpool.specs.echo import EchoSpec
 from allocpool.specs.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
 from allocpool.specs.realtime import LiveSpec, RingSpec, SearchSpec
+from allocpool.specs.stream import StreamSpec, too_many_threads
 
 _HUGE_PAGES_OF_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Makes glibc 2.35 and later ask for transparent huge pages: direct memory comes from malloc, where the JVM's own flag
@@ -30,6 +31,15 @@ _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
 _SMALL_HEAP_MB = 4
 """Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
+_HAZELCAST = (
+    "--add-modules=java.se",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.management/sun.management=ALL-UNNAMED",
+    "--add-opens=jdk.management/com.sun.management.internal=ALL-UNNAMED",
+)
+"""What Hazelcast asks for on modular Java (its manual, "Running in Modular Java")."""
 
 
 class _Jvm(NamedTuple):
@@ -45,11 +55,12 @@ class _Jvm(NamedTuple):
     unsafe: bool = False
     explicit_gc: bool = False
     initial_heap_mb: int | None = None
+    more_flags: tuple[str, ...] = ()
 
     def flags(self) -> tuple[str, ...]:
         # The last of two equal flags counts.
         smaller = () if self.initial_heap_mb is None else (f"-Xms{self.initial_heap_mb}m",)
-        return self._flags() + smaller
+        return self._flags() + smaller + self.more_flags
 
     def _flags(self) -> tuple[str, ...]:
         return jvm_flags(
@@ -91,6 +102,8 @@ class Launcher:
         if isinstance(spec, EchoSpec):
             refused = self._refused(_echo_jvm(spec), "echo", 1) if spec.server == "java" else None
             return refused or limits.refusal(spec)
+        if isinstance(spec, StreamSpec):
+            return too_many_threads(spec) or self._refused(_stream_jvm(spec), "stream", 1)
         if isinstance(spec, CountersSpec) and (reason := why_not_counted(spec.counter)):
             return reason
         if isinstance(spec, PacketsSpec | RingSpec) and spec.language == "java":
@@ -124,6 +137,9 @@ class Launcher:
             return self._launch_of_buffers(spec)
         if isinstance(spec, EchoSpec):
             return self._echo_launch(spec)
+        if isinstance(spec, StreamSpec):
+            code_hash = self._code_hash("child/stream", "stream-java")
+            return Launch(code_hash=code_hash, jvm=self._jvm(_stream_jvm(spec), "stream"))
         if not isinstance(spec, PacketsSpec | RingSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
         parts = [f"child/{spec.mode}"]
@@ -204,6 +220,28 @@ def _echo_jvm(spec: EchoSpec) -> _Jvm:
         None,
         unsafe=unsafe,
         initial_heap_mb=_SMALL_HEAP_MB,
+    )
+
+
+def _stream_jvm(spec: StreamSpec) -> _Jvm:
+    asked = {
+        "MaxNewSize": spec.new_size_mb and f"{spec.new_size_mb}m",
+        "ConcGCThreads": spec.concurrent_gc_threads,
+        "ParallelGCThreads": spec.parallel_gc_threads,
+    }
+    more = tuple(f"-XX:{name}={value}" for name, value in asked.items() if value is not None)
+    if spec.processors == "virtual":
+        # Virtual threads get as many native ones as the engine's cooperative processors do.
+        scheduler = "-Djdk.virtualThreadScheduler"
+        more += tuple(f"{scheduler}.{name}={spec.cooperative_threads}" for name in ("parallelism", "maxPoolSize"))
+    return _Jvm(
+        spec.runtime,
+        spec.collector,
+        spec.heap_mb,
+        0,
+        spec.pause_target_ms,
+        unsafe=True,
+        more_flags=_HAZELCAST + more,
     )
 
 

@@ -20,6 +20,7 @@ from allocpool.specs.echo import EchoSpec
 from allocpool.specs.experiments import DisturbedSpec, LiveSetSpec
 from allocpool.specs.packets import TrialSpec
 from allocpool.specs.realtime import RealtimeSpec, RingSpec, SearchSpec
+from allocpool.specs.stream import StreamSpec
 from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
@@ -27,6 +28,7 @@ from allocpool.studies.buffered_io_tables import summarise_echo
 from allocpool.studies.counter_tables import summarise_counters
 from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
+from allocpool.studies.stream_tables import summarise_stream
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,11 @@ MODES: dict[str, Mode] = {
         EchoSpec,
         summarise_echo,
         "mode=echo server=java io=buffered_reader buffer=8192 threads=platform connections=1000 seconds=5",
+    ),
+    "stream": Mode(
+        StreamSpec,
+        summarise_stream,
+        "mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 cooperative_threads=1 seconds=10",
     ),
 }
 

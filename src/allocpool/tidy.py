@@ -99,6 +99,8 @@ def frame(rows: Sequence[Mapping[str, Any]], schema: DataFrameSchema) -> pd.Data
     for name, column in schema.columns.items():
         if str(column.dtype) in ("Int64", "Float64"):
             table[name] = pd.to_numeric(table[name]).astype(str(column.dtype))
+        elif str(column.dtype) == "boolean":
+            table[name] = table[name].astype("boolean")
     return schema.validate(table)
 
 

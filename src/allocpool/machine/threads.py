@@ -23,7 +23,7 @@ _PATTERNS = (
         ),
     ),
     (SOURCE, re.compile(r"ap-source|allocpool-sourc")),
-    (APPLICATION, re.compile(r"python|allocpool|main$|Thread-\d")),
+    (APPLICATION, re.compile(r"python|allocpool|main$|Thread-\d|hz\.|ForkJoinPool")),
 )
 
 

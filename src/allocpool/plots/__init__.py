@@ -34,6 +34,7 @@ from allocpool.plots.realtime import (
     rates,
     sweeps,
 )
+from allocpool.plots.stream import latency_against_throughput
 
 __all__ = [
     "burst_timeline",
@@ -47,6 +48,7 @@ __all__ = [
     "fragmentation_curves",
     "heap_curves",
     "ladder_gains",
+    "latency_against_throughput",
     "live_set_scaling",
     "loss_curves",
     "loss_over_time",

@@ -11,9 +11,10 @@ from allocpool.studies.instrument import INSTRUMENT
 from allocpool.studies.native import NATIVE
 from allocpool.studies.pauses import PAUSES
 from allocpool.studies.realtime import REALTIME
+from allocpool.studies.stream import STREAM
 
 STUDIES: dict[str, Study] = {
-    study.name: study for study in (INSTRUMENT, BATCH, PAUSES, REALTIME, NATIVE, ALLOCATION, BUFFERED_IO)
+    study.name: study for study in (INSTRUMENT, BATCH, PAUSES, REALTIME, NATIVE, ALLOCATION, BUFFERED_IO, STREAM)
 }
 
 __all__ = ["STUDIES", "Planned", "Study", "StudyProfile", "study_named"]

@@ -1,0 +1,289 @@
+"""Stream trials: exact windows on the real engine, settings refused in one line, no member left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+import pytest
+
+from allocpool import campaign, home, modes
+from allocpool.child import stream as child
+from allocpool.errors import UserError
+from allocpool.launch import Launcher
+from allocpool.machine.threads import APPLICATION, group_of
+from allocpool.record import TrialRecord
+from allocpool.specs.stream import StreamSpec, cores, windows_needed
+from allocpool.story import stream_report
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.studies.stream import STREAM, StreamProfile
+from allocpool.studies.stream_tables import SCHEMA, kept_up, latencies_ms, tidy_stream
+from allocpool.tidy import frame
+
+SHORT: dict[str, Any] = {
+    "events_per_second": 5000, "keys": 100, "window_ms": 100, "slide_ms": 10, "seconds": 0.4, "warmup_seconds": 0.2,
+    "heap_mb": 256, "patience_seconds": 20, "late_ms": 10_000,
+}  # fmt: skip
+
+
+def run(**settings: Any) -> tuple[TrialRecord, dict[str, Any]]:
+    record = modes.run_single(StreamSpec(**{**SHORT, **settings}))
+    return record, modes.MODES["stream"].summarise(record)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "collector", "aggregate", "processors"),
+    [
+        (17, "g1", "boxed", "cooperative"),
+        (21, "genzgc", "garbage_free", "native"),
+        (25, "genzgc", "boxed", "native"),
+        (25, "parallel", "garbage_free", "cooperative"),
+        (17, "shenandoah", "garbage_free", "platform"),
+        (25, "g1", "boxed", "virtual"),
+    ],
+)
+def test_every_window_comes_out_exact(
+    runtime: int, collector: str, aggregate: str, processors: str, data: Path
+) -> None:
+    record, told = run(runtime=runtime, collector=collector, aggregate=aggregate, processors=processors)
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    assert told["kept_up"]
+    assert told["windows"] == 40
+    # 20 windows at the start are not full, but each has all of the keys from the second on.
+    assert record.measurement is not None
+    assert record.measurement["measured_results"] == 40 * 100
+    assert record.measurement["events"] == 3000
+    assert told["items_per_second"] == 5000 + 10_000
+    assert told["latency_ms"]["p50"] >= 0
+    assert told["latency_ms"]["p99.99"] is None
+    assert told["too_few_windows_for"]["p99.99"] == "seconds=100"
+    assert told["concurrent_gc_threads"] is not None
+    assert list(tidy_stream([record])["trials"]["trial_id"]) == [record.trial_id]
+
+
+def test_a_pipeline_that_falls_behind_has_no_latency(data: Path) -> None:
+    _, told = run(events_per_second=900_000_000, seconds=0.2, warmup_seconds=0, patience_seconds=0.2)
+    assert told["status"] == "ok"
+    assert told["kept_up"] is False
+    assert told["latency_ms"] is None
+    assert told.get("items_per_second") is None
+
+
+def test_a_taken_port_is_one_line(data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        record, _ = run(port=port)
+    assert record.status == "failed"
+    assert record.reason is not None
+    assert "did not start" in record.reason and str(port) in record.reason
+    assert "\n" not in record.reason
+
+
+def test_the_member_listens_on_loopback_only_and_dies_with_the_trial(data: Path) -> None:
+    settings = [f"{name}={value}" for name, value in {**SHORT, "mode": "stream", "seconds": 30}.items()]
+    command = subprocess.Popen(
+        [sys.executable, "-m", "allocpool.cli", "trial", *settings],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(home.home() / "src")},
+    )  # fmt: skip
+    try:
+        member, listening = awaited_member(command.pid)
+        assert {connection.laddr.ip for connection in listening} <= set(child._LOOPBACK)
+        command.send_signal(signal.SIGKILL)
+        command.wait()
+        assert member.wait(timeout=60) is None or not member.is_running()
+    finally:
+        command.kill()
+        command.wait()
+
+
+def awaited_member(parent: int) -> tuple[psutil.Process, list[Any]]:
+    for _ in range(1200):
+        for process in psutil.Process(parent).children(recursive=True):
+            try:
+                found = [c for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+            except psutil.Error:
+                continue
+            if found:
+                return process, found
+        time.sleep(0.1)
+    raise AssertionError("no member ever listened")
+
+
+def test_listening_beyond_loopback_is_found() -> None:
+    with socket.create_server(("127.0.0.1", 0)):
+        assert child._listens_beyond_loopback() == []
+        with socket.create_server(("0.0.0.0", 0)) as open_to_all:
+            assert child._listens_beyond_loopback() == [f"0.0.0.0:{open_to_all.getsockname()[1]}"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"runtime": 11}, "runtime 11 can't run Hazelcast 5.7: choose one of 17, 21, 25"),
+        ({"runtime": 17, "collector": "genzgc"}, "genzgc does not run on 17"),
+        ({"window_ms": 105}, "window_ms 105 is no multiple of slide_ms 10: give 100"),
+        ({"percentile": 99.99}, "p99.99 takes 10,000 windows, and 0.4 s have 40: give seconds=100 at slide_ms=10"),
+        ({"seconds": 0.001}, "seconds 0.001 hold no window: give at least 0.01"),
+        ({"collector": "genzgc", "new_size_mb": 64}, "choose one of g1, parallel, serial"),
+        ({"aggregate": "pooled"}, "choose one of boxed, garbage_free"),
+        ({"processors": "green"}, "choose one of cooperative, native, platform, virtual"),
+        (
+            {"processors": "virtual", "runtime": 17, "collector": "g1"},
+            "choose runtime 21 or 25, or processors=platform",
+        ),
+        ({"speed": 1}, "speed"),
+    ],
+)
+def test_wrong_settings_are_one_line(settings: dict[str, Any], said: str) -> None:
+    words = [f"{name}={value}" for name, value in {**SHORT, "mode": "stream", **settings}.items()]
+    with pytest.raises(UserError) as refused:
+        modes.parse_spec(words)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_more_threads_than_processors_are_refused() -> None:
+    refused = Launcher().refusal(StreamSpec(**SHORT, cooperative_threads=cores() + 1))
+    assert refused == (
+        f"cooperative_threads {cores() + 1} are more than the {cores()} processors of this machine: "
+        f"choose 1 to {cores()}"
+    )
+
+
+def test_flags_of_the_young_generation_and_of_threads_reach_the_jvm(data: Path) -> None:
+    record, told = run(runtime=25, new_size_mb=32, concurrent_gc_threads=1, parallel_gc_threads=2)
+    assert record.launch.jvm is not None
+    assert "-XX:MaxNewSize=32m" in record.launch.jvm.flags
+    assert "-XX:MaxGCPauseMillis=5" in record.launch.jvm.flags
+    assert (told["parallel_gc_threads"], told["concurrent_gc_threads"]) == (2, 1)
+
+
+def test_virtual_threads_share_as_many_native_ones_as_asked(data: Path) -> None:
+    record, told = run(runtime=25, processors="virtual", cooperative_threads=1)
+    assert record.launch.jvm is not None
+    assert "-Djdk.virtualThreadScheduler.parallelism=1" in record.launch.jvm.flags
+    assert "-Djdk.virtualThreadScheduler.maxPoolSize=1" in record.launch.jvm.flags
+    assert record.measurement is not None
+    busiest = max((ns, name) for name, ns in record.measurement["cpu"]["threads"] if group_of(name) == APPLICATION)
+    assert busiest[1].startswith("ForkJoinPool")
+    assert told["cpu_application"] > 0
+
+
+@pytest.mark.parametrize(("percentile", "windows"), [(50, 2), (99, 100), (99.9, 1000), (99.99, 10_000)])
+def test_windows_that_a_percentile_takes(percentile: float, windows: int) -> None:
+    assert windows_needed(percentile) == windows
+
+
+def test_percentiles_leave_the_right_number_above() -> None:
+    found = latencies_ms({"latencies_ns": [n * 1_000_000 for n in range(1, 1001)]})
+    assert (found["p50"], found["p99"], found["p99.9"], found["p99.99"], found["max"]) == (500, 990, 999, None, 1000)
+
+
+@pytest.mark.parametrize(
+    ("lag_ns", "last_ms", "gave_up", "expected"),
+    [(0, 1, False, True), (300_000_000, 1, False, False), (0, 900, False, False), (None, 1, True, False)],
+)
+def test_keeping_up(lag_ns: int | None, last_ms: int, gave_up: bool, expected: bool) -> None:
+    measured = {"gave_up": gave_up, "source_lag_ns": lag_ns, "latencies_ns": [1_000_000] * 90 + [last_ms * 10**6] * 10}
+    assert kept_up({"late_ms": 200.0}, measured) is expected
+
+
+def test_the_engine_s_threads_are_the_application() -> None:
+    assert group_of("hz.ap.jet.coope") == APPLICATION
+
+
+def profile(**changes: Any) -> StreamProfile:
+    group = {"solutions": ["g1/25"], "events_per_second_per_core": [1000], "left_to_collector": [0, 1, 3]}
+    given = {"profile": "test", "blocks": 2, "groups": {"cores": group}, "seconds": 1, "warmup_seconds": 0, "cores": 4}
+    return StreamProfile(**{**given, **changes})
+
+
+def planned(asked: Any) -> list[StreamSpec]:
+    return [item.spec for item in STREAM.plan(asked) if isinstance(item.spec, StreamSpec)]
+
+
+def test_the_plan_scales_with_the_processors() -> None:
+    specs = planned(profile())
+    assert [(spec.block, spec.cooperative_threads) for spec in specs] == [(b, t) for b in (0, 1) for t in (4, 3, 1)]
+    assert {spec.events_per_second for spec in specs} == {4000}
+    few = planned(profile(cores=1, blocks=1))
+    assert [spec.cooperative_threads for spec in few] == [1]
+
+
+def test_a_configuration_of_two_groups_runs_once() -> None:
+    group = {"solutions": ["g1/25"], "events_per_second_per_core": [1000]}
+    assert len(STREAM.plan(profile(groups={"one": group, "two": group}))) == 2
+
+
+@pytest.mark.parametrize("solution", ["g1", "g1/11", "genzgc/17", "shiny/25"])
+def test_a_wrong_solution_is_refused(solution: str) -> None:
+    group = {"solutions": [solution], "events_per_second_per_core": [1000]}
+    with pytest.raises(UserError, match=r"solution|runtime|run on|collector"):
+        campaign.open_study("stream", "smoke", {"groups": {"one": group}})
+
+
+@pytest.mark.parametrize("name", ["smoke", "quick", "standard", "article"])
+def test_profiles_plan_and_their_expected_length(name: str) -> None:
+    opened = campaign.open_study("stream", name).profile
+    specs = planned(opened)
+    assert len(specs) == len(set(specs))
+    if name == "article":
+        assert all(spec.windows >= windows_needed(99.99) for spec in specs if spec.slide_ms == 10)
+
+
+def table(tails: dict[tuple[int, int, int], float | None], **columns: Any) -> pd.DataFrame:
+    """Trials of G1 by (block, threads, events per second); None is one that fell behind."""
+    rows = []
+    for (block, threads, rate), tail_ms in tails.items():
+        rows.append({
+            "trial_id": f"{block}-{threads}-{rate}-{columns}", "study": "stream", "block": block, "status": "ok",
+            "reason": None, "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "", "git_commit": None,
+            "code_hash": "", "host_id": "", "solution": "G1 / 25", "runtime": 25, "collector": "g1", "heap_mb": 1024,
+            "cores": 2, "events_per_second": rate, "keys": 10, "window_ms": 100, "slide_ms": 10, "seconds": 1.0,
+            "aggregate": "boxed", "processors": "cooperative", "cooperative_threads": threads,
+            "offered_items_per_second": float(rate + 1000), "kept_up": tail_ms is not None, "tail_ms": tail_ms,
+            "items_per_second": None if tail_ms is None else rate + 1000,
+            "tail": None if tail_ms is None else "p99.99", **columns,
+        })  # fmt: skip
+    return frame(rows, SCHEMA)
+
+
+def test_the_throughput_within_the_target_is_bracketed_in_every_repetition() -> None:
+    trials = table({
+        (0, 1, 1000): 2, (0, 1, 2000): 5, (0, 1, 3000): 20, (1, 1, 1000): 3, (1, 1, 2000): None, (1, 1, 3000): 4,
+        (0, 2, 1000): 2, (0, 2, 2000): 3,
+    })  # fmt: skip
+    found = stream_report.brackets(trials, 10).set_index("cooperative_threads")
+    assert tuple(found.loc[1, ["holds_low", "holds_high", "fails", "n"]]) == (2000, 3000, 3000, 2)
+    assert found["fails"].isna().loc[2]
+    assert stream_report.verdict(trials, 10).startswith("**G1 / 25, 2 cooperative, boxed held 10 ms")
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (1.0, INCONCLUSIVE), (0.3, REFUTED)])
+def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: float, outcome: str) -> None:
+    tails: dict[tuple[int, int, int], float | None] = {
+        (block, threads, 1000): 5 * (1 + block / 100) * (factor if threads == 2 else 1)
+        for block in range(6)
+        for threads in (1, 2)
+    }
+    verdicts = {item.claim.id: item for item in stream_report.evaluate(table(tails), 10)}
+    assert verdicts["processor-for-the-collector"].outcome == outcome
+    assert verdicts["g1-within-target"].outcome == REPRODUCED
+    late = {key: None if value is None else value + 40 for key, value in tails.items()}
+    assert stream_report.evaluate(table(late), 10)[1].outcome == REFUTED
+    assert verdicts["green-threads-answer-sooner"].outcome == INCONCLUSIVE
+
+
+def test_few_processors_are_told() -> None:
+    assert "2 processors" in stream_report.machine(table({(0, 1, 1000): 1}))
+    assert "can not" in stream_report.machine(table({(0, 1, 1000): 1}))
+    assert "can not" not in stream_report.machine(table({(0, 1, 1000): 1}, cores=16))

@@ -1,0 +1,28 @@
+package allocpool.stream;
+
+import com.hazelcast.jet.core.AbstractProcessor;
+import com.hazelcast.jet.core.Watermark;
+
+/** The end of the pipeline: hands every result, and the end of every result set, to the books. */
+final class Sink extends AbstractProcessor {
+    private Books books;
+
+    @Override
+    protected void init(final Context context) {
+        books = Books.of(context);
+    }
+
+    @Override
+    protected boolean tryProcess(final int ordinal, final Object item) {
+        final Result result = (Result) item;
+        books.result(result.endMs, result.key, result.count);
+        return true;
+    }
+
+    @Override
+    public boolean tryProcessWatermark(final Watermark watermark) {
+        // It follows the last result of its window, from every processor upstream.
+        books.complete(watermark.timestamp());
+        return true;
+    }
+}
