@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from allocpool import reference
-from allocpool.cells import records
-from allocpool.packets import Solution
+from allocpool.specs.packets import Solution
+from allocpool.story import reference
+from allocpool.story.cells import records
 
 SOLUTIONS = (
     ("java", "heap", "parallel", 11, None, "heap / Parallel / 11"),

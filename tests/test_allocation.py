@@ -9,12 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allocpool import allocation_claims, allocation_report, campaign, modes, plots, sizes
-from allocpool.buffers import AllocationSpec, FragmentationSpec
+from allocpool import campaign, modes, plots
 from allocpool.child import books, jmh
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.errors import UserError
 from allocpool.launch import Launcher
+from allocpool.specs import sizes
+from allocpool.specs.buffers import AllocationSpec, FragmentationSpec
+from allocpool.story import allocation_claims, allocation_report
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.studies.allocation import AllocationProfile, plan_allocation
 from allocpool.studies.allocation_tables import TRIALS
 

@@ -22,8 +22,8 @@ from allocpool.build import (
     sources,
 )
 from allocpool.errors import UserError
-from allocpool.java_layouts import JAVA_LAYOUTS
 from allocpool.runtimes import Javac, find_javac
+from allocpool.specs.java_layouts import JAVA_LAYOUTS
 
 ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)

@@ -12,9 +12,10 @@ from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool import cells, plots, reference, tables
+from allocpool import plots
 from allocpool.errors import UserError
-from allocpool.packets import Solution
+from allocpool.specs.packets import Solution
+from allocpool.story import cells, reference, tables
 
 PAIRS = [(strategy, case) for strategy in synthetic.STRATEGIES for case in synthetic.CASES]
 

@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 import synthetic
 
-from allocpool import checks, stats
-from allocpool.cells import CONFIGURATION, cells
-from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
+from allocpool import stats
 from allocpool.errors import UserError
-from allocpool.host import read_host
-from allocpool.packets import STRATEGIES
+from allocpool.machine.doctor import CollectorReport, Diagnosis, RuntimeReport
+from allocpool.machine.host import read_host
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.specs.packets import STRATEGIES
+from allocpool.story import checks
+from allocpool.story.cells import CONFIGURATION, cells
 from allocpool.studies.instrument import InstrumentProfile, plan_instrument
 
 PROVENANCE = {"profile": {"contract_case": "B"}}

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from allocpool import campaign, connections, echo_claims, echo_report, plots, reference
+from allocpool import campaign, plots
 from allocpool.child import footprint
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED
-from allocpool.echo import EchoSpec, Variant
+from allocpool.specs.echo import EchoSpec, Variant
+from allocpool.story import connections, echo_claims, echo_report, reference
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.studies.buffered_io import BUFFERED_IO
 from allocpool.studies.buffered_io_tables import PARTS_TABLE, TRIALS
 from allocpool.tidy import frame

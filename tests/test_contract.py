@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from allocpool import home, modes
-from allocpool.allocators import ALLOCATORS as PRELOADED
-from allocpool.allocators import find_allocator, find_boost
-from allocpool.counters import CountersSpec
 from allocpool.errors import UserError
-from allocpool.java_layouts import JAVA_LAYOUTS
-from allocpool.packets import BOOST_POOL, LAYOUTS, RESOURCES, STRATEGIES, Solution, no_such_pair
+from allocpool.machine.allocators import ALLOCATORS as PRELOADED
+from allocpool.machine.allocators import find_allocator, find_boost
 from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
+from allocpool.specs.counters import CountersSpec
+from allocpool.specs.java_layouts import JAVA_LAYOUTS
+from allocpool.specs.packets import BOOST_POOL, LAYOUTS, RESOURCES, STRATEGIES, Solution, no_such_pair
 from allocpool.studies.native import ladder
 
 SAME_IN_ALL = ("received", "parsed", "tcp", "evicted", "freed", "live")

@@ -16,11 +16,12 @@ from typing import Any
 import psutil
 import pytest
 
-from allocpool import home, limits, modes
-from allocpool.echo import EchoSpec, Variant
+from allocpool import home, modes
 from allocpool.errors import UserError
 from allocpool.launch import Launcher
+from allocpool.machine import limits
 from allocpool.record import TrialRecord
+from allocpool.specs.echo import EchoSpec, Variant
 from allocpool.studies.buffered_io import EVERY_KEY
 from allocpool.studies.buffered_io_tables import PARTS, tidy_buffered_io
 

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool import gclog, reference
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
-from allocpool.experiments import live_set_sizes
+from allocpool import gclog
 from allocpool.measures import CAUSES, attribute, claims, fit_live_set, gc_table, overhead, story
 from allocpool.measures.attribution import ALL_CAUSES, UNKNOWN
 from allocpool.measures.stops import read_stops
+from allocpool.specs.experiments import live_set_sizes
+from allocpool.story import reference
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
 
 MS = 1_000_000
 GOLDEN = Path(__file__).parent / "golden" / "logs"

@@ -11,8 +11,9 @@ import synthetic
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool import campaign, cells, native_report, plots, stats
-from allocpool.packets import Solution
+from allocpool import campaign, plots, stats
+from allocpool.specs.packets import Solution
+from allocpool.story import cells, native_report
 from allocpool.studies.native import NativeProfile, ladder
 
 JAVA = (

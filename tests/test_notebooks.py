@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,8 @@ def test_one_title_and_it_comes_first(path: Path) -> None:
 
 def test_imports_come_first_and_in_one_cell(path: Path) -> None:
     code = source(path, "code")
-    assert all(line.startswith(("from allocpool", "import allocpool")) for line in code[0].splitlines())
+    statements = ast.parse(code[0]).body
+    assert all(isinstance(found, ast.ImportFrom) and str(found.module).startswith("allocpool") for found in statements)
     assert not [text for text in code[1:] if re.search(r"^(from|import) ", text, re.MULTILINE)]
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from allocpool import campaign, modes
 from allocpool.errors import UserError
-from allocpool.experiments import LiveSetSpec
 from allocpool.measures.stops import stops_of
-from allocpool.packets import PacketsSpec
 from allocpool.record import GC_LOG, TrialRecord
+from allocpool.specs.experiments import LiveSetSpec
+from allocpool.specs.packets import PacketsSpec
 from allocpool.studies.base import Planned
 from allocpool.studies.pauses_tables import tidy_pauses
 
@@ -152,10 +152,11 @@ BY_THE_SAME_ACT: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("disturbance", EXPECTED)
 def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, collector: str, disturbance: str) -> None:
     record = run(
-        "mode=disturbed", "layout=heap", f"runtime={runtime}", f"collector={collector}", "strategy=pool", "scale=0.2",
+        "mode=disturbed", "layout=heap", f"runtime={runtime}", f"collector={collector}", "strategy=pool", "scale=0.1",
         "interval_ns=1000", "seconds=1", "warmup_seconds=0.2", "disturb_at_s=0.5", f"disturbance={disturbance}",
-        "input_queue_ms=4",
+        "input_queue_ms=4", "heap_mb=2000",
     )  # fmt: skip
+    # So large a heap collects seldom of itself: a pause next to the disturbance would share its burst.
     measurement = record.measurement
     assert measurement is not None
     ((begin_ns, end_ns),) = measurement["disturbed"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from allocpool import perf
 from allocpool.child import counters as child
 from allocpool.errors import UserError
-from allocpool.host import read_host
 from allocpool.launch import Launcher
+from allocpool.machine import perf
+from allocpool.machine.host import read_host
 from allocpool.modes import parse_spec, run_and_summarise
 from allocpool.record import unavailable_record
 from allocpool.studies.counter_tables import tidy_counters

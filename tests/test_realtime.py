@@ -21,11 +21,11 @@ from allocpool import campaign, delays, modes
 from allocpool.child import search as search_child
 from allocpool.child.stretch import MajorCollections
 from allocpool.errors import UserError
-from allocpool.java_layouts import JAVA_LAYOUTS
-from allocpool.packets import CASES, LAYOUTS
-from allocpool.realtime import SearchSpec
 from allocpool.record import TrialRecord
 from allocpool.runtimes import FEATURES, collectors_on
+from allocpool.specs.java_layouts import JAVA_LAYOUTS
+from allocpool.specs.packets import CASES, LAYOUTS
+from allocpool.specs.realtime import SearchSpec
 from allocpool.studies.batch import PUBLISHED_LAYOUTS
 from allocpool.studies.realtime import RealtimeProfile, estimate_seconds, plan_realtime
 from allocpool.studies.realtime_tables import tidy_realtime

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool import campaign, delays, plots, realtime_cells, realtime_report, tidy
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED
-from allocpool.realtime_claims import REALTIME_CLAIMS, evaluate
+from allocpool import campaign, delays, plots, tidy
+from allocpool.story import realtime_cells, realtime_report
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.story.realtime_claims import REALTIME_CLAIMS, evaluate
 from allocpool.studies.realtime import RealtimeProfile
 from allocpool.studies.realtime_tables import SCHEMAS, exact_ppm
 

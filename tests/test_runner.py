@@ -114,7 +114,7 @@ def test_changed_code_or_host_gives_other_trials(data: Path, monkeypatch: pytest
     monkeypatch.setattr("allocpool.build.code_hash", lambda *parts: "another code")
     assert names.isdisjoint(task.trial_id for task in open_small().tasks)
     monkeypatch.undo()
-    monkeypatch.setattr("allocpool.host.Host.fingerprint", lambda self: "another host")
+    monkeypatch.setattr("allocpool.machine.host.Host.fingerprint", lambda self: "another host")
     assert names.isdisjoint(task.trial_id for task in open_small().tasks)
 
 

@@ -7,11 +7,12 @@ from itertools import product
 
 import pytest
 
-from allocpool import campaign, home, modes, perf
-from allocpool.counters import CountersSpec
+from allocpool import campaign, home, modes
 from allocpool.errors import UserError
-from allocpool.java_layouts import JAVA_LAYOUTS
-from allocpool.packets import SLAB_STEPS, Solution
+from allocpool.machine import perf
+from allocpool.specs.counters import CountersSpec
+from allocpool.specs.java_layouts import JAVA_LAYOUTS
+from allocpool.specs.packets import SLAB_STEPS, Solution
 from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
 from allocpool.studies.native import ladder
 
@@ -255,8 +256,8 @@ def test_no_hardware_counters_are_rows_that_say_why(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_valgrind_and_no_boost_are_rows_that_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("allocpool.counters.shutil.which", lambda _name: None)
-    monkeypatch.setattr("allocpool.allocators._include_folders", list)
+    monkeypatch.setattr("allocpool.specs.counters.shutil.which", lambda _name: None)
+    monkeypatch.setattr("allocpool.machine.allocators._include_folders", list)
     planned = campaign.open_study("native", "smoke").planned
     reasons = {item.unavailable for item in planned if item.unavailable}
     assert any("install valgrind (Debian) or valgrind (conda-forge)" in reason for reason in reasons)
@@ -264,7 +265,7 @@ def test_no_valgrind_and_no_boost_are_rows_that_say_how_to_get_them(monkeypatch:
 
 
 def test_a_missing_allocator_is_a_row_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("allocpool.allocators._library_folders", list)
+    monkeypatch.setattr("allocpool.machine.allocators._library_folders", list)
     opened = campaign.open_study("native", "smoke")
     missing = {
         item.spec.solution.allocator: item.unavailable

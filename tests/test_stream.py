@@ -15,16 +15,17 @@ import pandas as pd
 import psutil
 import pytest
 
-from allocpool import campaign, home, modes, stream_report
+from allocpool import campaign, home, modes
 from allocpool.child import stream as child
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.errors import UserError
 from allocpool.launch import Launcher
+from allocpool.machine.threads import APPLICATION, group_of
 from allocpool.record import TrialRecord
-from allocpool.stream import StreamSpec, cores, windows_needed
+from allocpool.specs.stream import StreamSpec, cores, windows_needed
+from allocpool.story import stream_report
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.studies.stream import STREAM, StreamProfile
 from allocpool.studies.stream_tables import SCHEMA, kept_up, latencies_ms, tidy_stream
-from allocpool.threads import APPLICATION, group_of
 from allocpool.tidy import frame
 
 SHORT: dict[str, Any] = {

@@ -75,7 +75,7 @@ def packets(
     then each receives the same packets once more, for the checksum.
     """
     from allocpool import modes
-    from allocpool.packets import CASES, DEFAULT_RUNTIME, Solution
+    from allocpool.specs.packets import CASES, DEFAULT_RUNTIME, Solution
 
     for case in cases:
         if case not in CASES:

@@ -25,8 +25,8 @@ from tqdm import tqdm
 
 from allocpool import home, tidy
 from allocpool.errors import UserError, from_validation, unknown_choice
-from allocpool.host import Host, read_host
 from allocpool.launch import Launcher
+from allocpool.machine.host import Host, read_host
 from allocpool.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
 from allocpool.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 from allocpool.studies import STUDIES, Planned, Study, StudyProfile, study_named

@@ -8,19 +8,20 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from allocpool import build, limits
-from allocpool.allocators import ALLOCATORS as PRELOADED
-from allocpool.allocators import PRELOAD, check_boost, find_allocator, find_boost
-from allocpool.buffers import BufferSpec
-from allocpool.counters import CountersSpec, why_not_counted
-from allocpool.echo import EchoSpec
+from allocpool import build
 from allocpool.errors import UserError
-from allocpool.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
-from allocpool.realtime import LiveSpec, RingSpec, SearchSpec
+from allocpool.machine import limits
+from allocpool.machine.allocators import ALLOCATORS as PRELOADED
+from allocpool.machine.allocators import PRELOAD, check_boost, find_allocator, find_boost
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, verify_flags
 from allocpool.runtimes.flags import available_memory_mb, check_huge_pages
-from allocpool.stream import StreamSpec, too_many_threads
+from allocpool.specs.buffers import BufferSpec
+from allocpool.specs.counters import CountersSpec, why_not_counted
+from allocpool.specs.echo import EchoSpec
+from allocpool.specs.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
+from allocpool.specs.realtime import LiveSpec, RingSpec, SearchSpec
+from allocpool.specs.stream import StreamSpec, too_many_threads
 
 _HUGE_PAGES_OF_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Makes glibc 2.35 and later ask for transparent huge pages: direct memory comes from malloc, where the JVM's own flag

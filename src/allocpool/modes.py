@@ -9,18 +9,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from allocpool import home
-from allocpool.buffers import AccessSpec, AllocationSpec, FragmentationSpec, JmhSpec
-from allocpool.counters import CountersSpec
-from allocpool.echo import EchoSpec
 from allocpool.errors import UserError, from_validation, unknown_choice
-from allocpool.experiments import DisturbedSpec, LiveSetSpec
-from allocpool.host import read_host
 from allocpool.launch import Launcher
-from allocpool.packets import TrialSpec
-from allocpool.realtime import RealtimeSpec, RingSpec, SearchSpec
+from allocpool.machine.host import read_host
 from allocpool.record import TrialRecord
 from allocpool.runner import alone, run_trial, task_for
-from allocpool.stream import StreamSpec
+from allocpool.specs.buffers import AccessSpec, AllocationSpec, FragmentationSpec, JmhSpec
+from allocpool.specs.counters import CountersSpec
+from allocpool.specs.echo import EchoSpec
+from allocpool.specs.experiments import DisturbedSpec, LiveSetSpec
+from allocpool.specs.packets import TrialSpec
+from allocpool.specs.realtime import RealtimeSpec, RingSpec, SearchSpec
+from allocpool.specs.stream import StreamSpec
 from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from allocpool.host import Host
-from allocpool.packets import TrialSpec
+from allocpool.machine.host import Host
+from allocpool.specs.packets import TrialSpec
 
 Status = Literal[
     "ok", "failed", "out_of_memory", "crashed", "timeout", "killed", "invalid", "unavailable"

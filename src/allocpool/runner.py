@@ -26,9 +26,8 @@ from typing import Any, TypeVar
 
 from allocpool import home
 from allocpool.errors import UserError
-from allocpool.host import Host
 from allocpool.launch import Launcher
-from allocpool.packets import TrialSpec
+from allocpool.machine.host import Host
 from allocpool.record import (
     MEASUREMENT,
     RESULT,
@@ -41,6 +40,7 @@ from allocpool.record import (
     trial_id,
     write_atomically,
 )
+from allocpool.specs.packets import TrialSpec
 
 TAIL_LINES = 20
 _EPSILON_EXHAUSTED = 3

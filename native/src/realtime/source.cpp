@@ -55,7 +55,8 @@ class Losses {
 
   void close() {
     if (burst_.count == 0) return;
-    burst_.end_ns = timeline_.to_ns(last_);
+    // The timeline may have been anchored anew since the burst began, a few nanoseconds to either side.
+    burst_.end_ns = std::max(burst_.start_ns, timeline_.to_ns(last_));
     log_.add(burst_);
     burst_.count = 0;
   }

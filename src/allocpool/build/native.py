@@ -21,11 +21,11 @@ from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
 from allocpool._files import locked
-from allocpool.allocators import Boost, find_boost
 from allocpool.build._run import StepFailed, step
 from allocpool.build.sources import ECHO, code_hash
 from allocpool.errors import UserError
-from allocpool.tools import find_compiler
+from allocpool.machine.allocators import Boost, find_boost
+from allocpool.machine.tools import find_compiler
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 LIBRARY = f"liballocpool_native{_SUFFIX}"

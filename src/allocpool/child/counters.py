@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.child import packets
-from allocpool.perf import HARDWARE_EVENTS, Counters
+from allocpool.machine.perf import HARDWARE_EVENTS, Counters
 
 DRIVER = "packets_driver"
 _CACHES = {"I1": "32768,8,64", "D1": "32768,8,64", "LL": "2097152,16,64"}

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from allocpool import sizes
 from allocpool.child import buffers, jvm, native
 from allocpool.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.specs import sizes
 
 _MIB = 2**20
 _RESTS = 10

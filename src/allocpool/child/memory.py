@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from allocpool.allocators import ALLOCATORS, PRELOAD
+from allocpool.machine.allocators import ALLOCATORS, PRELOAD
 
 
 def allocator_version(name: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
-from allocpool.allocators import ALLOCATORS
 from allocpool.child import jvm, memory, native
 from allocpool.child.accounting import peak_rss_mb
+from allocpool.machine.allocators import ALLOCATORS
 
 Iterations = list[tuple[int, int, int]]
 """(start_ns, end_ns, packets) of each iteration."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from allocpool import reference, stats
-from allocpool.batch_claims import BATCH_CLAIMS
-from allocpool.cells import CONFIGURATION
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Batch, Claim, Verdict
+from allocpool import stats
 from allocpool.measures.gc_table import per_trial
+from allocpool.story import reference
+from allocpool.story.batch_claims import BATCH_CLAIMS
+from allocpool.story.cells import CONFIGURATION
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Batch, Claim, Verdict
 
 STOP_THE_WORLD = ("serial", "parallel", "cms")
 """Collectors whose full collections stop the world and trace every live object in one thread or in all."""

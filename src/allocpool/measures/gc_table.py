@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from allocpool import reference, stats
-from allocpool.cells import finished, solution_order
+from allocpool import stats
+from allocpool.story import reference
+from allocpool.story.cells import finished, solution_order
 
 PUBLISHED = ("max_pause_ms", "mean_pause_ms", "gc_per_second", "gc_fraction_percent", "live_objects_millions",
              "gc_ns_per_object")  # fmt: skip

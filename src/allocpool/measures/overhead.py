@@ -12,7 +12,7 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool import stats
-from allocpool.cells import CONTROLS, finished
+from allocpool.story.cells import CONTROLS, finished
 
 SAME_PROGRAM = ("layout", "runtime", "strategy", "case", "scale")
 """Collectors are compared where the program is the same; another runtime compiles another program."""

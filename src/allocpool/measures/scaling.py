@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool import stats
-from allocpool.cells import finished, records, solution_order
 from allocpool.measures.live_set import fit_live_set
+from allocpool.story.cells import finished, records, solution_order
 
 MEASURES = {
     "forced full pause": "the full collection that counts the objects, after the measured part",

@@ -7,14 +7,14 @@ from typing import Any
 import pandas as pd
 
 from allocpool import campaign, stats
-from allocpool.cells import CONFIGURATION, CONTROLS, SOLUTION_FACTS, finished, records, solution_order
 from allocpool.errors import UserError
-from allocpool.experiments import DISTURBANCES
+from allocpool.machine.threads import GROUPS
 from allocpool.measures.attribution import ALL_CAUSES
 from allocpool.measures.gc_table import per_trial
 from allocpool.measures.overhead import lower_bound_overhead, saved_by_pooling
+from allocpool.specs.experiments import DISTURBANCES
+from allocpool.story.cells import CONFIGURATION, CONTROLS, SOLUTION_FACTS, finished, records, solution_order
 from allocpool.studies.pauses import PausesProfile
-from allocpool.threads import GROUPS
 
 
 def design(profile: PausesProfile) -> str:

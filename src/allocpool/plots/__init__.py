@@ -3,7 +3,7 @@ and n.
 
 Each function takes tidy data and returns a `matplotlib.figure.Figure` made without pyplot's global state,
 so a notebook shows exactly the figures it asked for. The captions that go with them are computed
-(`allocpool.cells.spread_caption`).
+(`allocpool.story.cells.spread_caption`).
 """
 
 from allocpool.plots.allocation import cost_by_size, fragmentation_curves, heap_curves

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from allocpool.packets import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.specs.packets import STRATEGIES
 
 # Okabe and Ito's palette: told apart with any common colour vision; markers tell them apart in grey too.
 STRATEGY_STYLE = {

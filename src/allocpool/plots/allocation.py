@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from allocpool import stats
-from allocpool.allocation_claims import published_as_trials
-from allocpool.allocation_report import label
 from allocpool.plots._style import INK, legend, log_axis, new_figure, nothing
+from allocpool.story.allocation_claims import published_as_trials
+from allocpool.story.allocation_report import label
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8f4a76", "#999999")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")

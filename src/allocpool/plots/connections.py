@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from allocpool import connections, reference
-from allocpool.cells import records
 from allocpool.plots._style import GROUP_STYLE, INK, log_axis, new_figure, nothing
+from allocpool.story import connections, reference
+from allocpool.story.cells import records
 from allocpool.studies.buffered_io_tables import PARTS
 
 # Okabe and Ito's palette again, hatched from the second round on.

@@ -11,9 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool import cells as cell_data
-from allocpool.cells import records
-from allocpool.packets import LAYOUTS, STRATEGIES, Language
 from allocpool.plots._style import (
     GRID,
     GROUP_STYLE,
@@ -28,6 +25,9 @@ from allocpool.plots._style import (
     strategy_handles,
     strategy_shapes,
 )
+from allocpool.specs.packets import LAYOUTS, STRATEGIES, Language
+from allocpool.story import cells as cell_data
+from allocpool.story.cells import records
 
 _ROW_INCHES = 0.46
 
@@ -36,7 +36,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Cost in ns/packet per solution (rows), case (panels) and strategy (marker): dot, interval and every
     trial.
 
-    ``cells`` comes from `allocpool.cells.cells`; ``trials`` gives the small dots. A cell without a figure
+    ``cells`` comes from `allocpool.story.cells.cells`; ``trials`` gives the small dots. A cell without a figure
     shows its reason's first word in place of the dot.
     """
     cases = sorted(cells["case"].dropna().unique())

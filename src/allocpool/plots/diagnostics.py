@@ -9,9 +9,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from allocpool import cells as cell_data
-from allocpool.cells import records
-from allocpool.packets import STRATEGIES
 from allocpool.plots._style import (
     GROUP_STYLE,
     INK,
@@ -25,6 +22,9 @@ from allocpool.plots._style import (
     strategy_handles,
     strategy_shapes,
 )
+from allocpool.specs.packets import STRATEGIES
+from allocpool.story import cells as cell_data
+from allocpool.story.cells import records
 
 
 def wall_against_cpu(trials: pd.DataFrame) -> Figure:

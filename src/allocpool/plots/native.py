@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.cells import records
-from allocpool.counters import EVENTS
 from allocpool.plots._style import GRID, INK, STRATEGY_STYLE, log_axis, new_figure, nothing
+from allocpool.specs.counters import EVENTS
+from allocpool.story.cells import records
 
 _SIMULATED, _COUNTED = "#e69f00", "#0072b2"
 
@@ -18,7 +18,7 @@ _SIMULATED, _COUNTED = "#e69f00", "#0072b2"
 def ladder_gains(table: pd.DataFrame) -> Figure:
     """Cost of each rung in ns/packet, one panel per case, with what the rung gained over the one before it.
 
-    ``table`` comes from `allocpool.native_report.ladder_table`.
+    ``table`` comes from `allocpool.story.native_report.ladder_table`.
     """
     if table.empty:
         return nothing("no rung of the ladder has been measured yet")

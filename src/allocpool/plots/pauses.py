@@ -12,10 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from allocpool import cells as cell_data
-from allocpool.cells import records
+from allocpool.machine.threads import GROUPS
 from allocpool.measures.attribution import ALL_CAUSES
-from allocpool.packets import CASES, STRATEGIES
 from allocpool.plots._style import (
     GRID,
     GROUP_STYLE,
@@ -30,7 +28,9 @@ from allocpool.plots._style import (
     strategy_handles,
     strategy_shapes,
 )
-from allocpool.threads import GROUPS
+from allocpool.specs.packets import CASES, STRATEGIES
+from allocpool.story import cells as cell_data
+from allocpool.story.cells import records
 
 _FACTS = ["trial_id", "solution", "language", "layout", "collector", "runtime", "strategy", "case", "block"]
 _NO_PAUSE = "no pause was measured"

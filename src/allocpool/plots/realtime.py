@@ -10,9 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool import cells as cell_data
-from allocpool.cells import records
-from allocpool.packets import STRATEGIES
 from allocpool.plots._style import (
     GRID,
     INK,
@@ -23,7 +20,10 @@ from allocpool.plots._style import (
     nothing,
     strategy_handles,
 )
-from allocpool.realtime_cells import LOSES, finished
+from allocpool.specs.packets import STRATEGIES
+from allocpool.story import cells as cell_data
+from allocpool.story.cells import records
+from allocpool.story.realtime_cells import LOSES, finished
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost."""

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool import stream_report
 from allocpool.plots._style import GROUP_STYLE, INK, legend, log_axis, new_figure, nothing
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.story import stream_report
 
 _MARKERS = "osD^vP"
 _PUBLISHED = {"G1": "g1", "ZGC": "zgc", "Shenandoah": "shenandoah"}

@@ -12,8 +12,10 @@ from typing import Any, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from allocpool.allocators import ALLOCATORS
-from allocpool.buffers import (
+from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.machine.allocators import ALLOCATORS
+from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
+from allocpool.specs.buffers import (
     CHURNED,
     DISTRIBUTIONS,
     JMH_TECHNIQUES,
@@ -28,8 +30,6 @@ from allocpool.buffers import (
     FragmentationSpec,
     JmhSpec,
 )
-from allocpool.errors import UserError, from_validation, unknown_choice
-from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
 from allocpool.studies.allocation_tables import SCHEMAS, tidy_allocation
 from allocpool.studies.base import Planned, Study, StudyProfile
 

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool.buffers import CHURNED, DISTRIBUTIONS, MEMORIES, OPERATIONS, SOURCES, TECHNIQUES, TOUCHES
+from allocpool.machine.threads import GC, group_of
 from allocpool.record import TrialRecord
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.specs.buffers import CHURNED, DISTRIBUTIONS, MEMORIES, OPERATIONS, SOURCES, TECHNIQUES, TOUCHES
 from allocpool.studies.batch_tables import CPU, cpu_rows
-from allocpool.threads import GC, group_of
 from allocpool.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
 
 MODES = ("allocation", "access", "fragmentation", "jmh")

@@ -11,8 +11,8 @@ import pandas as pd
 from pandera.pandas import DataFrameSchema
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.packets import TrialSpec
 from allocpool.record import TrialRecord
+from allocpool.specs.packets import TrialSpec
 
 _PROFILE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 

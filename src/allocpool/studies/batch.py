@@ -14,7 +14,8 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.packets import (
+from allocpool.runtimes.collectors import FEATURES, collectors_on
+from allocpool.specs.packets import (
     CASES,
     STRATEGIES,
     Case,
@@ -24,7 +25,6 @@ from allocpool.packets import (
     Strategy,
     no_such_pair,
 )
-from allocpool.runtimes.collectors import FEATURES, collectors_on
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch
 

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool.packets import CASES, STRATEGIES, Solution
+from allocpool.machine.threads import GROUPS, cpu_ns_by_group
 from allocpool.record import TrialRecord
-from allocpool.threads import GROUPS, cpu_ns_by_group
+from allocpool.specs.packets import CASES, STRATEGIES, Solution
 from allocpool.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
 
 COUNTS = {

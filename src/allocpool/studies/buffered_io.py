@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.echo import MOST_CONNECTIONS, EchoSpec, Variant
 from allocpool.errors import UserError
+from allocpool.specs.echo import MOST_CONNECTIONS, EchoSpec, Variant
 from allocpool.studies.base import Planned, Study, StudyProfile
 from allocpool.studies.buffered_io_tables import SCHEMAS, tidy_buffered_io
 

@@ -9,8 +9,8 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool import delays
-from allocpool.echo import IO, THREADS, Variant
 from allocpool.record import TrialRecord
+from allocpool.specs.echo import IO, THREADS, Variant
 from allocpool.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
 
 PARTS = {

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool.counters import COUNTERS, EVENTS
 from allocpool.record import TrialRecord
+from allocpool.specs.counters import COUNTERS, EVENTS
 from allocpool.studies.batch_tables import PACKETS_COLUMNS, packets_columns
 from allocpool.tidy import COUNT, TRIAL_COLUMNS, frame, text, trial_row
 

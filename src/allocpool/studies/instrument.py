@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.packets import STRATEGIES, Case, PacketsSpec, Solution, Strategy, no_such_pair
+from allocpool.specs.packets import STRATEGIES, Case, PacketsSpec, Solution, Strategy, no_such_pair
 from allocpool.studies.base import Planned, Study
 from allocpool.studies.batch import BatchProfile, BatchSpec, catalogue
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch

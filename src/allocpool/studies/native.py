@@ -14,12 +14,12 @@ from itertools import product
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.counters import Counter, CountersSpec
 from allocpool.errors import UserError
-from allocpool.java_layouts import JAVA_LAYOUTS
-from allocpool.packets import ALLOCATORS, LAYOUTS, RESOURCES, SLAB_STEPS, Case, Solution, Strategy
 from allocpool.record import TrialRecord
 from allocpool.runtimes.collectors import collectors_on
+from allocpool.specs.counters import Counter, CountersSpec
+from allocpool.specs.java_layouts import JAVA_LAYOUTS
+from allocpool.specs.packets import ALLOCATORS, LAYOUTS, RESOURCES, SLAB_STEPS, Case, Solution, Strategy
 from allocpool.studies.base import Planned, Study
 from allocpool.studies.batch import Selection, Sizes, catalogue_of, plan_block
 from allocpool.studies.batch_tables import SCHEMAS, tidy_batch

@@ -14,8 +14,8 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.errors import UserError
-from allocpool.experiments import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
-from allocpool.packets import Case, Solution, Strategy
+from allocpool.specs.experiments import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
+from allocpool.specs.packets import Case, Solution, Strategy
 from allocpool.studies.base import Planned, Study
 from allocpool.studies.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.studies.pauses_tables import SCHEMAS, tidy_pauses

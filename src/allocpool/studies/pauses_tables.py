@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool.experiments import DISTURBANCES
 from allocpool.gclog import minimum_mutator_utilisation
+from allocpool.machine.threads import cpu_ns_by_group
 from allocpool.measures.attribution import ALL_CAUSES, attribute
 from allocpool.measures.stops import CONSUMER, FORCED, Intervals, Stops, stops_of
 from allocpool.record import TrialRecord
+from allocpool.specs.experiments import DISTURBANCES
 from allocpool.studies.batch_tables import CPU, PACKETS_COLUMNS, TRIALS, batch_row, cpu_rows, packets_columns
 from allocpool.studies.realtime_tables import seconds_of
-from allocpool.threads import cpu_ns_by_group
 from allocpool.tidy import COUNT, POSITIVE, TRIAL_COLUMNS, frame, text, trial_row
 
 WINDOWS_MS = tuple(float(f"{value:.3g}") for value in np.geomspace(0.1, 10_000.0, 41))

@@ -13,8 +13,8 @@ import pandas as pd
 from pydantic import Field, field_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.packets import CASES, STRATEGIES, Case, Solution, Strategy, scaled_heap_mb
-from allocpool.realtime import (
+from allocpool.specs.packets import CASES, STRATEGIES, Case, Solution, Strategy, scaled_heap_mb
+from allocpool.specs.realtime import (
     COMPARISON_INTERVAL_NS,
     FULL_LENGTH_MAJORS,
     INPUT_QUEUE_MS,

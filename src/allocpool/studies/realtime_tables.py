@@ -10,8 +10,8 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool import delays, stats
-from allocpool.packets import scaled_heap_mb
 from allocpool.record import GC_LOG, TrialRecord
+from allocpool.specs.packets import scaled_heap_mb
 from allocpool.studies.batch_tables import COUNTS, PACKETS_COLUMNS, packets_columns
 from allocpool.tidy import (
     COUNT,

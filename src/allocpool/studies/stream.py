@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
-from allocpool.stream import (
+from allocpool.specs.stream import (
     FIRST_WITH_VIRTUAL_THREADS,
     HEAP_MB,
     OLDEST_RUNTIME,

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
+from allocpool.machine.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
 from allocpool.record import TrialRecord
 from allocpool.runtimes.collectors import COLLECTORS
-from allocpool.stream import AGGREGATES, PERCENTILES, PROCESSORS, StreamSpec, windows_needed
-from allocpool.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
+from allocpool.specs.stream import AGGREGATES, PERCENTILES, PROCESSORS, StreamSpec, windows_needed
 from allocpool.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
 
 _GROUPS = (APPLICATION, GC, JIT, OTHER)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allocpool import cells as cell_data
-from allocpool import reference
-from allocpool.cells import CONFIGURATION, SOLUTION_FACTS, records
-from allocpool.packets import Solution
+from allocpool.specs.packets import Solution
+from allocpool.story import cells as cell_data
+from allocpool.story import reference
+from allocpool.story.cells import CONFIGURATION, SOLUTION_FACTS, records
 
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
 _NUMBERS = (

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from allocpool import reference
-from allocpool.cells import records
 from allocpool.stats import CONFIDENCE, significant
+from allocpool.story import reference
+from allocpool.story.cells import records
 from allocpool.studies.buffered_io_tables import PARTS
 
 PUBLISHED_CONNECTIONS = 30_000

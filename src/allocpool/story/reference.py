@@ -2,7 +2,7 @@
 
 A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel, so
 both are compared with it, and which of them fits better is itself a question put to the data (see
-`allocpool.claims`).
+`allocpool.story.claims`).
 """
 
 from __future__ import annotations

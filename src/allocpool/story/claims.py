@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from allocpool import cells as cell_data
-from allocpool import reference, stats
+from allocpool import stats
+from allocpool.story import cells as cell_data
+from allocpool.story import reference
 
 REPRODUCED, REFUTED, INCONCLUSIVE = "reproduced", "refuted", "inconclusive"
 POOLING_STRATEGIES = ("alloc", "mix", "pool")

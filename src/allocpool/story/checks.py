@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from allocpool import cells as cell_data
 from allocpool import stats
-from allocpool.cells import records
-from allocpool.doctor import Diagnosis
-from allocpool.host import Host
+from allocpool.machine.doctor import Diagnosis
+from allocpool.machine.host import Host
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.story import cells as cell_data
+from allocpool.story.cells import records
 
 _SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
 _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]

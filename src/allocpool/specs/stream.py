@@ -13,8 +13,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.packets import DEFAULT_RUNTIME, TrialSpec
 from allocpool.runtimes.collectors import FEATURES, check_combination
+from allocpool.specs.packets import DEFAULT_RUNTIME, TrialSpec
 
 Aggregate = Literal["boxed", "garbage_free"]
 Processors = Literal["cooperative", "native", "platform", "virtual"]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from allocpool import cells as cell_data
 from allocpool import stats
-from allocpool.counters import EVENTS
-from allocpool.packets import CASES, SLAB_STEPS, Solution
+from allocpool.specs.counters import EVENTS
+from allocpool.specs.packets import CASES, SLAB_STEPS, Solution
+from allocpool.story import cells as cell_data
 from allocpool.studies.native import NativeProfile, ladder
 
 POOLED = "pool"

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 from great_tables import GT, loc, style
 
-from allocpool import cells as cell_data
-from allocpool import reference, stats
-from allocpool.cells import records
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Verdict, tally, verdict_table
-from allocpool.packets import CASES, STRATEGIES
+from allocpool import stats
+from allocpool.specs.packets import CASES, STRATEGIES
+from allocpool.story import cells as cell_data
+from allocpool.story import reference
+from allocpool.story.cells import records
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Verdict, tally, verdict_table
 
 BEST_OVERALL = "#bfe3c0"
 BEST_JAVA = "#ffe08a"
@@ -78,7 +79,7 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     """The article's summary: rows are solutions, columns case by strategy, figures in ns/packet.
 
     Highlighted per case: best overall, best Java, second-best Java (see `highlights`). ``cells`` comes from
-    `allocpool.cells.cells`.
+    `allocpool.story.cells.cells`.
     """
     shown = cells.copy()
     shown["text"] = [_cell_html(row) for _, row in shown.iterrows()]

@@ -12,9 +12,11 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from allocpool import reference, stats
-from allocpool.cells import records
-from allocpool.claims import (
+from allocpool import stats
+from allocpool.specs.packets import CASES
+from allocpool.story import reference
+from allocpool.story.cells import records
+from allocpool.story.claims import (
     INCONCLUSIVE,
     POOLING_STRATEGIES,
     REFUTED,
@@ -28,7 +30,6 @@ from allocpool.claims import (
     orderings,
     ratio_of_ratios,
 )
-from allocpool.packets import CASES
 
 FAMILIES = ("CMS", "G1", "ZGC")
 _OBJECTS_PER_QUEUED = 3

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from allocpool.errors import UserError
-from allocpool.packets import DEFAULT_RUNTIME, SET_UP_S, Language, PacketsSpec, TrialSpec
 from allocpool.runtimes.collectors import check_combination
+from allocpool.specs.packets import DEFAULT_RUNTIME, SET_UP_S, Language, PacketsSpec, TrialSpec
 
 LONGEST_INTERVAL_NS = 1e9
 LARGEST_QUEUE = (2**31 - 1 - 512) // 8

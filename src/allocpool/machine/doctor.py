@@ -15,11 +15,11 @@ from typing import Literal
 import click
 from pydantic import BaseModel, ConfigDict
 
-from allocpool.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.build import check_module, java_modules, module_release
-from allocpool.counters import why_not_counted
 from allocpool.errors import UserError
-from allocpool.host import Host, read_host
+from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
+from allocpool.machine.host import Host, read_host
+from allocpool.machine.tools import tools
 from allocpool.runtimes import (
     COLLECTORS,
     FEATURES,
@@ -29,7 +29,7 @@ from allocpool.runtimes import (
     jvm_flags,
     verify_flags,
 )
-from allocpool.tools import tools
+from allocpool.specs.counters import why_not_counted
 
 _PROBE_HEAP_MB = 64
 _FEW_DESCRIPTORS = 4096

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.allocators import ALLOCATORS
 from allocpool.errors import UserError, unknown_choice
-from allocpool.packets import DEFAULT_RUNTIME, DEFAULT_SEED, SMALLEST_HEAP_MB, SMALLEST_MB, Language, TrialSpec
+from allocpool.machine.allocators import ALLOCATORS
 from allocpool.runtimes.collectors import COLLECTORS, check_combination
+from allocpool.specs.packets import DEFAULT_RUNTIME, DEFAULT_SEED, SMALLEST_HEAP_MB, SMALLEST_MB, Language, TrialSpec
 
 MODULE, FOREIGN_MODULE, JMH_MODULE = "allocation", "allocation-foreign", "allocation-jmh"
 FOREIGN_RUNTIME = 25

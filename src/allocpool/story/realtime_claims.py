@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from allocpool import realtime_cells, reference, stats
-from allocpool.cells import records
-from allocpool.claims import INCONCLUSIVE, POOLING_STRATEGIES, REFUTED, REPRODUCED, Claim, Verdict
-from allocpool.packets import CASES
-from allocpool.realtime_cells import LOSES
+from allocpool import stats
+from allocpool.specs.packets import CASES
+from allocpool.story import realtime_cells, reference
+from allocpool.story.cells import records
+from allocpool.story.claims import INCONCLUSIVE, POOLING_STRATEGIES, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.story.realtime_cells import LOSES
 
 AS_PUBLISHED, OTHER_WAY, NOT_SHOWN, NOT_MEASURED = (
     "as published", "the other way round", "no difference shown", "not measured",

@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from allocpool.errors import UserError, unknown_choice
-from allocpool.packets import DEFAULT_RUNTIME, SET_UP_S, TrialSpec
 from allocpool.runtimes.collectors import check_combination
+from allocpool.specs.packets import DEFAULT_RUNTIME, SET_UP_S, TrialSpec
 
 Server = Literal["java", "cpp"]
 Threads = Literal["platform", "virtual"]

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from allocpool import stats
-from allocpool.allocation_claims import PUBLISHED_BYTES, published_as_trials
-from allocpool.buffers import TECHNIQUES, TOUCHES
+from allocpool.specs.buffers import TECHNIQUES, TOUCHES
+from allocpool.story.allocation_claims import PUBLISHED_BYTES, published_as_trials
 from allocpool.studies.allocation import AllocationProfile
 
 _LABELS = {**{t.name: t.label for t in TECHNIQUES.values()}, "slab": "slab with size classes"}

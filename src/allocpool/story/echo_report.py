@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from allocpool import connections, limits, stats
-from allocpool.connections import PUBLISHED_CONNECTIONS, Line
-from allocpool.echo import EchoSpec, Variant
+from allocpool import stats
+from allocpool.machine import limits
+from allocpool.specs.echo import EchoSpec, Variant
 from allocpool.stats import significant
+from allocpool.story import connections
+from allocpool.story.connections import PUBLISHED_CONNECTIONS, Line
 from allocpool.studies.base import StudyProfile
 from allocpool.studies.buffered_io import EVERY_KEY, BufferedIoProfile
 

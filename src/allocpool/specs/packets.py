@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from allocpool.allocators import ALLOCATORS as PRELOADED
 from allocpool.errors import UserError, unknown_choice
-from allocpool.java_layouts import JAVA_LAYOUTS, JavaLayout
+from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination, check_options
+from allocpool.specs.java_layouts import JAVA_LAYOUTS, JavaLayout
 
 Strategy = Literal["dummy", "alloc", "mix", "pool"]
 Case = Literal["A", "B", "C"]

@@ -13,8 +13,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from allocpool.errors import unknown_choice
-from allocpool.packets import PacketsSpec
-from allocpool.perf import why_no_hardware_counters
+from allocpool.machine.perf import why_no_hardware_counters
+from allocpool.specs.packets import PacketsSpec
 
 Counter = Literal["hardware", "simulated"]
 COUNTERS: tuple[Counter, ...] = ("hardware", "simulated")

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from allocpool import reference, stats
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
-from allocpool.stream import windows_needed
+from allocpool import stats
+from allocpool.specs.stream import windows_needed
+from allocpool.story import reference
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
 from allocpool.studies.stream import StreamProfile
 
 SOURCE = "Sub-10 ms Latency in Java: Concurrent GC with Green Threads, Hazelcast, 2020-08-05"

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from allocpool import cells as cell_data
-from allocpool import stats, tables
-from allocpool.packets import CASES, HEAP_MB, MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
+from allocpool import stats
+from allocpool.specs.packets import CASES, HEAP_MB, MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
+from allocpool.story import cells as cell_data
+from allocpool.story import tables
 from allocpool.studies.batch import BatchProfile
 from allocpool.studies.native import NativeProfile
 
@@ -20,7 +21,7 @@ def _count(rows: pd.DataFrame, direction: int) -> int:
 
 
 def headline(comparisons: pd.DataFrame) -> str:
-    """The answer in a few words, from a table of alloc/pool comparisons (`allocpool.tables.comparison_table`).
+    """The answer in a few words, from a table of alloc/pool comparisons (`allocpool.story.tables.comparison_table`).
 
     Undecided unless differences are shown in at least half of the configurations; then the side that is cheaper, with
     exceptions where the other side is, too, but at least four times less often.

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.packets import SMALLEST_HEAP_MB, SMALLEST_MB, PacketsSpec
-from allocpool.realtime import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
+from allocpool.specs.packets import SMALLEST_MB, PacketsSpec, scaled_heap_mb
+from allocpool.specs.realtime import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
 
 Disturbance = Literal["stop", "full_collection", "native_call"]
 DISTURBANCES: dict[Disturbance, str] = {
@@ -82,7 +82,14 @@ class DisturbedSpec(LiveSpec):
     def _heap(cls, given: Any) -> Any:
         """Room for the two arrays of the call into native code, beside the trial's own objects."""
         if isinstance(given, dict) and given.get("disturbance") == "native_call" and "heap_mb" not in given:
-            return {**given, "heap_mb": 4 * int(given.get("native_call_mb", _NATIVE_CALL_MB)) + SMALLEST_HEAP_MB["zgc"]}
+            try:
+                # Two of them must fit beside everything else into the old generation, two thirds of the heap.
+                arrays_mb = 3 * int(given.get("native_call_mb", _NATIVE_CALL_MB))
+                scale = float(given.get("scale", 1.0))
+            except (TypeError, ValueError):
+                return given  # the field's own validation tells what is wrong with it
+            own_mb = scaled_heap_mb(str(given.get("layout")), str(given.get("collector")), scale)
+            return {**given, "heap_mb": own_mb + arrays_mb}
         return given
 
     def expected_seconds(self) -> float:

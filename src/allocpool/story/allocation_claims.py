@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from allocpool import reference, stats
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict, ordering_evidence
-from allocpool.claims import Ordering as Shown
+from allocpool import stats
+from allocpool.story import reference
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict, ordering_evidence
+from allocpool.story.claims import Ordering as Shown
 
 SOURCE = "Memory allocation speed check, bytearray.io, 2012-07"
 PUBLISHED_BYTES = (1024, 10_240, 102_400)

@@ -1,6 +1,6 @@
 """The programs that building needs: where they are, their versions, and how to get what is missing.
 
-``python -m allocpool.tools`` runs before anything is installed, so this module and what it imports need only
+``python -m allocpool.machine.tools`` runs before anything is installed, so this module and what it imports need only
 the standard library.
 """
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allocpool import reference, stats
-from allocpool.packets import LAYOUTS, Solution
+from allocpool import stats
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.specs.packets import LAYOUTS, Solution
+from allocpool.story import reference
 
 CONFIGURATION = ("solution", "strategy", "case")
 SOLUTION_FACTS = ("language", "layout", "collector", "runtime")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from allocpool import connections, stats
-from allocpool.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool import stats
+from allocpool.story import connections
+from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
 
 SOURCE = "Java buffered IO memory, realcomp"
 

@@ -11,8 +11,8 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from allocpool.echo import EchoSpec
 from allocpool.runtimes.flags import available_memory_mb
+from allocpool.specs.echo import EchoSpec
 
 _OTHER_DESCRIPTORS = 300
 """Of the server's process: libraries, jars, logs, epoll. The load generator has fewer."""

@@ -8,14 +8,15 @@ from typing import Any
 import pandas as pd
 from great_tables import GT, loc, style
 
-from allocpool import campaign, reference, stats
-from allocpool import cells as cell_data
-from allocpool.cells import records
+from allocpool import campaign, stats
 from allocpool.errors import UserError
-from allocpool.packets import CASES, STRATEGIES
-from allocpool.realtime_cells import LOSES, NDR, PDR, finished, realtime_cells
+from allocpool.specs.packets import CASES, STRATEGIES
+from allocpool.story import cells as cell_data
+from allocpool.story import reference
+from allocpool.story.cells import records
+from allocpool.story.realtime_cells import LOSES, NDR, PDR, finished, realtime_cells
+from allocpool.story.tables import BEST_JAVA, BEST_OVERALL, GAP
 from allocpool.studies.realtime import RealtimeProfile, estimate_seconds
-from allocpool.tables import BEST_JAVA, BEST_OVERALL, GAP
 
 _SMALL = "font-size:0.78em;color:#555"
 _LOSS = "#f7dcd9"

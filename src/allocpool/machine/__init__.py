@@ -1,0 +1,1 @@
+"""What this machine is, has and allows. Standard library only where set-up needs it before anything is installed."""

@@ -1,0 +1,1 @@
+"""What the pages tell, computed from tidy tables: cells, claims, tables and sentences. Runs nothing."""
