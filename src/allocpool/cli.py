@@ -17,7 +17,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 _ELSEWHERE = {
     "bench": "allocpool.bench:bench_command",
-    "doctor": "allocpool.doctor:doctor_command",
+    "doctor": "allocpool.machine.doctor:doctor_command",
     "gclog": "allocpool.gclog.command:gclog_command",
 }
 """Commands that live with what they show; imported when they are asked for."""
