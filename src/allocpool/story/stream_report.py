@@ -64,10 +64,12 @@ def machine(trials: pd.DataFrame) -> str:
     most = int(published()["jet_threads"].max())
     if count >= _FEW_CORES:
         return f"This machine has {count} processors; the published ones ran up to {most} threads."
+    threads = trials["concurrent_gc_threads"].dropna()
+    concurrent = f", and concurrent collection had {int(threads.max())} thread(s)" if len(threads) else ""
     return (
         f"This machine has {count} processors; the published ones ran up to {most} threads. A processor left to the "
-        f"collector is {1 / count:.0%} of this machine instead of a small part of it, and concurrent collectors run "
-        "with one thread. So the direction of an effect can be compared here, its size can not."
+        f"collector is {1 / count:.0%} of this machine instead of a small part of it{concurrent}. "
+        "So the direction of an effect can be compared here, its size can not."
     )
 
 
