@@ -81,6 +81,16 @@ def test_each_set_has_its_own_hash(checkout: Path) -> None:
     assert code_hash("packets-java") != java
 
 
+def test_a_new_module_leaves_the_others_as_they_are_and_a_new_setting_does_not(checkout: Path) -> None:
+    before = code_hash("packets-java")
+    pom = checkout / "workloads" / "pom.xml"
+    text = pom.read_text()
+    pom.write_text(text.replace("<module>ring</module>", "<module>ring</module>\n    <module>another</module>"))
+    assert pom.read_text() != text and code_hash("packets-java") == before
+    pom.write_text(text.replace("<maven.compiler.release>11", "<maven.compiler.release>17"))
+    assert code_hash("packets-java") != before
+
+
 def test_an_unknown_set_is_refused_with_the_known_ones(checkout: Path) -> None:
     with pytest.raises(UserError, match=r"unknown source set 'rust': choose one of native, .*packets-java"):
         code_hash("rust")
