@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import campaign, stats
+from allocpool.errors import UserError
 from allocpool.specs.stream import windows_needed
 from allocpool.story import reference
 from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
@@ -353,3 +354,14 @@ def verdict(trials: pd.DataFrame, target_ms: float) -> str:
         f"{head} A processor left to the collector: {core.outcome}. {core.sentence} Allocating at every update: "
         f"{free.outcome}. {free.sentence} {machine(trials)}"
     )
+
+
+def stored_verdict(profile: str) -> str:
+    """The verdict on what a campaign of this profile left; runs nothing."""
+    try:
+        tables, _ = campaign.read_tables("stream", profile)
+    except UserError:
+        return "**Undecided.** The streaming engine was not measured under this profile."
+    opened = campaign.open_study("stream", profile).profile
+    assert isinstance(opened, StreamProfile)
+    return verdict(tables["trials"], opened.target_ms)
