@@ -76,7 +76,7 @@ test-native: test-native-plain test-native-address,undefined test-native-thread
 test-native-%: .venv/.installed
 	@mkdir -p build
 	cmake -S native -B build/test-native/$* -DCMAKE_BUILD_TYPE=$(if $(filter plain,$*),Release,RelWithDebInfo) \
-	  -DALLOCPOOL_TESTS=ON -DALLOCPOOL_SANITIZE=$(filter-out plain,$*) >build/test-native-$*.log
+	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DALLOCPOOL_TESTS=ON -DALLOCPOOL_SANITIZE=$(filter-out plain,$*) >build/test-native-$*.log
 	cmake --build build/test-native/$* --parallel $(JOBS) >>build/test-native-$*.log || \
 	  { tail -n 30 build/test-native-$*.log; exit 1; }
 	ctest --test-dir build/test-native/$* --progress --output-on-failure
