@@ -93,10 +93,14 @@ def catalogue(profile: BufferedIoProfile, planned: Sequence[Planned]) -> pd.Data
     rows = []
     for key in dict.fromkeys([*EVERY_KEY, *asked]):
         variant = Variant.parse(key)
-        specs = [item for item in planned if isinstance(item.spec, EchoSpec) and item.spec.variant == variant]
-        gaps = {item.unavailable for item in specs if item.unavailable}
+        specs = [
+            (item.spec, item.unavailable)
+            for item in planned
+            if isinstance(item.spec, EchoSpec) and item.spec.variant == variant
+        ]
+        gaps = {unavailable for _, unavailable in specs if unavailable}
         left_out = "; ".join(sorted(gaps)) if specs else f"not in profile {profile.profile}"
-        runs = sorted({item.spec.connections for item in specs if not item.unavailable})  # type: ignore[attr-defined]
+        runs = sorted({spec.connections for spec, unavailable in specs if not unavailable})
         rows.append(
             {
                 "key": key,
