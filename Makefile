@@ -79,10 +79,11 @@ test-native-%: .venv/.installed
 	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DALLOCPOOL_TESTS=ON -DALLOCPOOL_SANITIZE=$(filter-out plain,$*) >build/test-native-$*.log
 	cmake --build build/test-native/$* --parallel $(JOBS) >>build/test-native-$*.log || \
 	  { tail -n 30 build/test-native-$*.log; exit 1; }
-	ctest --test-dir build/test-native/$* --progress --output-on-failure
+	ctest --test-dir build/test-native/$* --parallel $(JOBS) --progress --output-on-failure
 
+# Whole files to each process: what a file sets up once stays set up once.
 test-python: .venv/.installed
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 clean:
 	rm -rf .venv .runtimes build .mypy_cache .ruff_cache .pytest_cache workloads/*/target native/build

@@ -1,10 +1,18 @@
-"""Shared fixtures: measured data of a test never lands in the checkout's data folder."""
+"""Shared fixtures and order: measured data of a test never lands in the checkout's data folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+LONGEST = ("test_story.py", "test_realtime.py", "test_contract.py")
+"""Files that go first, so that none of several processes is left alone with one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, the others as they were."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 @pytest.fixture

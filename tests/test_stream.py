@@ -17,15 +17,17 @@ import pytest
 
 from allocpool import campaign, home, modes
 from allocpool.child import stream as child
+from allocpool.child import stream_search
 from allocpool.errors import UserError
+from allocpool.latency import kept_up, percentiles_ms, windows_needed
 from allocpool.launch import Launcher
 from allocpool.machine.threads import APPLICATION, group_of
 from allocpool.record import TrialRecord
-from allocpool.specs.stream import StreamSpec, cores, windows_needed
+from allocpool.specs.stream import PipelineSpec, StreamSearchSpec, StreamSpec, cores
 from allocpool.story import stream_report
 from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.studies.stream import STREAM, StreamProfile
-from allocpool.studies.stream_tables import SCHEMA, kept_up, latencies_ms, tidy_stream
+from allocpool.studies.stream_tables import SEARCHES, TRIALS, tidy_stream
 from allocpool.tidy import frame
 
 SHORT: dict[str, Any] = {
@@ -184,7 +186,7 @@ def test_windows_that_a_percentile_takes(percentile: float, windows: int) -> Non
 
 
 def test_percentiles_leave_the_right_number_above() -> None:
-    found = latencies_ms({"latencies_ns": [n * 1_000_000 for n in range(1, 1001)]})
+    found = percentiles_ms([n * 1_000_000 for n in range(1, 1001)])
     assert (found["p50"], found["p99"], found["p99.9"], found["p99.99"], found["max"]) == (500, 990, 999, None, 1000)
 
 
@@ -194,7 +196,7 @@ def test_percentiles_leave_the_right_number_above() -> None:
 )
 def test_keeping_up(lag_ns: int | None, last_ms: int, gave_up: bool, expected: bool) -> None:
     measured = {"gave_up": gave_up, "source_lag_ns": lag_ns, "latencies_ns": [1_000_000] * 90 + [last_ms * 10**6] * 10}
-    assert kept_up({"late_ms": 200.0}, measured) is expected
+    assert kept_up(measured, late_ms=200.0) is expected
 
 
 def test_the_engine_s_threads_are_the_application() -> None:
@@ -209,6 +211,10 @@ def profile(**changes: Any) -> StreamProfile:
 
 def planned(asked: Any) -> list[StreamSpec]:
     return [item.spec for item in STREAM.plan(asked) if isinstance(item.spec, StreamSpec)]
+
+
+def planned_searches(asked: Any) -> list[StreamSearchSpec]:
+    return [item.spec for item in STREAM.plan(asked) if isinstance(item.spec, StreamSearchSpec)]
 
 
 def test_the_plan_scales_with_the_processors() -> None:
@@ -236,8 +242,13 @@ def test_profiles_plan_and_their_expected_length(name: str) -> None:
     opened = campaign.open_study("stream", name).profile
     specs = planned(opened)
     assert len(specs) == len(set(specs))
+    assert planned_searches(opened)
+    assert all(isinstance(item.spec, PipelineSpec) and item.spec.expected_seconds() > 0 for item in STREAM.plan(opened))
     if name == "article":
         assert all(spec.windows >= windows_needed(99.99) for spec in specs if spec.slide_ms == 10)
+
+
+NO_SEARCHES = frame([], SEARCHES)
 
 
 def table(tails: dict[tuple[int, int, int], float | None], **columns: Any) -> pd.DataFrame:
@@ -254,7 +265,7 @@ def table(tails: dict[tuple[int, int, int], float | None], **columns: Any) -> pd
             "items_per_second": None if tail_ms is None else rate + 1000,
             "tail": None if tail_ms is None else "p99.99", **columns,
         })  # fmt: skip
-    return frame(rows, SCHEMA)
+    return frame(rows, TRIALS)
 
 
 def test_the_throughput_within_the_target_is_bracketed_in_every_repetition() -> None:
@@ -262,10 +273,10 @@ def test_the_throughput_within_the_target_is_bracketed_in_every_repetition() -> 
         (0, 1, 1000): 2, (0, 1, 2000): 5, (0, 1, 3000): 20, (1, 1, 1000): 3, (1, 1, 2000): None, (1, 1, 3000): 4,
         (0, 2, 1000): 2, (0, 2, 2000): 3,
     })  # fmt: skip
-    found = stream_report.brackets(trials, 10).set_index("cooperative_threads")
+    found = stream_report.brackets(trials, NO_SEARCHES, 10).set_index("cooperative_threads")
     assert tuple(found.loc[1, ["holds_low", "holds_high", "fails", "n"]]) == (2000, 3000, 3000, 2)
     assert found["fails"].isna().loc[2]
-    assert stream_report.verdict(trials, 10).startswith("**G1 / 25, 2 cooperative, boxed held 10 ms")
+    assert stream_report.verdict(trials, NO_SEARCHES, 10).startswith("**G1 / 25, 2 cooperative, boxed held 10 ms")
 
 
 @pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (1.0, INCONCLUSIVE), (0.3, REFUTED)])
@@ -275,11 +286,11 @@ def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: f
         for block in range(6)
         for threads in (1, 2)
     }
-    verdicts = {item.claim.id: item for item in stream_report.evaluate(table(tails), 10)}
+    verdicts = {item.claim.id: item for item in stream_report.evaluate(table(tails), NO_SEARCHES, 10)}
     assert verdicts["processor-for-the-collector"].outcome == outcome
     assert verdicts["g1-within-target"].outcome == REPRODUCED
     late = {key: None if value is None else value + 40 for key, value in tails.items()}
-    assert stream_report.evaluate(table(late), 10)[1].outcome == REFUTED
+    assert stream_report.evaluate(table(late), NO_SEARCHES, 10)[1].outcome == REFUTED
     assert verdicts["green-threads-answer-sooner"].outcome == INCONCLUSIVE
 
 
@@ -287,3 +298,122 @@ def test_few_processors_are_told() -> None:
     assert "2 processors" in stream_report.machine(table({(0, 1, 1000): 1}))
     assert "can not" in stream_report.machine(table({(0, 1, 1000): 1}))
     assert "can not" not in stream_report.machine(table({(0, 1, 1000): 1}, cores=16))
+
+
+SEARCH = {
+    **{name: value for name, value in SHORT.items() if name != "events_per_second"}, "mode": "stream_search",
+    "low_events_per_second": 2000, "high_events_per_second": 8000, "resolution": 0.9, "seconds": 0.2,
+    "warmup_seconds": 0.1,
+}  # fmt: skip
+
+
+def test_a_search_runs_one_job_after_the_other(data: Path) -> None:
+    record = modes.run_single(StreamSearchSpec(**SEARCH, target_ms=60_000, confirmations=2))
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    told = modes.MODES["stream_search"].summarise(record)
+    assert [probe["events_per_second"] for probe in told["probes"]] == [2000, 2000, 8000, 8000]
+    assert all(probe["holds"] and probe["windows"] == 20 for probe in told["probes"])
+    assert (told["holds_events_per_second"], told["fails_events_per_second"]) == (8000, None)
+    assert told["holds_items_per_second"] == 8000 + 100 * 100
+    tables = tidy_stream([record])
+    assert tables["trials"].empty
+    assert list(tables["searches"]["tail"]) == ["p50"]
+    assert list(tables["probes"]["number"]) == [0, 1, 2, 3]
+
+
+def test_a_rate_that_does_not_hold_ends_at_its_first_probe(data: Path) -> None:
+    record = modes.run_single(StreamSearchSpec(**SEARCH, target_ms=1e-6, confirmations=3))
+    told = modes.MODES["stream_search"].summarise(record)
+    assert (told["holds_events_per_second"], told["fails_events_per_second"]) == (None, 2000)
+    assert len(told["probes"]) == 1
+
+
+@pytest.mark.parametrize("edge", [100, 101, 150, 371, 999, 1000])
+def test_a_bracket_closes_around_the_edge(edge: int) -> None:
+    tried: list[int] = []
+
+    def holds(rate: int) -> bool:
+        tried.append(rate)
+        return rate <= edge
+
+    held, failed = stream_search.bracket(100, 1000, 0.05, holds)
+    assert held is not None and held <= edge
+    assert (failed is None) == (edge >= 1000)
+    if failed is not None:
+        assert edge < failed <= held * 1.05 + 1
+    assert len(tried) == len(set(tried)) <= 10
+
+
+def test_a_bracket_of_a_rate_too_low_is_open_below() -> None:
+    assert stream_search.bracket(100, 1000, 0.05, lambda rate: False) == (None, 100)
+
+
+def test_a_probe_that_fails_outright_ends_the_search_with_its_reason(data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        record = modes.run_single(StreamSearchSpec(**SEARCH, port=taken.getsockname()[1]))
+    assert record.status == "failed"
+    assert record.reason is not None and record.reason.startswith("at 2,000 events/s: the engine did not start")
+    assert list(tidy_stream([record])["searches"]["probes"]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"high_events_per_second": 2000},
+            "high_events_per_second 2000 is not above low_events_per_second 2000 by more than resolution 0.9: "
+            "give at least 3801",
+        ),
+        ({"low_events_per_second": 0}, "low_events_per_second"),
+        ({"resolution": 0}, "resolution"),
+        ({"confirmations": 0}, "confirmations"),
+        ({"confirmations": "many"}, "confirmations"),
+        ({"seconds": 0.01}, "seconds 0.01 hold 1 window(s), too few for any percentile"),
+        ({"events_per_second": 5}, "events_per_second"),
+    ],
+)
+def test_wrong_searches_are_one_line(settings: dict[str, Any], said: str) -> None:
+    words = [f"{name}={value}" for name, value in {**SEARCH, **settings}.items()]
+    with pytest.raises(UserError) as refused:
+        modes.parse_spec(words)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_search_has_time_for_all_its_probes() -> None:
+    spec = StreamSearchSpec(**{**SEARCH, "seconds": 100}, confirmations=5)
+    assert spec.timeout_s > 15 * 5 * 100 > spec.expected_seconds()
+
+
+def searched(found: dict[tuple[int, int], tuple[float | None, float | None]]) -> pd.DataFrame:
+    """Searches of generational ZGC by (block, threads): items per second that hold, and that fail."""
+    shared = table({(0, 1, 1000): 1}).iloc[0].to_dict()
+    rows = [
+        {
+            **{name: shared[name] for name in SEARCHES.columns if name in shared}, "trial_id": f"{block}-{threads}",
+            "block": block, "solution": "gen. ZGC / 25", "collector": "genzgc", "cooperative_threads": threads,
+            "target_ms": 10, "resolution": 0.1, "confirmations": 2, "low_events_per_second": 1,
+            "high_events_per_second": 10**7, "tail": "p99", "holds_items_per_second": holds,
+            "fails_items_per_second": fails,
+        }
+        for (block, threads), (holds, fails) in found.items()
+    ]  # fmt: skip
+    return frame(rows, SEARCHES)
+
+
+def test_searches_give_brackets_and_their_spread() -> None:
+    searches = searched({(0, 1): (3e6, 3.3e6), (1, 1): (2.8e6, 3e6), (0, 2): (None, 1e5), (1, 2): (5e6, None)})
+    found = stream_report.brackets(table({(0, 1, 1000): 1}), searches, 10).set_index("cooperative_threads")
+    assert tuple(found.loc[1, ["by", "holds_low", "holds_high", "fails", "n"]]) == ("a search", 2.8e6, 3e6, 3e6, 2)
+    assert tuple(found.loc[2, ["holds_low", "holds_high", "fails"]]) == (0, 5e6, 1e5)
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(1.25, REPRODUCED), (1.0, INCONCLUSIVE), (0.8, REFUTED)])
+def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(factor: float, outcome: str) -> None:
+    searches = searched({
+        (block, threads): (1e6 * (1 + block / 100) * (factor if threads == 1 else 1), None)
+        for block in range(6)
+        for threads in (1, 2)
+    })  # fmt: skip
+    verdicts = {item.claim.id: item for item in stream_report.evaluate(table({(0, 1, 1000): 1}), searches, 10)}
+    assert verdicts["more-throughput-within-target"].outcome == outcome

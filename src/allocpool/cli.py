@@ -69,7 +69,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
            collector=serial|parallel|cms|g1|zgc|genzgc|shenandoah|genshenandoah|epsilon
            [heap_mb=N] [direct_mb=N] [pause_target_ms=N] [compact_headers=true] [large_pages=true]
     C++:   layout=allocating|flat|slab language=cpp
-           [allocator=glibc|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic|boost_pool]
+           [allocator=glibc|glibc_keeping|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic|boost_pool]
            [steps=contiguous,one_line,stride,huge_pages,prefetch]   (layout slab; all when left out)
     Both:  strategy=dummy|alloc|mix|pool case=A|B|C scale=S seed=N
            [queue_size=N] [stored_count=N] [pool_size=N]
@@ -94,6 +94,8 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
                    [runtime=17|21|25 collector=C heap_mb=N] [window_ms=1000] [slide_ms=10] [cooperative_threads=1]
                    [aggregate=boxed|garbage_free] [processors=cooperative|native|platform|virtual] [port=0]
                    [new_size_mb=N] [concurrent_gc_threads=N] [parallel_gc_threads=N] [percentile=99.99]
+    mode=stream_search  low_events_per_second=N high_events_per_second=N seconds=S: the highest rate that holds
+                   [target_ms=10] at the tail [resolution=0.1] [confirmations=2]; the rest as mode=stream
     mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
 
     \b

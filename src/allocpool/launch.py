@@ -12,7 +12,7 @@ from allocpool import build
 from allocpool.errors import UserError
 from allocpool.machine import limits
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
-from allocpool.machine.allocators import PRELOAD, check_boost, find_allocator, find_boost
+from allocpool.machine.allocators import check_boost, environment_of, find_allocator, find_boost
 from allocpool.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, verify_flags
 from allocpool.runtimes.flags import available_memory_mb, check_huge_pages
@@ -21,7 +21,7 @@ from allocpool.specs.counters import CountersSpec, why_not_counted
 from allocpool.specs.echo import EchoSpec
 from allocpool.specs.packets import BOOST_POOL, PacketsSpec, TrialSpec, no_such_pair
 from allocpool.specs.realtime import LiveSpec, RingSpec, SearchSpec
-from allocpool.specs.stream import StreamSpec, too_many_threads
+from allocpool.specs.stream import PipelineSpec, too_many_threads
 
 _HUGE_PAGES_OF_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Makes glibc 2.35 and later ask for transparent huge pages: direct memory comes from malloc, where the JVM's own flag
@@ -102,7 +102,7 @@ class Launcher:
         if isinstance(spec, EchoSpec):
             refused = self._refused(_echo_jvm(spec), "echo", 1) if spec.server == "java" else None
             return refused or limits.refusal(spec)
-        if isinstance(spec, StreamSpec):
+        if isinstance(spec, PipelineSpec):
             return too_many_threads(spec) or self._refused(_stream_jvm(spec), "stream", 1)
         if isinstance(spec, CountersSpec) and (reason := why_not_counted(spec.counter)):
             return reason
@@ -137,8 +137,8 @@ class Launcher:
             return self._launch_of_buffers(spec)
         if isinstance(spec, EchoSpec):
             return self._echo_launch(spec)
-        if isinstance(spec, StreamSpec):
-            code_hash = self._code_hash("child/stream", "stream-java")
+        if isinstance(spec, PipelineSpec):
+            code_hash = self._code_hash(f"child/{spec.mode}", "stream-java")
             return Launch(code_hash=code_hash, jvm=self._jvm(_stream_jvm(spec), "stream"))
         if not isinstance(spec, PacketsSpec | RingSpec):
             raise TypeError(f"no launch for {type(spec).__name__}")
@@ -161,8 +161,8 @@ class Launcher:
         boost = find_boost() if isinstance(spec, PacketsSpec) and spec.allocator == BOOST_POOL else None
         if boost:
             code_hash = hashlib.sha256(f"{code_hash} {boost.version}".encode()).hexdigest()[:16]
-        # Also where none is wanted: one that this process was started with would be inherited.
-        environment = {PRELOAD: str(allocator or "")} if spec.language == "cpp" else {}
+        named = spec.allocator if isinstance(spec, PacketsSpec) else None
+        environment = environment_of(named) if spec.language == "cpp" else {}
         if isinstance(spec, PacketsSpec) and spec.large_pages:
             environment = {**environment, **_HUGE_PAGES_OF_MALLOC}
         return Launch(code_hash=code_hash, jvm=jvm, native=native, larger_heap=larger_heap, environment=environment)
@@ -175,7 +175,7 @@ class Launcher:
         allocator = _preload(spec.allocator)
         code_hash = _with_library(self._code_hash(child, "native"), allocator)
         return Launch(
-            code_hash=code_hash, native=_native_launch(self._native()), environment={PRELOAD: str(allocator or "")}
+            code_hash=code_hash, native=_native_launch(self._native()), environment=environment_of(spec.allocator)
         )
 
     def _echo_launch(self, spec: EchoSpec) -> Launch:
@@ -223,7 +223,7 @@ def _echo_jvm(spec: EchoSpec) -> _Jvm:
     )
 
 
-def _stream_jvm(spec: StreamSpec) -> _Jvm:
+def _stream_jvm(spec: PipelineSpec) -> _Jvm:
     asked = {
         "MaxNewSize": spec.new_size_mb and f"{spec.new_size_mb}m",
         "ConcGCThreads": spec.concurrent_gc_threads,

@@ -20,7 +20,7 @@ from allocpool.specs.echo import EchoSpec
 from allocpool.specs.experiments import DisturbedSpec, LiveSetSpec
 from allocpool.specs.packets import TrialSpec
 from allocpool.specs.realtime import RealtimeSpec, RingSpec, SearchSpec
-from allocpool.specs.stream import StreamSpec
+from allocpool.specs.stream import StreamSearchSpec, StreamSpec
 from allocpool.studies.allocation_tables import summarise_buffers
 from allocpool.studies.batch import BatchSpec
 from allocpool.studies.batch_tables import summarise_batch
@@ -28,7 +28,7 @@ from allocpool.studies.buffered_io_tables import summarise_echo
 from allocpool.studies.counter_tables import summarise_counters
 from allocpool.studies.pauses_tables import summarise_disturbed
 from allocpool.studies.realtime_summary import summarise_realtime, summarise_ring, summarise_search
-from allocpool.studies.stream_tables import summarise_stream
+from allocpool.studies.stream_tables import summarise_stream, summarise_stream_search
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,12 @@ MODES: dict[str, Mode] = {
         StreamSpec,
         summarise_stream,
         "mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 cooperative_threads=1 seconds=10",
+    ),
+    "stream_search": Mode(
+        StreamSearchSpec,
+        summarise_stream_search,
+        "mode=stream_search runtime=25 collector=g1 low_events_per_second=100000 high_events_per_second=5000000 "
+        "seconds=2",
     ),
 }
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
+from great_tables import GT
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
@@ -105,6 +106,12 @@ def figure(drawing: Figure, caption: str) -> None:
     width = round(drawing.get_figwidth() * _SCREEN_DPI)
     display(Image(data=picture.getvalue(), width=width, alt=caption))  # type: ignore[no-untyped-call]
     display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
+
+
+def show(*tables: GT) -> None:
+    """Several tables, one below the other."""
+    for table in tables:
+        display(table)  # type: ignore[no-untyped-call]
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:

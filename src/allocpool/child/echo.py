@@ -1,7 +1,7 @@
 """An echo trial: a server in this process, its load in another, memory and CPU of this one.
 
 Connections are opened, kept active for the warm-up and the measured window, and then held open and idle while memory is
-looked at: first as the load left it, then after a full collection.
+looked at: first as the load left it, then after a full collection, with what both heaps had free given back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from allocpool.child.accounting import CpuWindow, monotonic_ns
 from allocpool.child.load import Load, LoadFailed
 
 COUNTS = ("accepted", "closed", "messages", "oversize", "refused")
-PARTS = ("stack", "char_buffer", "byte_buffer", "codec", "direct", "socket", "thread", "native", "other")
+PARTS = ("stack", "char_buffer", "byte_buffer", "codec", "direct", "socket", "thread", "native", "code", "other")
 """Where a byte of a connection can be; ``native`` is the C library's heap without direct buffers."""
 _SAMPLE_S = 0.1
 _CLOSING_S = 10.0
@@ -40,7 +40,7 @@ class Server(Protocol):
         """Java heap as the load left it; empty in C++."""
 
     def parts(self) -> dict[str, int]:
-        """Bytes by what they are part of; in Java a full collection comes first."""
+        """Bytes in use by what they are part of; in Java a full collection comes first."""
 
     def stack_bytes(self) -> int:
         """Size of a connection's thread's stack."""
@@ -75,6 +75,7 @@ class JavaServer:
         found["stack"] += footprint.stacks_bytes(self.stack_bytes())
         found["direct"] = int(self._server.directBytes())
         found["native"] = (footprint.c_heap_bytes() or 0) - found["direct"]
+        found["code"] = footprint.code_and_metadata_bytes()
         return found
 
     def stack_bytes(self) -> int:
@@ -168,6 +169,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, An
         memory = footprint.rollup() | server.heap()
         stacks = footprint.stacks_bytes(server.stack_bytes())
         parts = server.parts()
+        footprint.trim_c_heap()
         collected = {f"collected_{name}": value for name, value in (footprint.rollup() | server.heap()).items()}
         threads = len(os.listdir("/proc/self/task"))
         last = load.end()

@@ -98,6 +98,14 @@ def c_heap_bytes() -> int | None:
     return int(told.uordblks) + int(told.hblkhd)
 
 
+def trim_c_heap() -> None:
+    """Give the pages of the C library's heap that hold no block in use back to the kernel (``malloc_trim(3)``), as a
+    full collection does with the Java heap; nothing where the C library can't."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def native_stack_bytes() -> int:
     """Size of a C++ thread's stack: the soft limit at the start of the process, as glibc takes it."""
     soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
@@ -119,6 +127,13 @@ def java_heap() -> dict[str, float]:
     management = jvm.java_class("java.lang.management.ManagementFactory")
     usage = management.getMemoryMXBean().getHeapMemoryUsage()
     return {"heap_used_mb": int(usage.getUsed()) / 2**20, "heap_committed_mb": int(usage.getCommitted()) / 2**20}
+
+
+def code_and_metadata_bytes() -> int:
+    """What the JVM uses beside heap and C library: compiled code and the metadata of classes, which grow as a server
+    works."""
+    management = jvm.java_class("java.lang.management.ManagementFactory")
+    return int(management.getMemoryMXBean().getNonHeapMemoryUsage().getUsed())
 
 
 def let_heap_shrink() -> None:

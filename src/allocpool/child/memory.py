@@ -14,12 +14,15 @@ def allocator_version(name: str) -> str:
     """Version of the allocator that this process was started with, by its own account.
 
     Raises:
-        RuntimeError: it is not the one that serves this process, by /proc/self/maps.
+        RuntimeError: it is not the one that serves this process, by /proc/self/maps, or was not set as it should be.
     """
     loaded = _loaded_libraries()
     preloaded = os.environ.get(PRELOAD)
-    if name != "glibc" and (not preloaded or Path(preloaded).resolve() not in loaded):
+    if ALLOCATORS[name].stems and (not preloaded or Path(preloaded).resolve() not in loaded):
         raise RuntimeError(f"the allocator {name} was not loaded: {preloaded or 'nothing'} was to be preloaded")
+    for variable, value in ALLOCATORS[name].settings:
+        if os.environ.get(variable) != value:
+            raise RuntimeError(f"the allocator {name} was not set: {variable} is not {value}")
     for other in ALLOCATORS.values():
         if other.name != name and any(path.name.startswith(stem) for stem in other.stems for path in loaded):
             raise RuntimeError(f"the allocator {other.name} is loaded beside {name}")
@@ -56,6 +59,7 @@ def _tcmalloc() -> str:
 
 _VERSIONS: dict[str, Callable[[], str]] = {
     "glibc": _glibc,
+    "glibc_keeping": _glibc,
     "jemalloc": _jemalloc,
     "mimalloc": _mimalloc,
     "tcmalloc": _tcmalloc,

@@ -20,8 +20,16 @@ _VM_OPTIONS = ("ParallelGCThreads", "ConcGCThreads")
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
-    """Measure; a member that does not start and an exhausted heap are outcomes and are returned as such."""
+    """Measure one rate."""
     jvm.start(launch)
+    return measure_rate(spec)
+
+
+def measure_rate(spec: dict[str, Any]) -> dict[str, Any]:
+    """A job of its own on a member of its own, in the JVM that runs.
+
+    A member that does not start and an exhausted heap are outcomes and are returned as such.
+    """
     trial_class = jvm.java_class("allocpool.stream.StreamTrial")
     try:
         trial = trial_class(

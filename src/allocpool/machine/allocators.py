@@ -20,12 +20,20 @@ PRELOAD = "LD_PRELOAD"
 
 @dataclass(frozen=True)
 class Allocator:
-    """An allocator: its name in specs, the stems of its library's file name, the packages that hold it."""
+    """An allocator: its name in specs, the stems of its library's file name, the packages that hold it, and the
+    environment variables that set it."""
 
     name: str
     stems: tuple[str, ...]
     debian: str
     conda: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+_KEEPING = (("MALLOC_TRIM_THRESHOLD_", str(2**40)), ("MALLOC_MMAP_THRESHOLD_", str(2**25)))
+"""By default glibc gives the top of its heap back to the kernel as soon as 128 KiB of it are free, and maps a large block
+by itself; a program that allocates again soon pays for fresh pages. These thresholds (mallopt(3); the second at its
+largest) let it keep them."""
 
 
 ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
@@ -33,13 +41,15 @@ ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
         a.name: a
         for a in (
             Allocator("glibc", (), "libc6", ""),
+            Allocator("glibc_keeping", (), "libc6", "", _KEEPING),
             Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
             Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
             Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
         )
     }
 )
-"""Every allocator by its name; ``glibc`` is what the process has without a preload."""
+"""Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, told not
+to give memory back."""
 
 
 def _library_folders() -> list[Path]:
@@ -85,7 +95,7 @@ def _include_folders() -> list[Path]:
 
 
 def find_allocator(name: str) -> Path | None:
-    """The library to preload for allocator ``name``; None for ``glibc``, which needs no preload.
+    """The library to preload for allocator ``name``; None for the C library's own, which needs no preload.
 
     Raises:
         UserError: unknown name, or not installed; names the packages.
@@ -105,3 +115,15 @@ def find_allocator(name: str) -> Path | None:
     raise UserError(
         f"the allocator {name} is not installed: install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
     )
+
+
+def environment_of(name: str | None) -> dict[str, str]:
+    """The environment variables of a process that allocator ``name`` serves.
+
+    Where none is wanted, too: a library that this process was started with would be inherited.
+
+    Raises:
+        UserError: as :func:`find_allocator`.
+    """
+    library = find_allocator(name) if name in ALLOCATORS else None
+    return {PRELOAD: str(library or ""), **(dict(ALLOCATORS[name].settings) if name in ALLOCATORS else {})}

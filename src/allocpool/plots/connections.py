@@ -23,6 +23,7 @@ _PART_STYLE = {
     "socket": ("#009e73", ""),
     "thread": ("#cc79a7", ""),
     "native": ("#56b4e9", "//"),
+    "code": ("#ffffff", "xx"),
     "other": ("#ffffff", ".."),
 }
 _MARKERS = "osD^v<>PX*hp"

@@ -7,6 +7,7 @@ Maven module and whether memory beside the heap is involved.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -82,9 +83,9 @@ class BufferSpec(TrialSpec):
     iteration_ms: float = Field(default=20.0, gt=0, le=10_000)
 
     @property
+    @abstractmethod
     def java_module(self) -> str:
         """The Maven module that a Java trial of this spec runs."""
-        raise NotImplementedError
 
     @property
     def needs_explicit_gc(self) -> bool:
@@ -97,13 +98,13 @@ class BufferSpec(TrialSpec):
         return None
 
     @property
+    @abstractmethod
     def what(self) -> str:
         """What is measured, as plans print it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def memory_mb(self) -> int:
         """Memory that the buffers of a C++ trial come to, MiB."""
-        raise NotImplementedError
 
     @property
     def label(self) -> str:

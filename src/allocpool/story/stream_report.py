@@ -1,8 +1,8 @@
 """What the trials of a stream campaign say: highest throughput within a latency, and paired comparisons.
 
 The published study says that a machine whose cooperative threads leave a processor to the collector answers within
-10 ms at more throughput. So the throughput that holds the target is bracketed in every block by the rates that were
-run, and latencies are compared within blocks, at equal rates.
+10 ms at more throughput. So the throughput that holds the target is bracketed in every block, by the rates that were
+run and by searches of its own, and latencies are compared within blocks, at equal rates.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import pandas as pd
 
 from allocpool import campaign, stats
 from allocpool.errors import UserError
-from allocpool.specs.stream import windows_needed
+from allocpool.latency import windows_needed
 from allocpool.story import reference
 from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
 from allocpool.studies.stream import StreamProfile
+from allocpool.studies.stream_tables import SEARCHES
+from allocpool.tidy import frame
 
 SOURCE = "Sub-10 ms Latency in Java: Concurrent GC with Green Threads, Hazelcast, 2020-08-05"
 CONFIGURATION = (
@@ -44,6 +46,7 @@ def published() -> pd.DataFrame:
 def design(profile: StreamProfile) -> str:
     """What the campaign consists of, from its profile."""
     groups = ", ".join(profile.groups)
+    searched = f" Searches: {', '.join(profile.searches)}." if profile.searches else ""
     slides = sorted({group.slide_ms for group in profile.groups.values()})
     counts = [int(profile.seconds * 1000) // slide for slide in slides]
     told = "; ".join(
@@ -53,7 +56,7 @@ def design(profile: StreamProfile) -> str:
     )
     return (
         f"Groups of trials: {groups}. {profile.blocks} repetition(s), {profile.seconds:g} s measured after "
-        f"{profile.warmup_seconds:g} s of warm-up; {told}."
+        f"{profile.warmup_seconds:g} s of warm-up; {told}.{searched}"
     )
 
 
@@ -97,13 +100,23 @@ def name_of(row: pd.Series) -> str:
     return ", ".join(parts)
 
 
-def brackets(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
-    """Per configuration with two rates or more: the throughput that holds ``target_ms`` at the tail, in every block.
+_RUN, _SEARCHED = "rates that were run", "a search"
+_BRACKETS = ("by", "holds_low", "holds_high", "fails", "n")
 
-    ``holds`` is the largest offered rate below which every rate held, as (smallest, largest) over blocks; ``fails`` the
-    smallest that did not, None where all held: then the end of the rates was reached, not of the engine.
+
+def brackets(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> pd.DataFrame:
+    """Per configuration: the throughput that holds ``target_ms`` at the tail, in every block, items per second.
+
+    ``holds`` is the highest offered rate below which every rate held, as (smallest, largest) over blocks; ``fails`` the
+    lowest that did not, None where all held: then the end of the rates was reached, not of the engine. Searches come
+    first, then configurations of trials at two rates or more.
     """
-    rows = []
+    rows = _searched(searches) + _run(trials, target_ms)
+    return pd.DataFrame(rows, columns=[*CONFIGURATION, *_BRACKETS])
+
+
+def _run(trials: pd.DataFrame, target_ms: float) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
     for key, group in finished(trials).groupby(list(CONFIGURATION), dropna=False, observed=True, sort=False):
         if group["events_per_second"].nunique() < 2:
             continue
@@ -115,29 +128,45 @@ def brackets(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
             offered = ordered["offered_items_per_second"].to_numpy()
             holds.append(float(offered[first_bad - 1]) if first_bad else 0.0)
             fails.append(float(offered[first_bad]) if first_bad < len(good) else None)
-        found = [value for value in fails if value is not None]
-        rows.append({
-            **dict(zip(CONFIGURATION, key, strict=True)), "holds_low": min(holds), "holds_high": max(holds),
-            "fails": min(found) if found else None, "n": len(holds),
-        })  # fmt: skip
-    return pd.DataFrame(rows, columns=[*CONFIGURATION, "holds_low", "holds_high", "fails", "n"])
+        rows.append(_bracket(key, _RUN, holds, fails))
+    return rows
+
+
+def _searched(searches: pd.DataFrame) -> list[dict[str, object]]:
+    rows = []
+    good = finished(searches)
+    for key, group in good.groupby(list(CONFIGURATION), dropna=False, observed=True, sort=False):
+        holds = [float(value) for value in group["holds_items_per_second"].fillna(0.0)]
+        fails = [None if pd.isna(value) else float(value) for value in group["fails_items_per_second"]]
+        rows.append(_bracket(key, _SEARCHED, holds, fails))
+    return rows
+
+
+def _bracket(
+    key: Sequence[object], by: str, holds: Sequence[float], fails: Sequence[float | None]
+) -> dict[str, object]:
+    found = [value for value in fails if value is not None]
+    return {
+        **dict(zip(CONFIGURATION, key, strict=True)), "by": by, "holds_low": min(holds), "holds_high": max(holds),
+        "fails": min(found) if found else None, "n": len(holds),
+    }  # fmt: skip
 
 
 def _millions(value: float) -> str:
     return stats.significant(value / 1e6)
 
 
-def brackets_grid(trials: pd.DataFrame, target_ms: float) -> pd.DataFrame:
+def brackets_grid(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> pd.DataFrame:
     """`brackets` for a reader, in millions of items per second."""
     rows = []
-    for _, row in brackets(trials, target_ms).iterrows():
+    for _, row in brackets(trials, searches, target_ms).iterrows():
         low, high = _millions(row["holds_low"]), _millions(row["holds_high"])
         rows.append({
             "configuration": name_of(row), "window": f"{row['window_ms']} ms by {row['slide_ms']} ms",
-            "holds, M items/s": low if low == high else f"{low} to {high}",
+            "found by": row["by"], "holds, M items/s": low if low == high else f"{low} to {high}",
             "fails from": "not reached" if pd.isna(row["fails"]) else _millions(row["fails"]), "n": row["n"],
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["configuration", "window", "holds, M items/s", "fails from", "n"])
+    return pd.DataFrame(rows, columns=["configuration", "window", "found by", "holds, M items/s", "fails from", "n"])
 
 
 @dataclass(frozen=True)
@@ -146,7 +175,8 @@ class Pair:
 
     solution: str
     what: str
-    events_per_second: int
+    at: str
+    """The rate at which they are compared, or what took its place."""
     comparison: stats.Comparison
     not_kept_up: tuple[int, int]
     """Trials on either side in which the pipeline fell behind, so that they have no value."""
@@ -171,7 +201,7 @@ def pairs(
             Pair(
                 str(named["solution"]),
                 what or f"{larger} over {smaller}",
-                int(str(named["events_per_second"])),
+                f"{named['events_per_second']:,} events/s" if named["events_per_second"] else "highest rate",
                 stats.compare(values[0], values[1], noise),
                 (behind[0], behind[1]),
             )
@@ -184,12 +214,12 @@ def pairs_grid(found: Sequence[Pair]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "solution": pair.solution, "compared": pair.what, "events/s": f"{pair.events_per_second:,}",
+                "solution": pair.solution, "compared": pair.what, "at": pair.at,
                 "ratio": pair.comparison.text(), "fell behind": f"{pair.not_kept_up[0]} / {pair.not_kept_up[1]}",
             }
             for pair in found
         ],
-        columns=["solution", "compared", "events/s", "ratio", "fell behind"],
+        columns=["solution", "compared", "at", "ratio", "fell behind"],
     )  # fmt: skip
 
 
@@ -201,6 +231,19 @@ def left_to_collector(trials: pd.DataFrame) -> list[Pair]:
     return pairs(
         trials, "cooperative_threads", count, count - 1, what=f"{count} threads over {count - 1}, latency at the tail"
     )
+
+
+def highest_with_one_left(searches: pd.DataFrame) -> list[Pair]:
+    """All processors but one for cooperative threads over all, highest throughput within the target by search: above
+    one, leaving one pays."""
+    if searches.empty:
+        return []
+    count = int(searches["cores"].max())
+    held = searches.assign(events_per_second=0, kept_up=searches["holds_items_per_second"].notna())
+    return pairs(
+        held, "cooperative_threads", count - 1, count, "holds_items_per_second",
+        f"{count - 1} threads over {count}, highest throughput",
+    )  # fmt: skip
 
 
 def allocation(trials: pd.DataFrame) -> list[Pair]:
@@ -224,7 +267,7 @@ def _judged(claim: Claim, found: Sequence[Pair]) -> Verdict:
     measured = [(pair, pair.comparison.ratio) for pair in found if pair.comparison.ratio is not None]
     evidence = pd.DataFrame(
         [
-            {"larger": f"{pair.solution} {pair.what}", "smaller": f"{pair.events_per_second:,} events/s",
+            {"larger": f"{pair.solution} {pair.what}", "smaller": pair.at,
              "ratio": ratio.estimate, "low": ratio.low, "high": ratio.high, "blocks": ratio.trials,
              "shown": _SHOWN[pair.comparison.direction]}
             for pair, ratio in measured if ratio
@@ -268,9 +311,9 @@ def _within_target(claim: Claim, trials: pd.DataFrame, target_ms: float) -> Verd
     return Verdict(claim, REPRODUCED if within == len(rows) else REFUTED, sentence, evidence)
 
 
-def evaluate(trials: pd.DataFrame, target_ms: float) -> list[Verdict]:
-    """The published conclusions, put to this campaign's trials."""
-    return [claim.test(claim, (trials, target_ms)) for claim in STREAM_CLAIMS]
+def evaluate(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> list[Verdict]:
+    """The published conclusions, put to this campaign's trials and searches."""
+    return [claim.test(claim, (trials, searches, target_ms)) for claim in STREAM_CLAIMS]
 
 
 STREAM_CLAIMS: tuple[Claim, ...] = (
@@ -284,7 +327,13 @@ STREAM_CLAIMS: tuple[Claim, ...] = (
         "g1-within-target",
         "G1 with a 5 ms pause target and a processor of its own holds 99.99% of results within 10 ms.",
         SOURCE,
-        lambda claim, given: _within_target(claim, *given),
+        lambda claim, given: _within_target(claim, given[0], given[2]),
+    ),
+    Claim(
+        "more-throughput-within-target",
+        "A processor left to a concurrent collector lets the engine hold the latency at more throughput.",
+        SOURCE,
+        lambda claim, given: _judged(claim, _concurrent(highest_with_one_left(given[1]))),
     ),
     Claim(
         "green-threads-answer-sooner",
@@ -302,9 +351,13 @@ _ALLOCATION = Claim(
 )
 
 
-def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """What has no latency, and why: trials that failed or fell behind, collectors that the profile leaves out."""
-    rows = []
+def gaps(trials: pd.DataFrame, searches: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+    """What has no latency, and why: trials and searches that failed or fell behind, collectors that the profile leaves
+    out."""
+    rows = [
+        (solution, len(failed), f"search {failed['status'].iloc[0]}: {reason}")
+        for (solution, reason), failed in searches[searches["status"] != "ok"].groupby(["solution", "reason"])
+    ]
     for solution, group in trials.groupby("solution", sort=False):
         behind = group[(group["status"] == "ok") & ~group["kept_up"].fillna(False).astype(bool)]
         if len(behind):
@@ -336,10 +389,10 @@ def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def verdict(trials: pd.DataFrame, target_ms: float) -> str:
+def verdict(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> str:
     """The page's answer in a few computed sentences."""
-    verdicts = {item.claim.id: item for item in evaluate(trials, target_ms)}
-    found = brackets(trials, target_ms)
+    verdicts = {item.claim.id: item for item in evaluate(trials, searches, target_ms)}
+    found = brackets(trials, searches, target_ms)
     if found.empty or not found["holds_low"].max():
         head = f"**No configuration was shown to hold {target_ms:g} ms at the tail in every repetition.**"
     else:
@@ -349,7 +402,7 @@ def verdict(trials: pd.DataFrame, target_ms: float) -> str:
             f"{_millions(best['holds_low'])} million items a second"
             f"{' (no higher rate was run)' if pd.isna(best['fails']) else ''}.**"
         )
-    core, free = verdicts["processor-for-the-collector"], _ALLOCATION.test(_ALLOCATION, (trials, target_ms))
+    core, free = verdicts["processor-for-the-collector"], _ALLOCATION.test(_ALLOCATION, (trials,))
     return (
         f"{head} A processor left to the collector: {core.outcome}. {core.sentence} Allocating at every update: "
         f"{free.outcome}. {free.sentence} {machine(trials)}"
@@ -364,4 +417,4 @@ def stored_verdict(profile: str) -> str:
         return "**Undecided.** The streaming engine was not measured under this profile."
     opened = campaign.open_study("stream", profile).profile
     assert isinstance(opened, StreamProfile)
-    return verdict(tables["trials"], opened.target_ms)
+    return verdict(tables["trials"], tables.get("searches", frame([], SEARCHES)), opened.target_ms)

@@ -6,6 +6,7 @@ for C++ (``jemalloc``), collector and runtime for Java (``g1/25``).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -60,8 +61,9 @@ class _Group(BaseModel):
 
     served_by: tuple[str, ...] = Field(min_length=1)
 
+    @abstractmethod
     def settings(self) -> Iterator[dict[str, Any]]:
-        raise NotImplementedError
+        """Every combination, as settings of a spec."""
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -76,6 +78,8 @@ class _Group(BaseModel):
 
 
 class AllocationGroup(_Group):
+    """Ways to come by a buffer x fresh or pooled x size x what is touched of it."""
+
     techniques: tuple[str, ...] = Field(min_length=1)
     strategies: tuple[str, ...] = ("alloc",)
     bytes: tuple[int, ...] = SIZES
@@ -94,6 +98,8 @@ class AllocationGroup(_Group):
 
 
 class AccessGroup(_Group):
+    """Memories x operations x size."""
+
     memories: tuple[str, ...] = Field(min_length=1)
     operations: tuple[str, ...] = OPERATIONS
     bytes: tuple[int, ...] = (102_400,)
@@ -107,6 +113,8 @@ class AccessGroup(_Group):
 
 
 class FragmentationGroup(_Group):
+    """What is churned x distributions of sizes."""
+
     techniques: tuple[str, ...] = Field(min_length=1)
     distributions: tuple[str, ...] = DISTRIBUTIONS
 
@@ -118,6 +126,8 @@ class FragmentationGroup(_Group):
 
 
 class JmhGroup(AllocationGroup):
+    """The same under JMH."""
+
     techniques: tuple[str, ...] = JMH_TECHNIQUES
 
 

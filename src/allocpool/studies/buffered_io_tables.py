@@ -22,6 +22,7 @@ PARTS = {
     "socket": "sockets, channels and what a server keeps of each on the heap",
     "thread": "thread objects on the heap",
     "native": "the C library's heap without direct buffers: what the JVM keeps of a thread; in 25 its socket's too",
+    "code": "compiled code and metadata of classes, which grow with what the JVM has done, not with connections",
     "other": "everything else that is alive on the heap",
 }
 _MEMORY = {
@@ -30,7 +31,7 @@ _MEMORY = {
     "uss_mb": "unique set size, MiB",
     "heap_used_mb": "Java heap in use, garbage included, MiB",
     "heap_committed_mb": "Java heap committed, MiB",
-    "collected_rss_mb": "resident set size after a full collection that gave back what it freed, MiB",
+    "collected_rss_mb": "resident set size after a full collection, free memory of both heaps given back, MiB",
     "collected_pss_mb": "proportional set size after it, MiB",
     "collected_uss_mb": "unique set size after it, MiB",
     "collected_heap_used_mb": "Java heap in use after it, MiB",
