@@ -41,7 +41,7 @@ def summary(text: str) -> dict[str, Any]:
         ("mode=allocation technique=malloc bytes=8 touch=lick", "choose one of none, first, page, zero"),
         ("mode=allocation technique=malloc bytes=0", "bytes: from 1 to 1073741824, not 0"),
         ("mode=allocation technique=malloc bytes=8 strategy=mix", "choose one of alloc, pool"),
-        ("mode=allocation technique=malloc bytes=8 allocator=hoard", "choose one of glibc, jemalloc"),
+        ("mode=allocation technique=malloc bytes=8 allocator=hoard", "choose one of glibc, glibc_keeping, jemalloc"),
         ("mode=allocation technique=malloc bytes=8 runtime=25", "runtime belong to Java"),
         ("mode=allocation technique=byte_array bytes=8 allocator=glibc", "allocator belongs to C++"),
         ("mode=allocation technique=byte_array bytes=8 collector=cms runtime=25", "cms does not run on 25"),
@@ -173,7 +173,7 @@ def test_a_wrong_group_is_refused_in_one_line() -> None:
     groups = [{"served_by": ["g1/25"], "techniques": ["malloc"]}]
     with pytest.raises(UserError, match=r"belong to Java|collector"):
         campaign.open_study("allocation", "smoke", {"allocation": groups})
-    with pytest.raises(UserError, match=r"choose one of glibc, jemalloc"):
+    with pytest.raises(UserError, match=r"choose one of glibc, glibc_keeping, jemalloc"):
         campaign.open_study("allocation", "smoke", {"allocation": [{"served_by": ["dl"], "techniques": ["malloc"]}]})
 
 

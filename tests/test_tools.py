@@ -88,7 +88,7 @@ def test_an_installed_allocator_is_found_and_a_missing_one_told(
     library = tmp_path / f"libjemalloc{suffix}"
     library.touch()
     assert allocators.find_allocator("jemalloc") == library
-    with pytest.raises(UserError, match="unknown allocator 'malloc': choose one of glibc, jemalloc"):
+    with pytest.raises(UserError, match="unknown allocator 'malloc': choose one of glibc, glibc_keeping, jemalloc"):
         allocators.find_allocator("malloc")
 
 

@@ -55,9 +55,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     }
 
 
-def bracket(
-    low: int, high: int, resolution: float, holds: Callable[[int], bool]
-) -> tuple[int | None, int | None]:
+def bracket(low: int, high: int, resolution: float, holds: Callable[[int], bool]) -> tuple[int | None, int | None]:
     """The highest rate found to hold and the lowest found to fail, no further apart than the resolution.
 
     The first is None where the lowest rate fails, the second where the highest one holds.

@@ -31,9 +31,9 @@ class Allocator:
 
 
 _KEEPING = (("MALLOC_TRIM_THRESHOLD_", str(2**40)), ("MALLOC_MMAP_THRESHOLD_", str(2**25)))
-"""By default glibc gives the top of its heap back to the kernel as soon as 128 KiB of it are free, and maps a large block
-by itself; a program that allocates again soon pays for fresh pages. These thresholds (mallopt(3); the second at its
-largest) let it keep them."""
+"""By default glibc gives the top of its heap back to the kernel as soon as 128 KiB of it are free, and maps a large
+block by itself; a program that allocates again soon pays for fresh pages. These thresholds (mallopt(3); the second at
+its largest) let it keep them."""
 
 
 ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
@@ -48,8 +48,8 @@ ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
         )
     }
 )
-"""Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, told not
-to give memory back."""
+"""Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, told
+not to give memory back."""
 
 
 def _library_folders() -> list[Path]:
@@ -125,5 +125,6 @@ def environment_of(name: str | None) -> dict[str, str]:
     Raises:
         UserError: as :func:`find_allocator`.
     """
-    library = find_allocator(name) if name in ALLOCATORS else None
-    return {PRELOAD: str(library or ""), **(dict(ALLOCATORS[name].settings) if name in ALLOCATORS else {})}
+    if name is None or name not in ALLOCATORS:
+        return {PRELOAD: ""}
+    return {PRELOAD: str(find_allocator(name) or ""), **dict(ALLOCATORS[name].settings)}

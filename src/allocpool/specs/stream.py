@@ -126,7 +126,9 @@ class PipelineSpec(TrialSpec):
         return events_per_second + results
 
     def configuration(self) -> str:
-        return f"{self.collector} {self.runtime}, {self.cooperative_threads} {self.processors} threads, {self.aggregate}"
+        return (
+            f"{self.collector} {self.runtime}, {self.cooperative_threads} {self.processors} threads, {self.aggregate}"
+        )
 
 
 class StreamSpec(PipelineSpec):

@@ -190,8 +190,8 @@ def _copies_are_equal(claim: Claim, costs: Costs) -> Verdict:
     equal = (measured["low"] >= 1 / EQUAL_WITHIN) & (measured["high"] <= EQUAL_WITHIN)
     differ = (measured["shown"] != "no difference shown") & ~equal
     sentence = (
-        f"Of {len(measured)} comparisons {equal.sum()} are equal within {EQUAL_WITHIN - 1:.0%} and {differ.sum()} differ "
-        f"by more than can be told from that; ratios {stats.span(measured['ratio'])}."
+        f"Of {len(measured)} comparisons {equal.sum()} are equal within {EQUAL_WITHIN - 1:.0%}, and {differ.sum()} "
+        f"differ by more than that may be; ratios {stats.span(measured['ratio'])}."
     )
     outcome = REFUTED if differ.any() else REPRODUCED if equal.all() else INCONCLUSIVE
     return Verdict(claim, outcome, sentence, evidence)

@@ -1,8 +1,8 @@
 """Study 7, stream: what does it buy, or cost, to leave a processor to the collector beside green threads?
 
-Trials of mode stream in named groups, and searches for the highest rate within a latency. Rates are stated per processor and numbers of threads as processors left to the
-collector, so that one profile fits a laptop and a server. What a selection can't mean here (more processors left than
-there are) is left out of the plan.
+Trials of mode stream in named groups, and searches for the highest rate within a latency. Rates are stated per
+processor and numbers of threads as processors left to the collector, so that one profile fits a laptop and a server.
+What a selection can't mean here (more processors left than there are) is left out of the plan.
 """
 
 from __future__ import annotations

@@ -76,6 +76,7 @@ TRIALS = DataFrameSchema(
         **GC_COLUMNS,
     },
     strict=True,
+    coerce=True,
 )
 _RATE = "events each second"
 SEARCHES = DataFrameSchema(
@@ -143,7 +144,8 @@ def trial_columns(record: TrialRecord) -> dict[str, Any]:
     groups = cpu_ns_by_group(measured["cpu"]["threads"], measured["cpu"]["process_ns"])
     cpu_s = (measured["cpu"]["end_ns"] - measured["cpu"]["start_ns"]) / 1e9
     row |= {
-        "kept_up": latency.kept_up(measured, spec["late_ms"]), "parallel_gc_threads": measured["vm_options"]["ParallelGCThreads"],
+        "kept_up": latency.kept_up(measured, spec["late_ms"]),
+        "parallel_gc_threads": measured["vm_options"]["ParallelGCThreads"],
         "concurrent_gc_threads": measured["vm_options"]["ConcGCThreads"],
         "allocated_mb_per_s": max(0, measured["allocated_bytes"]) / 2**20 / seconds,
         "peak_rss_mb": measured["peak_rss_mb"], "windows": len(measured["latencies_ns"]),
