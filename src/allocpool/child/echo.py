@@ -170,6 +170,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, An
         stacks = footprint.stacks_bytes(server.stack_bytes())
         parts = server.parts()
         footprint.trim_c_heap()
+        footprint.await_giving_back()
         collected = {f"collected_{name}": value for name, value in (footprint.rollup() | server.heap()).items()}
         threads = len(os.listdir("/proc/self/task"))
         last = load.end()

@@ -6,8 +6,10 @@ Each part is measured by itself, none is what the others leave over: their sum a
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import resource
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from allocpool.child import jvm
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+)\s*(.*)")
 _HISTOGRAM_LINE = re.compile(r"\s*\d+:\s+\d+\s+(\d+)\s+(\S+)")
 _DEFAULT_STACK_BYTES = 8 << 20
+_GIVING_BACK_S, _STEADY_S, _STEADY_MB, _LOOK_S = 3.0, 0.2, 0.5, 0.02
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("char_buffer", ("[C", "java.io.BufferedReader", "java.io.BufferedWriter")),
     # Each thread that does socket I/O keeps a table of direct buffers (sun.nio.ch.Util).
@@ -46,6 +49,18 @@ def rollup() -> dict[str, float]:
         sizes_kb[name] = int(value.split()[0])
     unique_kb = sizes_kb["Private_Clean"] + sizes_kb["Private_Dirty"]
     return {"rss_mb": sizes_kb["Rss"] / 1024, "pss_mb": sizes_kb["Pss"] / 1024, "uss_mb": unique_kb / 1024}
+
+
+def await_giving_back() -> None:
+    """Wait until resident memory has stopped to shrink: G1 gives regions back step by step, after the collection that
+    freed them (JDK-8236926)."""
+    give_up_s = time.monotonic() + _GIVING_BACK_S
+    smallest_mb, since_s = math.inf, time.monotonic()
+    while time.monotonic() < give_up_s and time.monotonic() - since_s < _STEADY_S:
+        now_mb = rollup()["rss_mb"]
+        if now_mb < smallest_mb - _STEADY_MB:
+            smallest_mb, since_s = now_mb, time.monotonic()
+        time.sleep(_LOOK_S)
 
 
 def _mappings() -> Iterator[tuple[int, str, str, int]]:
