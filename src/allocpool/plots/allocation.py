@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from allocpool import stats
-from allocpool.plots._style import INK, legend, log_axis, new_figure, nothing
+from allocpool.plots._style import INK, decades_only, legend, log_axis, new_figure, nothing
 from allocpool.story.allocation_claims import published_as_trials
 from allocpool.story.allocation_report import label
 
@@ -27,10 +27,23 @@ def _styles(names: list[str]) -> dict[str, tuple[str, str]]:
     }
 
 
+def _of_several_sizes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Without what was measured at one size only, which the table tells; everything where nothing has more."""
+    sizes = rows.groupby(["technique", "strategy", "served_by"], observed=True)["bytes"].transform("nunique")
+    return rows[sizes > 1] if (sizes > 1).any() else rows
+
+
+def _panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Rows by what can be read in one panel: C++, byte[] by collector, the other ways of Java."""
+    cpp, plain = rows["language"] == "cpp", (rows["technique"] == "byte_array") & (rows["strategy"] == "alloc")
+    found = {"C++": rows[cpp], "Java: byte[]": rows[~cpp & plain], "Java: other ways": rows[~cpp & ~plain]}
+    return {title: part for title, part in found.items() if len(part)}
+
+
 def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     """A column in ns against bytes, both logarithmic, one line per technique and what serves it; untouched buffers.
 
-    Panels: C++ and Java. Bars are the spread over trials; crosses are the published figures of 2012.
+    Bars are the spread over trials; crosses are the published figures of 2012.
     """
     good = trials[
         (trials["mode"] == "allocation")
@@ -40,40 +53,36 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     ]
     if good.empty:
         return nothing("no trial has finished yet")
-    languages = [language for language in ("cpp", "java") if language in set(good["language"])]
-    figure, axes = new_figure(1, len(languages), 5.0 * len(languages), 5.6, sharey=True)
+    panels = _panels(_of_several_sizes(good))
     published = published_as_trials()
-    for axis, language in zip(axes, languages, strict=True):
-        rows = good[good["language"] == language]
-        names = sorted({_name(row) for row in rows.to_dict("records")})
-        styles = _styles(names)
+    published = published[published[column].notna()] if column in published else published.iloc[:0]
+    theirs = _panels(published)
+    figure, axes = new_figure(1, len(panels), 4.2 * len(panels) + 1, 6.2, sharey=True)
+    for axis, (title, rows) in zip(axes, panels.items(), strict=True):
+        styles = _styles(sorted({_name(row) for row in rows.to_dict("records")}))
         for key, group in rows.groupby(["technique", "strategy", "served_by"], observed=True):
             name = _name(dict(zip(("technique", "strategy", "served_by"), key, strict=True)))
             _line(axis, group, column, styles[name])
-        theirs = published[(published["language"] == language) & published.get(column, pd.Series(dtype=float)).notna()]
-        axis.plot(theirs["bytes"], theirs[column], linestyle="", marker="x", color=INK, markersize=7, zorder=5)
-        for row in theirs[theirs["bytes"] == theirs["bytes"].max()].to_dict("records"):
-            text = f"2012 {_PUBLISHED[row['technique']]}"
-            axis.annotate(
-                text,
-                (row["bytes"], row[column]),
-                xytext=(-6, 5),
-                textcoords="offset points",
-                fontsize=7.5,
-                ha="right",
-                color=INK,
-            )
+        _published(axis, theirs.get(title, published.iloc[:0]), column)
         handles = [Line2D([], [], color=c, marker=m, linewidth=1.2, label=name) for name, (c, m) in styles.items()]
-        axis.legend(
-            handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False, fontsize=8
-        )
-        axis.set_title("C++" if language == "cpp" else "Java", fontsize=11, color=INK)
+        axis.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize=8)
+        axis.set_title(title, fontsize=11, color=INK)
         axis.set_xlabel("bytes per buffer (log scale)", fontsize=9)
         log_axis(axis, float(good["bytes"].min()), float(good["bytes"].max()))
+        decades_only(axis)
     for axis in axes:
         log_axis(axis, float(good[column].min()), float(max(good[column].max(), 10)), "y", room=1.5)
     axes[0].set_ylabel(column.replace("_", " ") + " (log scale)", fontsize=9)
     return figure
+
+
+def _published(axis: Axes, theirs: pd.DataFrame, column: str) -> None:
+    axis.plot(theirs["bytes"], theirs[column], linestyle="", marker="x", color=INK, markersize=7, zorder=5)
+    for row in theirs[theirs["bytes"] == theirs["bytes"].max()].to_dict("records"):
+        axis.annotate(
+            f"2012 {_PUBLISHED[row['technique']]}", (row["bytes"], row[column]), xytext=(-6, 5),
+            textcoords="offset points", fontsize=7.5, ha="right", color=INK,
+        )  # fmt: skip
 
 
 def _name(row: Mapping[Any, Any]) -> str:
@@ -110,7 +119,26 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
     ]
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
-    figure, axes = new_figure(3, 1, 9.5, 8.6)
+    languages = [language for language in ("cpp", "java") if language in set(measured["language"])]
+    figure, axes = new_figure(3, len(languages), 4.9 * len(languages) + 1, 8.6)
+    for column, language in enumerate(languages):
+        mine = axes[column :: len(languages)]
+        handles = _curves(mine, measured[measured["language"] == language], windows)
+        mine[0].set_title("C++" if language == "cpp" else "Java", fontsize=11, color=INK, pad=16)
+        mine[-1].set_xlabel("bytes allocated, as a multiple of the largest live set", fontsize=9)
+        mine[-1].legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False, fontsize=8)
+    texts = ("resident / live", "p99 of obtaining, ns", "million operations / s")
+    for row, text in enumerate(texts):
+        same = axes[row * len(languages) : (row + 1) * len(languages)]
+        limits = [axis.get_ylim() for axis in same]
+        for axis in same:
+            axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        same[0].set_ylabel(f"{text} (log)", fontsize=9)
+    return figure
+
+
+def _curves(axes: Sequence[Axes], measured: pd.DataFrame, windows: pd.DataFrame) -> list[Line2D]:
+    """Draw one column of panels; returns the handles of its lines."""
     styles = _styles(sorted(_name({**row, "strategy": "alloc"}) for row in measured.to_dict("records")))
     for row in measured.to_dict("records"):
         curve = windows[windows["trial_id"] == row["trial_id"]].sort_values("window")
@@ -126,24 +154,13 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
         axis.set_yscale("log")
         axis.set_xlim(0, float(ends.iloc[-1]))
     begin = 0.0
-    for phase, end in ends.items():
+    for number, (phase, end) in enumerate(ends.items()):
         axes[0].text(
-            (begin + end) / 2,
-            1.02,
-            str(phase),
-            ha="center",
-            va="bottom",
-            fontsize=8,
-            color=INK,
-            transform=axes[0].get_xaxis_transform(),
-        )
+            (begin + end) / 2, 1.01 if number % 2 == 0 else 1.055, str(phase), ha="center", va="bottom", fontsize=7,
+            color=INK, transform=axes[0].get_xaxis_transform(),
+        )  # fmt: skip
         begin = float(end)
-    texts = ("resident / live", "p99 of obtaining, ns", "million operations / s")
-    for axis, text in zip(axes, texts, strict=True):
-        axis.set_ylabel(f"{text} (log)", fontsize=9)
-    axes[-1].set_xlabel("bytes allocated, as a multiple of the largest live set", fontsize=9)
-    legend(figure, [Line2D([], [], color=c, label=name) for name, (c, _) in styles.items()], columns=3)
-    return figure
+    return [Line2D([], [], color=colour, label=name) for name, (colour, _) in styles.items()]
 
 
 def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
