@@ -1,6 +1,7 @@
 """A search for the highest rate of events whose windows hold a latency at the tail: one JVM, one job after the other.
 
-The lowest and the highest rate first, then the geometric middle of what is left, until the bracket is as narrow as was
+A job at the lowest rate comes before all others and is not judged: in it the JVM compiles what it will run. Then the
+lowest and the highest rate, and then the geometric middle of what is left, until the bracket is as narrow as was
 asked for. A rate holds when each of its probes does, and fails with the first that does not: none is called held by
 luck. The tail of a probe is the highest percentile that its windows allow.
 """
@@ -41,6 +42,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     outcome: dict[str, Any] = {"status": "ok", "reason": None}
     held, failed = None, None
     try:
+        probe(spec, spec["low_events_per_second"])
         held, failed = bracket(spec["low_events_per_second"], spec["high_events_per_second"], spec["resolution"], holds)
     except Ended as ended:
         outcome = ended.outcome
