@@ -52,8 +52,8 @@ def rollup() -> dict[str, float]:
 
 
 def await_giving_back() -> None:
-    """Wait until resident memory has stopped to shrink: G1 gives regions back step by step, after the collection that
-    freed them (JDK-8236926)."""
+    """Wait until resident memory has stopped to shrink: G1 gives regions back in steps, the first of them 100 ms after
+    the collection that freed them (JDK-8236926, JDK-8257974)."""
     give_up_s = time.monotonic() + _GIVING_BACK_S
     smallest_mb, since_s = math.inf, time.monotonic()
     while time.monotonic() < give_up_s and time.monotonic() - since_s < _STEADY_S:

@@ -20,6 +20,8 @@ final class Source extends AbstractProcessor {
     private long next;
     private int step;
     private long watermarkMs;
+    /** Refused by the engine: it must be offered again before anything else, and before the end. */
+    private Object refused;
 
     /**
      * A source.
@@ -43,6 +45,11 @@ final class Source extends AbstractProcessor {
 
     @Override
     public boolean complete() {
+        // The engine may have handed a refused watermark to some of its receivers. Who ends or goes on without offering
+        // it again leaves the engine to believe that those have had what comes next, too, and they wait forever.
+        if (refused != null && !emit(refused)) {
+            return false;
+        }
         final long nowNs = System.nanoTime() - originNs;
         if (nowNs > giveUpNs - originNs) {
             books.giveUp();
@@ -52,10 +59,10 @@ final class Source extends AbstractProcessor {
             final long dueNs = events.dueNs(next);
             final long reachedMs = Math.min(dueNs, nowNs) / 1_000_000;
             while (reachedMs >= watermarkMs + events.slideMs) {
-                if (!tryEmit(new Watermark(watermarkMs + events.slideMs))) {
+                watermarkMs += events.slideMs;
+                if (!emit(new Watermark(watermarkMs))) {
                     return false;
                 }
-                watermarkMs += events.slideMs;
             }
             if (dueNs > nowNs) {
                 return false;
@@ -64,11 +71,17 @@ final class Source extends AbstractProcessor {
                 books.sourceEnded(System.nanoTime() - originNs - dueNs);
                 return true;
             }
-            if (!tryEmit(next)) {
+            final Long event = next;
+            next += step;
+            if (!emit(event)) {
                 return false;
             }
-            next += step;
         }
         return false;
+    }
+
+    private boolean emit(final Object item) {
+        refused = tryEmit(item) ? null : item;
+        return refused == null;
     }
 }

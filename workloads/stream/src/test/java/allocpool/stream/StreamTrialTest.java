@@ -54,9 +54,11 @@ class StreamTrialTest {
         }
     }
 
-    @Test
-    void aPipelineThatIsTooFarBehindIsGivenUp() {
-        try (StreamTrial trial = new StreamTrial(500_000_000, 100, 100, 10, "boxed", 1, "cooperative", 0,
+    @ParameterizedTest
+    @CsvSource({"boxed, cooperative, 1", "garbage_free, cooperative, 2", "garbage_free, native, 2",
+        "boxed, platform, 2"})
+    void aPipelineThatIsTooFarBehindIsGivenUp(final String aggregate, final String processors, final int threads) {
+        try (StreamTrial trial = new StreamTrial(500_000_000, 100, 100, 10, aggregate, threads, processors, 0,
                 0, 400, 1)) {
             trial.start();
             trial.join();
