@@ -299,6 +299,30 @@ def test_an_answer_passes_as_many_confirmations_as_asked() -> None:
     assert len(at_answer) >= 3
 
 
+@pytest.mark.parametrize("confirmations", [2, 3])
+def test_a_bracket_is_as_wide_as_the_edge_on_which_trials_differ(confirmations: int) -> None:
+    """Between 100 and 300 ns every other trial loses."""
+    turns = itertools.count()
+
+    def loses(interval_ns: float, _: float) -> float:
+        if interval_ns >= 300:
+            return 0.0
+        return 0.2 if interval_ns < 100 or next(turns) % 2 else 0.0
+
+    for fails, passes in searched(Simulated(loses), confirmations=confirmations):
+        assert fails is not None and passes is not None
+        assert 100 * 0.95 <= fails < 100
+        assert 300 <= passes <= 300 / 0.95 * (1 + 1e-9)
+
+
+def test_where_every_interval_passes_at_times_none_is_said_to_fail() -> None:
+    turns = itertools.count()
+    fails, passes = searched(
+        Simulated(lambda interval_ns, _: 0.2 if interval_ns < 300 and next(turns) % 2 else 0.0), confirmations=2
+    )[0]
+    assert fails is None and passes is not None and passes >= 300
+
+
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
     text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"

@@ -10,6 +10,11 @@ that loses, once, because it may have paid for the garbage of a faster one befor
 a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, once, and
 the second counts.
 
+One failure makes an interval no answer. A program on the edge of a slower state, such as one whose queue outgrows the
+cache once it is behind, fails at times far above the interval where it always does. With more than one confirmation the
+failing end of a bracket is therefore one that failed in every one of as many trials as the passing end passed, so that
+the bracket is as wide as that edge.
+
 Where no interval passes, what one interval loses is measured instead, and once more with a larger heap.
 """
 
@@ -191,8 +196,52 @@ def bracket(result: Any) -> list[float | None]:
     return [None if bound is None else 1e9 / float(bound) for bound in bounds]
 
 
+class Remembering:
+    """A measurer that knows what its trials of full length have lost."""
+
+    def __init__(self, measurer: Any, full_seconds: float) -> None:
+        self._measurer, self._full_seconds = measurer, full_seconds
+        self._ratios: dict[float, list[float]] = {}
+
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
+        """The signature is MLRsearch's."""
+        result = self._measurer.measure(intended_duration=intended_duration, intended_load=intended_load)
+        if intended_duration >= self._full_seconds:
+            ratio = result.loss_count / result.offered_count
+            self._ratios.setdefault(round(1e9 / intended_load, 6), []).append(ratio)
+        return result
+
+    def always_loses(self, interval_ns: float, more_than: float, trials: int) -> bool:
+        """Whether each of so many trials of full length loses more than this share; measures those not had yet."""
+        ratios = self._ratios.setdefault(round(interval_ns, 6), [])
+        while all(ratio > more_than for ratio in ratios) and len(ratios) < trials:
+            self.measure(self._full_seconds, 1e9 / interval_ns)
+        return all(ratio > more_than for ratio in ratios)
+
+
+def always_failing(spec: dict[str, Any], measurer: Remembering, fails_ns: float, loss_ratio: float) -> float | None:
+    """The largest interval, from ``fails_ns`` down and to the resolution, that fails every confirmation; None where
+    none between the bounds does."""
+    low_ns, resolution, trials = spec["low_ns"], spec["resolution"], spec["confirmations"]
+    at_times_ns, step = None, resolution
+    while not measurer.always_loses(fails_ns, loss_ratio, trials):
+        if fails_ns <= low_ns:
+            return None
+        at_times_ns = fails_ns
+        fails_ns = max(low_ns, fails_ns * (1 - step))
+        step = min(2 * step, 0.5)
+    while at_times_ns and fails_ns < at_times_ns * (1 - resolution):
+        middle_ns = math.sqrt(fails_ns * at_times_ns)
+        if measurer.always_loses(middle_ns, loss_ratio, trials):
+            fails_ns = middle_ns
+        else:
+            at_times_ns = middle_ns
+    return fails_ns
+
+
 def search(spec: dict[str, Any], measurer: Any) -> list[list[float | None]]:
     """The brackets of NDR and PDR."""
+    measurer = Remembering(measurer, spec["full_seconds"])
     ndr = SearchGoal(
         loss_ratio=0.0,
         exceed_ratio=0.0,
@@ -212,7 +261,12 @@ def search(spec: dict[str, Any], measurer: Any) -> list[list[float | None]]:
         warmup_duration=None,
     )
     results = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
-    return [bracket(results[goal]) for goal in goals]
+    brackets = [bracket(results[goal]) for goal in goals]
+    for goal, ends in zip(goals, brackets, strict=True):
+        fails_ns, passes_ns = ends
+        if spec["confirmations"] > 1 and fails_ns is not None and passes_ns is not None:
+            ends[0] = always_failing(spec, measurer, fails_ns, goal.loss_ratio)
+    return brackets
 
 
 def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:

@@ -164,7 +164,9 @@ class SearchSpec(LiveSpec):
     larger_heap_mb: int | None = Field(
         default=None, gt=0, description="where no interval passes, that loss is told with this heap of Java, too"
     )
-    confirmations: int = Field(default=1, ge=1, le=100, description="trials of full length that an answer passes")
+    confirmations: int = Field(
+        default=3, ge=1, le=100, description="trials of full length that decide each end of a bracket"
+    )
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
 
     @model_validator(mode="before")
@@ -174,13 +176,15 @@ class SearchSpec(LiveSpec):
             return given
         spec = dict(given)
         spec.setdefault("cap_seconds", spec.get("full_seconds"))
-        _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * _FULL_TRIALS_AT_MOST)
+        confirmations = str(spec.get("confirmations", 3))
+        trials = _FULL_TRIALS_AT_MOST * (int(confirmations) if confirmations.isdigit() else 1)
+        _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * trials)
         return spec
 
     def expected_seconds(self) -> float:
         probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
         full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds)
-        return self.set_up_seconds() + _PROBES * probe_s + (_FULL_TRIALS + self.confirmations) * full_s
+        return self.set_up_seconds() + _PROBES * probe_s + (_FULL_TRIALS + 3 * self.confirmations - 2) * full_s
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -204,7 +208,7 @@ class SearchSpec(LiveSpec):
 _PROBES, _FULL_TRIALS = 12, 5
 """What a search takes in practice, beside its confirmations."""
 _FULL_TRIALS_AT_MOST = 40
-"""Trials of full length for which a search is given time."""
+"""Trials of full length for which a search is given time, for each confirmation."""
 _STRETCH_S = 0.2
 """Calibration of the source's clock, draining of the queue, the books."""
 _GRACE_S = 60.0

@@ -96,7 +96,7 @@ SEARCHES = DataFrameSchema(
         "high_ns": Column("float64", POSITIVE, description="largest interval tried, ns"),
         "resolution": Column("float64", POSITIVE, description="width of a bracket over its larger end"),
         "ndr_ns": Column("Float64", POSITIVE, nullable=True, description="smallest interval without a loss, ns"),
-        "ndr_fails_ns": Column("Float64", POSITIVE, nullable=True, description="largest interval with a loss, ns"),
+        "ndr_fails_ns": Column("Float64", POSITIVE, nullable=True, description="largest interval that fails, ns"),
         "pdr_ns": Column(
             "Float64", POSITIVE, nullable=True, description="smallest interval that loses 200 ppm at most, ns"
         ),
