@@ -176,7 +176,7 @@ class SearchSpec(LiveSpec):
             return given
         spec = dict(given)
         spec.setdefault("cap_seconds", spec.get("full_seconds"))
-        confirmations = str(spec.get("confirmations", 3))
+        confirmations = str(spec.get("confirmations", cls.model_fields["confirmations"].default))
         trials = _FULL_TRIALS_AT_MOST * (int(confirmations) if confirmations.isdigit() else 1)
         _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * trials)
         return spec

@@ -53,7 +53,7 @@ def _measured(row: pd.Series) -> tuple[str, list[str]]:
         return f"lost {_number(row['lost_percent'])}%", notes
     goal = str(row["answer"])
     passes, fails = row[f"{goal}_ns"], row[f"{goal}_fails_ns"]
-    notes = ["no smaller one tried" if pd.isna(fails) else f"fails at {_number(fails)}"]
+    notes = ["no smaller one was shown to fail" if pd.isna(fails) else f"fails at {_number(fails)}"]
     if goal == PDR:
         notes.append("few lost")
     elif row["pdr_ns"] < row["ndr_ns"]:
