@@ -78,6 +78,12 @@ std::int64_t recorded_delays(const Realtime& realtime) {
   return std::accumulate(counts, counts + length, std::int64_t{0});
 }
 
+std::int64_t take_one(RingReader& reader) {
+  std::int64_t tick = RingReader::kNone;
+  reader.take(&tick, 1);
+  return tick;
+}
+
 TEST(RingTest, holdsExactlyItsCapacity) {
   for (const std::int64_t capacity : {1, 2, 7, 64, 100}) {
     std::vector<Ring::Word> memory(Ring::bytes(capacity) / sizeof(Ring::Word) + 16);
@@ -93,11 +99,11 @@ TEST(RingTest, holdsExactlyItsCapacity) {
     for (int lap = 0; lap < 5; ++lap) {
       for (std::int64_t i = 0; i < capacity; ++i) ASSERT_TRUE(writer.offer(tick++)) << capacity;
       ASSERT_FALSE(writer.offer(tick)) << capacity;
-      ASSERT_EQ(reader.take(), expected);
+      ASSERT_EQ(take_one(reader), expected);
       ASSERT_TRUE(writer.offer(tick)) << "one was taken, so one fits";
       ASSERT_FALSE(writer.offer(tick + 1));
-      for (++expected; expected <= tick; ++expected) ASSERT_EQ(reader.take(), expected);
-      ASSERT_EQ(reader.take(), RingReader::kNone);
+      for (++expected; expected <= tick; ++expected) ASSERT_EQ(take_one(reader), expected);
+      ASSERT_EQ(take_one(reader), RingReader::kNone);
       ++tick;
     }
   }
@@ -110,8 +116,63 @@ TEST(RingTest, skipsTheNumbersThatWereLost) {
   RingWriter writer(ring);
   RingReader reader(ring);
   for (const std::int64_t tick : {5, 9, 1000}) ASSERT_TRUE(writer.offer(tick));
-  for (const std::int64_t tick : {5, 9, 1000}) ASSERT_EQ(reader.take(), tick);
-  ASSERT_EQ(reader.take(), RingReader::kNone);
+  for (const std::int64_t tick : {5, 9, 1000}) ASSERT_EQ(take_one(reader), tick);
+  ASSERT_EQ(take_one(reader), RingReader::kNone);
+}
+
+TEST(RingTest, givesWhatThereIsAndFreesItAtOnce) {
+  alignas(RingHeader::kBlockBytes) unsigned char memory[Ring::bytes(8)] = {};
+  Ring ring(memory);
+  ring.reset(8);
+  RingWriter writer(ring);
+  RingReader reader(ring);
+  std::int64_t taken[8];
+  for (const std::int64_t tick : {0, 1, 4, 5, 6}) ASSERT_TRUE(writer.offer(tick));
+  ASSERT_EQ(reader.take(taken, 3), 3U);
+  EXPECT_EQ(ring.header().consumed.load(), 3U);
+  EXPECT_EQ(writer.room(), 6);
+  for (const std::int64_t tick : {7, 8, 9, 10, 11, 12}) ASSERT_TRUE(writer.offer(tick));
+  ASSERT_FALSE(writer.offer(13));
+  EXPECT_EQ(std::vector<std::int64_t>(taken, taken + 3), (std::vector<std::int64_t>{0, 1, 4}));
+  ASSERT_EQ(reader.take(taken, 8), 8U);
+  EXPECT_EQ(std::vector<std::int64_t>(taken, taken + 8), (std::vector<std::int64_t>{5, 6, 7, 8, 9, 10, 11, 12}));
+  ASSERT_EQ(reader.take(taken, 8), 0U);
+  EXPECT_EQ(ring.header().consumed.load(), 11U);
+}
+
+// What the source could know to be taken, as each of `ticks` was handed on; all were waiting.
+std::vector<std::int64_t> known_taken(std::int64_t capacity, std::int64_t ticks) {
+  Session session({capacity, 10, 10, 1'000});
+  session.start(paced(1, capacity, ticks));
+  session.begin_consuming();
+  Consumer consumer(session.ring(), session.delays());
+  consumer.set_stall({0, 20'000'000});
+  std::vector<std::int64_t> known;
+  consumer.run(0, [&](std::int64_t sequence) {
+    known.push_back(static_cast<std::int64_t>(session.ring().header().consumed.load()) - sequence);
+  });
+  session.source().wait();
+  EXPECT_EQ(session.account().lost, 0);
+  return known;
+}
+
+TEST(ConsumerTest, hasASmallPartOfTheQueueInHand) {
+  const auto most_in_hand = [](std::int64_t capacity) {
+    const std::vector<std::int64_t> known = known_taken(capacity, capacity);
+    EXPECT_EQ(known.size(), static_cast<std::size_t>(capacity));
+    return *std::max_element(known.begin(), known.end());
+  };
+  EXPECT_EQ(most_in_hand(100), 1) << "a small queue frees a place as its tick is handed on, and no other";
+  EXPECT_EQ(most_in_hand(4 * Consumer::kQueueParts), 4);
+  EXPECT_EQ(most_in_hand(200 * Consumer::kQueueParts), Consumer::kLateBatch) << "far behind";
+}
+
+TEST(HistogramTest, tellsApartWhatIsFurtherApartThanItsResolution) {
+  for (const std::int64_t delay_ns : {1'000LL, 5'000LL, 4'000'000LL, 123'456'789LL}) {
+    const std::int64_t resolution_ns = DelayHistogram::resolution_ns(delay_ns);
+    EXPECT_LE(DelayHistogram::index(delay_ns) - DelayHistogram::index(delay_ns - resolution_ns), 1U) << delay_ns;
+    EXPECT_GE(DelayHistogram::index(delay_ns) - DelayHistogram::index(delay_ns - 4 * resolution_ns - 4), 1U);
+  }
 }
 
 TEST(HistogramTest, hasTheBucketsOfHdrHistogram) {

@@ -4,8 +4,13 @@
 // up in between, so it is free of coordinated omission (Tene: "How NOT to measure latency"). The clock is read once
 // per batch, after the batch: a delay is never reported too short, and too long at most by what the rest of its batch
 // took. Ticks due within kGroupNs of one another are recorded together with the delay of the earliest, which adds
-// less than kGroupNs. Batches longer than one tick only form when ticks are waiting, so none of this is there when
-// the consumer keeps up with ticks further apart than that.
+// less than kGroupNs; a whole batch that is due within less than what the histogram tells apart at its delay is recorded
+// as one. Batches longer than one tick only form when ticks are waiting, so none of this is there when the consumer
+// keeps up with ticks further apart than that.
+//
+// A batch is taken out of the ring before its first tick is handed on. Ticks that are handed on as they are taken wait
+// one by one for memory when the consumer is so far behind that the ring has left the caches, and it would never catch
+// up at a rate that it can sustain. What it has in hand is at most kQueueParts-th of what the queue holds.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +36,11 @@ struct ForcedStall {
 class Consumer {
  public:
   static constexpr std::int64_t kGroupNs = 64;
-  static constexpr std::size_t kBatch = 16;            // most ticks per reading of the clock, when each has a delay,
-  static constexpr std::size_t kSaturatedBatch = 256;  // and when the source saturates
+  static constexpr std::int64_t kBatch = 16;            // most ticks per reading of the clock, when each has a delay,
+  static constexpr std::int64_t kLateBatch = 64;        // when the last one was longer than kLateNs,
+  static constexpr std::int64_t kSaturatedBatch = 256;  // and when the source saturates
+  static constexpr std::int64_t kLateNs = 4'000'000;
+  static constexpr std::int64_t kQueueParts = 256;
 
   Consumer(const Ring& ring, DelayHistogram& delays) : ring_(ring), delays_(delays) {}
 
@@ -56,17 +64,14 @@ class Consumer {
 
     std::array<std::int64_t, kSaturatedBatch> batch;
     bool finished = false;
-    const std::int64_t batch_ticks = interval_ns_ > 0 ? kBatch : kSaturatedBatch;
+    late_ = false;
+    const std::int64_t most = std::max<std::int64_t>(1, ring_.capacity() / kQueueParts);
     const std::int64_t limit = max_ticks > 0 ? max_ticks : std::numeric_limits<std::int64_t>::max();
     while (account_.received < limit) {
-      const auto wanted = static_cast<std::size_t>(std::min(batch_ticks, limit - account_.received));
-      std::size_t taken = 0;
-      for (; taken < wanted; ++taken) {
-        const std::int64_t sequence = reader.take();
-        if (sequence == RingReader::kNone) break;
-        batch[taken] = sequence;
-        sink(sequence);
-      }
+      const std::int64_t batch_ticks = interval_ns_ > 0 ? (late_ ? kLateBatch : kBatch) : kSaturatedBatch;
+      const std::int64_t wanted = std::min({batch_ticks, most, limit - account_.received});
+      const std::size_t taken = reader.take(batch.data(), static_cast<std::size_t>(wanted));
+      for (std::size_t i = 0; i < taken; ++i) sink(batch[i]);
       if (taken > 0) {
         account_for(batch.data(), taken);
       } else if (finished) {
@@ -107,13 +112,23 @@ class Consumer {
   }
 
   void record_delays(const std::int64_t* batch, std::size_t count, std::int64_t now_ns) {
+    if (count == 0) return;
+    const std::int64_t longest_ns = delay_ns(batch[0], now_ns);
+    late_ = longest_ns > kLateNs;
+    if (longest_ns - delay_ns(batch[count - 1], now_ns) <= DelayHistogram::resolution_ns(longest_ns)) {
+      delays_.record(longest_ns, static_cast<std::int64_t>(count));
+      return;
+    }
     for (std::size_t i = 0; i < count;) {
       std::size_t next = i + 1;
       while (next < count && batch[next] - batch[i] < group_ticks_) ++next;
-      const auto since_t0 = static_cast<std::int64_t>(static_cast<double>(batch[i]) * interval_ns_);  // rounds down
-      delays_.record(now_ns - t0_ns_ - since_t0, static_cast<std::int64_t>(next - i));
+      delays_.record(delay_ns(batch[i], now_ns), static_cast<std::int64_t>(next - i));
       i = next;
     }
+  }
+
+  std::int64_t delay_ns(std::int64_t tick, std::int64_t now_ns) const {
+    return now_ns - t0_ns_ - static_cast<std::int64_t>(static_cast<double>(tick) * interval_ns_);  // due: rounded down
   }
 
   void stall(std::int64_t now_ns) {
@@ -130,6 +145,7 @@ class Consumer {
   std::int64_t t0_ns_ = 0;
   double interval_ns_ = 0;
   std::int64_t group_ticks_ = 1;
+  bool late_ = false;
 };
 
 }  // namespace allocpool::realtime

@@ -26,6 +26,9 @@ class DelayHistogram {
 
   const std::vector<std::int64_t>& counts() const { return counts_; }
 
+  // Delays closer than this to one another are the same, or neighbours, in the three digits of a delay of this length.
+  static std::int64_t resolution_ns(std::int64_t delay_ns) { return delay_ns >> kSubBucketBits; }
+
   static std::size_t index(std::int64_t delay_ns) {
     if (delay_ns < 0) delay_ns = 0;
     if (delay_ns > kHighestNs) delay_ns = kHighestNs;

@@ -167,14 +167,20 @@ class RingReader {
   explicit RingReader(const Ring& ring)
       : slots_(ring.slots()), published_(ring.header().consumed), capacity_(ring.capacity()) {}
 
-  // Takes the next tick number, or kNone when the ring is empty. Its slot is free from then on.
-  std::int64_t take() {
-    const std::uint64_t value = slots_[slot_].load(std::memory_order_acquire);
-    if (value <= last_) return kNone;
-    last_ = value;
-    if (++slot_ == capacity_) slot_ = 0;
-    published_.store(++consumed_, std::memory_order_release);
-    return static_cast<std::int64_t>(value - 1);
+  // Takes up to `wanted` tick numbers into `out`, and returns how many there were. Their slots are free from then on,
+  // all at once: while the ring is full the source looks at the count with every tick that it loses, and a line that
+  // one core writes for every tick and the other reads as often made the consumer three times as slow.
+  std::size_t take(std::int64_t* out, std::size_t wanted) {
+    std::size_t taken = 0;
+    for (; taken < wanted; ++taken) {
+      const std::uint64_t value = slots_[slot_].load(std::memory_order_acquire);
+      if (value <= last_) break;
+      last_ = value;
+      if (++slot_ == capacity_) slot_ = 0;
+      out[taken] = static_cast<std::int64_t>(value - 1);
+    }
+    if (taken > 0) published_.store(consumed_ += taken, std::memory_order_release);
+    return taken;
   }
 
   std::int64_t consumed() const { return static_cast<std::int64_t>(consumed_); }

@@ -9,23 +9,29 @@ import org.HdrHistogram.Histogram;
  * free of coordinated omission (Tene, "How NOT to measure latency").
  *
  * <p>Ticks due within {@link #GROUP_NS} of one another and consumed in one batch are recorded together, with the delay
- * of the earliest: never too short, and too long by less than that.
+ * of the earliest: never too short, and too long by less than that. So is a whole run of ticks that is due within less
+ * than what the histogram tells apart at that delay.
  */
 final class Delays {
     static final double GROUP_NS = 64;
     static final long HIGHEST_NS = 3_600_000_000_000L;
     static final int SIGNIFICANT_DIGITS = 3;
 
+    /** With three digits the histogram has 2,048 sub-buckets. */
+    private static final int SUB_BUCKET_BITS = 11;
+
     private final Histogram histogram = new Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
     private long t0Ns;
     private double intervalNs;
     private long groupTicks;
+    private long lastNs;
 
     /** Empties the histogram for a run whose tick i is due at {@code t0Ns + i * intervalNs}. */
     void start(final long newT0Ns, final double newIntervalNs) {
         histogram.reset();
         t0Ns = newT0Ns;
         intervalNs = newIntervalNs;
+        lastNs = 0;
         groupTicks = intervalNs > 0 ? Math.max(1, (long) (GROUP_NS / intervalNs)) : 1;
     }
 
@@ -36,14 +42,31 @@ final class Delays {
 
     /** Records {@code count} ticks from {@code first} that were consumed by {@code nowNs}, if they were due. */
     void record(final long first, final int count, final long nowNs) {
-        if (!areDue()) {
+        if (!areDue() || count == 0) {
+            return;
+        }
+        final long longestNs = delayNs(first, nowNs);
+        lastNs = longestNs;
+        if (longestNs - delayNs(first + count - 1, nowNs) <= longestNs >> SUB_BUCKET_BITS) {
+            add(longestNs, count);
             return;
         }
         for (long done = 0; done < count; done += groupTicks) {
-            final long delayNs = nowNs - t0Ns - (long) ((first + done) * intervalNs);
-            final long group = Math.min(groupTicks, count - done);
-            histogram.recordValueWithCount(Math.max(0, Math.min(delayNs, HIGHEST_NS)), group);
+            add(delayNs(first + done, nowNs), Math.min(groupTicks, count - done));
         }
+    }
+
+    /** The delay of the earliest tick recorded last, in nanoseconds; 0 at the start. */
+    long lastNs() {
+        return lastNs;
+    }
+
+    private long delayNs(final long tick, final long nowNs) {
+        return nowNs - t0Ns - (long) (tick * intervalNs);
+    }
+
+    private void add(final long delayNs, final long ticks) {
+        histogram.recordValueWithCount(Math.max(0, Math.min(delayNs, HIGHEST_NS)), ticks);
     }
 
     long count() {

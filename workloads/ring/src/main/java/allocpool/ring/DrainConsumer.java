@@ -17,10 +17,4 @@ public final class DrainConsumer extends RingConsumer {
     protected void receive(final long sequence) {
         // Order and gaps are checked for every consumer.
     }
-
-    @Override
-    void receiveLine(final long first, final long before) {
-        // Nothing is done between one tick and the next, so they are all taken at once.
-        publish(before + LINE_SLOTS);
-    }
 }

@@ -6,12 +6,17 @@ import java.nio.ByteBuffer;
  * Takes the ticks of the native source out of its ring and hands each to {@link #receive}.
  *
  * <p>A slot holds the number of its tick plus 1, and numbers only grow, so a slot is fresh when it is greater than
- * the last one taken: order and gaps are seen in the ring itself, independently of what the source counts. The number
- * of ticks taken is published before each is handed on, so that a tick being processed no longer fills the queue.
+ * the last one taken: order and gaps are seen in the ring itself, independently of what the source counts.
  *
- * <p>The clock is read once per batch of up to {@value #BATCH} ticks, after the batch. So a delay is never reported too
- * short, and too long at most by what the rest of its batch took; batches only form when ticks are waiting. See
- * {@link Delays} for ticks that are due nearly together.
+ * <p>The number of ticks taken is published before they are handed on, so that a tick being processed no longer fills
+ * the queue: tick by tick, or by cache lines where a line is at most a {@value #QUEUE_PARTS}th of the queue. While the
+ * queue is full the source looks at that number with every tick that it loses, and each publication waits until the
+ * line is back.
+ *
+ * <p>The clock is read once per batch of up to {@value #BATCH} ticks, after the batch; {@value #LATE_BATCH} when the
+ * last delay was longer than {@value #LATE_NS} ns. So a delay is never reported too short, and too long at most by
+ * what the rest of its batch took; batches only form when ticks are waiting. See {@link Delays} for ticks that are due
+ * nearly together.
  *
  * <p>The loop allocates nothing. A consumer belongs to one thread; it may consume many runs, one after the other.
  */
@@ -19,11 +24,18 @@ public abstract class RingConsumer {
     /** Most ticks per reading of the clock, when each has a delay. */
     static final int BATCH = 16;
 
+    /** Most ticks per reading of the clock, when the last delay was longer than {@link #LATE_NS}. */
+    static final int LATE_BATCH = 64;
+    static final long LATE_NS = 4_000_000;
+
     /** Most ticks per reading of the clock, when the source saturates. */
     static final int SATURATED_BATCH = 256;
 
     /** Slots of a cache line of 64 bytes. */
     static final int LINE_SLOTS = 8;
+
+    /** A line of ticks is freed at once where it is no more than this part of the queue. */
+    static final int QUEUE_PARTS = 256;
     private static final int LINE_BYTES = LINE_SLOTS * RingLayout.SLOT_BYTES;
 
     private static final String[] ACCOUNT_NAMES = {
@@ -42,6 +54,7 @@ public abstract class RingConsumer {
     // Where this end is in the ring.
     private int offset;
     private int endOffset;
+    private boolean freesLines;
     private long last;
     private long consumed;
 
@@ -100,9 +113,10 @@ public abstract class RingConsumer {
         }
         begin(stallAtNs, stallForNs);
         final long limit = maxTicks == 0 ? Long.MAX_VALUE : maxTicks;
-        final int batchTicks = delays.areDue() ? BATCH : SATURATED_BATCH;
         boolean finished = false;
         while (consumed < limit) {
+            final int batchTicks = !delays.areDue() ? SATURATED_BATCH
+                    : delays.lastNs() > LATE_NS ? LATE_BATCH : BATCH;
             final int taken = take((int) Math.min(batchTicks, limit - consumed));
             if (taken > 0) {
                 accountRuns();
@@ -192,6 +206,7 @@ public abstract class RingConsumer {
         }
         offset = RingLayout.SLOTS_OFFSET;
         endOffset = RingLayout.SLOTS_OFFSET + (int) capacity * RingLayout.SLOT_BYTES;
+        freesLines = capacity >= QUEUE_PARTS * LINE_SLOTS;
         last = 0;
         consumed = 0;
         warmup = RingLayout.lpWord(ring, RingLayout.WARMUP_OFFSET);
@@ -268,19 +283,23 @@ public abstract class RingConsumer {
         return differences == 0;
     }
 
-    /**
-     * Takes {@link #LINE_SLOTS} ticks from {@code first} on, after {@code before} that were taken in this run. Here one
-     * by one: the queue frees one place as each is taken.
-     */
-    void receiveLine(final long first, final long before) {
-        for (int i = 0; i < LINE_SLOTS; i++) {
-            publish(before + i + 1);
-            receive(first + i);
+    /** Takes {@link #LINE_SLOTS} ticks from {@code first} on, after {@code before} that were taken in this run. */
+    private void receiveLine(final long first, final long before) {
+        if (freesLines) {
+            publish(before + LINE_SLOTS);
+            for (int i = 0; i < LINE_SLOTS; i++) {
+                receive(first + i);
+            }
+        } else {
+            for (int i = 0; i < LINE_SLOTS; i++) {
+                publish(before + i + 1);
+                receive(first + i);
+            }
         }
     }
 
     /** Tells the source how many ticks were taken. */
-    final void publish(final long count) {
+    private void publish(final long count) {
         RingLayout.soWord(ring, RingLayout.CONSUMED_OFFSET, count);
     }
 

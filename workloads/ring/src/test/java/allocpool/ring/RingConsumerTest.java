@@ -73,6 +73,22 @@ class RingConsumerTest {
     }
 
     @Test
+    void shouldFreeALineAtATimeWhereThatIsASmallPartOfTheQueue() throws InterruptedException {
+        final int capacity = RingConsumer.QUEUE_PARTS * RingConsumer.LINE_SLOTS;
+        final ByteBuffer memory = RingWriter.memory(capacity);
+        final RingWriter writer = new RingWriter(memory, capacity);
+        final long[] ticks = LongStream.range(0, 91).toArray();
+        push(writer, ticks);
+        final Recorder recorder = new Recorder(memory);
+        final Thread source = source(writer, w -> { }, 0, 0, 0);
+        recorder.consume(0, 0, 0);
+        source.join();
+        assertArrayEquals(ticks, recorder.received());
+        final long[] lines = LongStream.range(0, 91).map(i -> i < 88 ? i / 8 * 8 + 8 : i + 1).toArray();
+        assertArrayEquals(lines, recorder.published());
+    }
+
+    @Test
     void shouldReportNoTickFromARunWithoutAny() throws InterruptedException {
         final Map<String, Long> account = account(consume(100, 0, 0, 10, writer -> { }));
         assertEquals(0, account.get("received"));
