@@ -183,7 +183,7 @@ def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
 REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
 SEARCH = (
     "mode=search layout=flat language=cpp strategy=pool scale=0.01 "
-    "low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2"
+    "low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2 patience_seconds=0"
 )
 
 

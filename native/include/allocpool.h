@@ -349,6 +349,13 @@ int ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consump
 /* Stops the source and frees everything. NULL is allowed. */
 void ap_realtime_destroy(ap_realtime* realtime);
 
+/* ---- The pace of the machine --------------------------------------------------------------------- */
+
+/* Does a fixed piece of work in the caches of one core, again and again for about `duration_ns` (> 0), and returns what
+   one step of it took, in nanoseconds; -1 for an invalid argument or when memory ran out. Longer than at other times:
+   something slows this core that the machine does not tell of. */
+double ap_pace_ns(int64_t duration_ns);
+
 /* cffi:end */
 
 #if defined(__GNUC__)

@@ -79,7 +79,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     mode=batch     packets without end: what does one cost?
     mode=realtime  packets every interval_ns=NS through the input queue [input_queue_ms=100]: what is lost?
     mode=search    low_ns=NS high_ns=NS probe_seconds=S full_seconds=S: the smallest interval without loss (NDR),
-                   and with little (PDR) [resolution=0.05] [confirmations=3]
+                   and with little (PDR) [resolution=0.05] [confirmations=5] [patience_seconds=120]
     mode=echo      server=java|cpp io=WAY connections=N seconds=S: what does a connection cost?
                    Java: buffered_reader|buffered_stream [buffer=8192], stream, each threads=platform|virtual;
                    nio_buffer_per_connection, nio_pooled, netty_pooled, netty_unpooled.  C++: threads, epoll

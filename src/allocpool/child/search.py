@@ -10,10 +10,12 @@ that loses, once, because it may have paid for the garbage of a faster one befor
 a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, once, and
 the second counts.
 
-One failure makes an interval no answer. A program on the edge of a slower state, such as one whose queue outgrows the
-cache once it is behind, fails at times far above the interval where it always does. With more than one confirmation the
-failing end of a bracket is therefore one that failed in every one of as many trials as the passing end passed, so that
-the bracket is as wide as that edge.
+One failure makes an interval no answer, whatever the reason. But it takes more to say that an interval fails: a program
+on the edge of a slower state, or one whose core a neighbour shares for a while, fails at times far above the interval
+where it always does. With more than one confirmation the failing end of a bracket is therefore one that failed in every
+one of as many trials as the passing end passed, each while the machine ran at its full pace (``pace``) or losing more
+than a shared core can explain. So the bracket is as wide as that edge, and a search on a machine that is slowed all the
+time, or without patience to wait for its full pace, tells a wider one.
 
 Where no interval passes, what one interval loses is measured instead, and once more with a larger heap.
 """
@@ -34,6 +36,7 @@ from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, Search
 
 from allocpool.child import worker
 from allocpool.child.accounting import monotonic_ns
+from allocpool.child.pace import SLOWED, FullPace
 from allocpool.child.process import PARENT
 
 COMPARED, LARGER_HEAP = "compared", "larger heap"
@@ -42,7 +45,7 @@ _PRECEDING_TARGETS = 3
 _NEVER_S = 1e9
 _TRIES = 2
 _OVERLOAD = 0.5
-"""Who loses more than this share is too slow, whatever else happened."""
+"""Who loses more than this share is too slow, whatever else happened: of a core that two share each has about half."""
 
 
 class Ended(Exception):
@@ -110,6 +113,10 @@ class Measurer:
         self._spec, self._launch, self._folder = spec, launch, folder
         self.probes: list[dict[str, Any]] = []
         self.peak_rss_mb = 0.0
+        self.slowed_trials = 0
+        self._patience_s = float(spec["patience_seconds"])
+        self._full_pace = FullPace(launch) if self._patience_s else None
+        self._waits = False
         self._fresh = 0
         self._warm = Worker(spec, launch, folder / "warm")
 
@@ -136,6 +143,26 @@ class Measurer:
         self._warm.go_on()
         return found
 
+    def wait_from_now_on(self) -> None:
+        """Before each trial of full length, until the machine is at its full pace or patience is at its end."""
+        self._waits = True
+
+    @property
+    def has_patience(self) -> bool:
+        """Whether waiting for the machine's full pace, and trying again what lost without it, is still of use."""
+        return self._patience_s > 0 and not self.is_restless
+
+    @property
+    def was_slowed(self) -> bool:
+        """Whether the machine was not at its full pace just before or after the last trial."""
+        pace = self.probes[-1]["pace"]
+        return pace is not None and pace >= SLOWED
+
+    @property
+    def is_restless(self) -> bool:
+        """Whether the machine is slowed so often that its pace around a trial says little of that during one."""
+        return self._full_pace is not None and self._full_pace.is_restless
+
     def larger_heap(self, interval_ns: float) -> str | None:
         """After ``close``: the same loss with the larger heap; returns why it could not be had, if so."""
         jvm = self._launch["larger_heap"]
@@ -151,6 +178,8 @@ class Measurer:
     def _full(self, interval_ns: float, kind: str, spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         for _ in range(_TRIES):
             found = self._fresh_trial(interval_ns, kind, spec, launch)
+            if found["lost"] and self.was_slowed:
+                self.slowed_trials += 1
             if not found["lost"] or found["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2:
                 break
         return found
@@ -161,10 +190,15 @@ class Measurer:
         begun_ns = monotonic_ns()
         fresh = Worker(spec, launch, self._folder / f"fresh-{self._fresh}")
         self._fresh += 1
-        told = fresh.ask({
+        question = {
             "interval_ns": interval_ns, "seconds": spec["full_seconds"], "cap_seconds": spec["cap_seconds"],
             "warmup_seconds": spec["warmup_seconds"], "majors": spec["major_collections"],
-        })  # fmt: skip
+        }  # fmt: skip
+        if self._full_pace:
+            # A part of it: waiting before one trial must leave some for the others.
+            patience_s = self._patience_s / 4 if self._waits and self.has_patience else 0.0
+            question["patience"] = {"full_ns": self._full_pace.ns, "patience_s": patience_s}
+        told = fresh.ask(question)
         self.peak_rss_mb = max(self.peak_rss_mb, fresh.close()["peak_rss_mb"])
         return self._keep(told, kind, begun_ns)
 
@@ -177,7 +211,16 @@ class Measurer:
         return self._keep(told, "probe", begun_ns)
 
     def _keep(self, told: dict[str, Any], kind: str, begun_ns: int) -> dict[str, Any]:
-        self.probes.append({**told, "kind": kind, "wall_s": (monotonic_ns() - begun_ns) / 1e9})
+        paces_ns = told.pop("paces_ns")
+        pace = None
+        if self._full_pace and paces_ns:
+            for step_ns in paces_ns:
+                self._full_pace.look(step_ns)
+            pace = max(paces_ns) / self._full_pace.ns
+        wall_s = (monotonic_ns() - begun_ns) / 1e9
+        self.probes.append({**told, "kind": kind, "pace": pace, "wall_s": wall_s})
+        if self._waits and told["figures"]["lost"]:
+            self._patience_s -= wall_s if self.was_slowed else told["waited_s"]
         figures: dict[str, Any] = told["figures"]
         return figures
 
@@ -201,22 +244,37 @@ class Remembering:
 
     def __init__(self, measurer: Any, full_seconds: float) -> None:
         self._measurer, self._full_seconds = measurer, full_seconds
-        self._ratios: dict[float, list[float]] = {}
+        self._trials: dict[float, list[tuple[float, bool]]] = {}
 
     def measure(self, intended_duration: float, intended_load: float) -> Any:
         """The signature is MLRsearch's."""
         result = self._measurer.measure(intended_duration=intended_duration, intended_load=intended_load)
         if intended_duration >= self._full_seconds:
             ratio = result.loss_count / result.offered_count
-            self._ratios.setdefault(round(1e9 / intended_load, 6), []).append(ratio)
+            self._of(1e9 / intended_load).append((ratio, self._measurer.was_slowed))
         return result
 
+    def wait_from_now_on(self) -> None:
+        """For the machine's full pace."""
+        self._measurer.wait_from_now_on()
+
     def always_loses(self, interval_ns: float, more_than: float, trials: int) -> bool:
-        """Whether each of so many trials of full length loses more than this share; measures those not had yet."""
-        ratios = self._ratios.setdefault(round(interval_ns, 6), [])
-        while all(ratio > more_than for ratio in ratios) and len(ratios) < trials:
+        """Whether each of so many trials of full length loses more than this share; measures those not had yet.
+
+        Losses that a slowed machine explains show nothing: they are measured again while there is patience.
+        """
+        had = self._of(interval_ns)
+        while all(ratio > more_than for ratio, _ in had):
+            shown = sum(ratio >= _OVERLOAD or not (slowed or self._measurer.is_restless) for ratio, slowed in had)
+            if shown >= trials:
+                return True
+            if shown < len(had) and not self._measurer.has_patience:
+                return False
             self.measure(self._full_seconds, 1e9 / interval_ns)
-        return all(ratio > more_than for ratio in ratios)
+        return False
+
+    def _of(self, interval_ns: float) -> list[tuple[float, bool]]:
+        return self._trials.setdefault(round(interval_ns, 6), [])
 
 
 def always_failing(spec: dict[str, Any], measurer: Remembering, fails_ns: float, loss_ratio: float) -> float | None:
@@ -262,6 +320,7 @@ def search(spec: dict[str, Any], measurer: Any) -> list[list[float | None]]:
     )
     results = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
     brackets = [bracket(results[goal]) for goal in goals]
+    measurer.wait_from_now_on()
     for goal, ends in zip(goals, brackets, strict=True):
         fails_ns, passes_ns = ends
         if spec["confirmations"] > 1 and fails_ns is not None and passes_ns is not None:
@@ -298,6 +357,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str,
         "pdr_bracket": pdr,
         "probes": measurer.probes,
         "larger_heap_gap": larger_heap_gap,
+        "slowed_trials": measurer.slowed_trials,
         "seconds": search_ns / 1e9,
         "grid_trials": points,
         "grid_seconds": points * sum(full_s) / len(full_s) if full_s else None,

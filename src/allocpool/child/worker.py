@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
-from allocpool.child import packets
+from allocpool.child import pace, packets
 from allocpool.child.process import die_with_parent
 from allocpool.child.stretch import Stretches
 
@@ -35,14 +35,23 @@ def serve(spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answe
         stretches.prologue()
         say({})
         for line in questions:
-            told = stretches.measure(**json.loads(line))
-            say({key: told[key] for key in KEPT})
+            say(_answer(stretches, launch, **json.loads(line)))
         say(stretches.close())
     except Exception as error:
         outcome = packets.out_of_memory(error, spec["language"])
         if outcome is None:
             raise
         say(outcome)
+
+
+def _answer(
+    stretches: Stretches, launch: dict[str, Any], patience: dict[str, float] | None = None, **question: Any
+) -> dict[str, Any]:
+    """A stretch; with ``patience``, the arguments of ``await_full_pace``, between two looks at the machine's pace."""
+    before_ns, waited_s = pace.await_full_pace(launch, **patience) if patience else (0.0, 0.0)
+    told = stretches.measure(**question)
+    paces_ns = [before_ns, pace.pace_ns(launch)] if patience else []
+    return {**{key: told[key] for key in KEPT}, "paces_ns": paces_ns, "waited_s": waited_s}
 
 
 def main() -> None:

@@ -165,7 +165,14 @@ class SearchSpec(LiveSpec):
         default=None, gt=0, description="where no interval passes, that loss is told with this heap of Java, too"
     )
     confirmations: int = Field(
-        default=3, ge=1, le=100, description="trials of full length that decide each end of a bracket"
+        default=5, ge=1, le=100, description="trials of full length that decide each end of a bracket"
+    )
+    patience_seconds: float = Field(
+        default=120.0,
+        ge=0,
+        le=86_400,
+        description="most time for waiting until the machine is at its full pace, and for trying again what lost while "
+        "it was not, before the failing end of a bracket is named; 0: the pace is not asked for",
     )
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
 
@@ -178,7 +185,8 @@ class SearchSpec(LiveSpec):
         spec.setdefault("cap_seconds", spec.get("full_seconds"))
         confirmations = str(spec.get("confirmations", cls.model_fields["confirmations"].default))
         trials = _FULL_TRIALS_AT_MOST * (int(confirmations) if confirmations.isdigit() else 1)
-        _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * trials)
+        spec.setdefault("patience_seconds", cls.model_fields["patience_seconds"].default)
+        _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * trials, "patience_seconds")
         return spec
 
     def expected_seconds(self) -> float:

@@ -129,6 +129,9 @@ SEARCHES = DataFrameSchema(
         "caps_reached": Column(
             "Int64", COUNT, nullable=True, description="of these, ended before three major collections"
         ),
+        "slowed_trials": Column(
+            "Int64", COUNT, nullable=True, required=False, description="of these, lost while the machine was slowed"
+        ),
         "search_seconds": Column("Float64", POSITIVE, nullable=True, description="the whole search, s"),
         "grid_trials": Column(
             "Int64", COUNT, nullable=True, description="points of a fixed grid of the same resolution"
@@ -155,6 +158,14 @@ PROBES = DataFrameSchema(
         "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
         "seconds": Column("float64", COUNT, description="length after the warm-up, s"),
         "wall_s": Column("float64", COUNT, description="with all that it took around, s"),
+        "pace": Column(
+            "Float64",
+            POSITIVE,
+            nullable=True,
+            required=False,
+            description="time of a fixed piece of work just before or after, the longer, over the shortest ever here; "
+            "from 1.15 on the machine is slowed",
+        ),
         **_TICKS,
     },
     strict=True,
@@ -328,6 +339,7 @@ def search_columns(record: TrialRecord) -> dict[str, Any]:
         "probes": len(probes),
         "full_trials": len(full),
         "caps_reached": sum(probe["cap_reached"] for probe in full),
+        "slowed_trials": measured.get("slowed_trials"),
         "search_seconds": measured["seconds"],
         "grid_trials": measured["grid_trials"],
         "grid_seconds": measured["grid_seconds"],
@@ -339,7 +351,7 @@ def probe_rows(record: TrialRecord) -> list[dict[str, Any]]:
     return [
         {
             "trial_id": record.trial_id, "probe": number, "kind": probe["kind"], "interval_ns": probe["interval_ns"],
-            "seconds": seconds_of(probe["figures"]), "wall_s": probe["wall_s"],
+            "seconds": seconds_of(probe["figures"]), "wall_s": probe["wall_s"], "pace": probe.get("pace"),
             **tick_columns(probe["figures"], probe),
         }
         for number, probe in enumerate((record.measurement or {}).get("probes", []))
