@@ -18,7 +18,9 @@ from MLRsearch import MeasurementResult
 from test_contract import SAME_IN_ALL, vectors
 
 from allocpool import campaign, delays, modes
+from allocpool.child import pace
 from allocpool.child import search as search_child
+from allocpool.child.pace import SLOWED, FullPace
 from allocpool.child.stretch import MajorCollections
 from allocpool.errors import UserError
 from allocpool.record import TrialRecord
@@ -181,6 +183,7 @@ def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
 
 
 REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
+ONCE = ("patience_seconds=0", "confirmations=1")
 SEARCH = (
     "mode=search layout=flat language=cpp strategy=pool scale=0.01 "
     "low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2 patience_seconds=0"
@@ -234,11 +237,18 @@ def test_more_memory_than_there_is_is_refused_before_anything_starts(data: Path,
 
 
 class Simulated:
-    """A processor that loses what a formula says."""
+    """A processor that loses what a formula says, on a machine at its full pace."""
+
+    was_slowed = False
+    is_restless = False
+    has_patience = False
 
     def __init__(self, loss_ratio: Any) -> None:
         self._loss_ratio = loss_ratio
         self.asked: list[tuple[float, float]] = []
+
+    def wait_from_now_on(self) -> None:
+        """There is nothing to wait for."""
 
     def measure(self, intended_duration: float, intended_load: float) -> Any:
         """The signature is MLRsearch's."""
@@ -265,7 +275,7 @@ def searched(simulated: Simulated, **changes: Any) -> list[list[float | None]]:
 @pytest.mark.parametrize("resolution", [0.05, 0.2])
 def test_a_search_brackets_a_sharp_threshold_to_its_resolution(threshold_ns: float, resolution: float) -> None:
     simulated = Simulated(lambda interval_ns, _: max(0.0, 1 - interval_ns / threshold_ns))
-    for fails, passes in searched(simulated, resolution=resolution):
+    for fails, passes in searched(simulated, resolution=resolution, confirmations=1):
         assert fails is not None and passes is not None
         assert fails < threshold_ns <= passes * (1 + 1e-9)
         assert (passes - fails) / passes <= resolution * (1 + 1e-9)
@@ -315,6 +325,90 @@ def test_a_bracket_is_as_wide_as_the_edge_on_which_trials_differ(confirmations: 
         assert 300 <= passes <= 300 / 0.95 * (1 + 1e-9)
 
 
+class Slowed(Simulated):
+    """A processor that needs 300 ns, on a machine where it needs 450 in so many of ten full-length trials."""
+
+    def __init__(self, slowed_of_ten: int, patience: int = 0, restless: bool = False) -> None:
+        super().__init__(lambda interval_ns, _: max(0.0, 1 - interval_ns / (450 if self.was_slowed else 300)))
+        self._slowed_of_ten, self._patience, self.is_restless = slowed_of_ten, patience, restless
+        self._waits = False
+        self._turn = 0
+        self.failed_unslowed: list[float] = []
+
+    @property
+    def has_patience(self) -> bool:  # type: ignore[override]
+        return self._patience > 0 and not self.is_restless
+
+    def wait_from_now_on(self) -> None:
+        self._waits = True
+
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
+        self._turn += 1
+        self.was_slowed = self._turn * 7 % 10 < self._slowed_of_ten
+        result = super().measure(intended_duration, intended_load)
+        if self.was_slowed and self._waits:
+            self._patience -= 1
+        if result.loss_count and not self.was_slowed:
+            self.failed_unslowed.append(1e9 / intended_load)
+        return result
+
+
+@pytest.mark.parametrize("slowed_of_ten", [2, 5, 8])
+def test_what_a_slowed_machine_loses_is_tried_again_before_an_interval_is_said_to_fail(slowed_of_ten: int) -> None:
+    machine = Slowed(slowed_of_ten, patience=1_000)
+    for fails, passes in searched(machine, confirmations=3):
+        assert fails is not None and passes is not None
+        assert 300 * 0.95 <= fails < 300 <= passes
+        assert sum(math.isclose(fails, failed) for failed in machine.failed_unslowed) >= 3
+
+
+@pytest.mark.parametrize("machine", [Slowed(8, patience=0), Slowed(8, patience=1_000, restless=True)])
+def test_without_patience_or_rest_only_losses_beyond_those_of_a_shared_core_show_a_failing_interval(
+    machine: Slowed,
+) -> None:
+    fails, passes = searched(machine, confirmations=3)[0]
+    assert fails is not None and passes is not None
+    assert 150 * 0.9 < fails < 300 <= passes
+    # At full pace half of all ticks are lost from 150 ns down, slowed from 225 ns down.
+    assert not machine.is_restless or fails < 225
+
+
+def test_a_search_says_how_slow_the_machine_was_beside_each_trial_of_full_length(data: Path) -> None:
+    words = SEARCH.replace("patience_seconds=0", "patience_seconds=0.5 confirmations=1 resolution=0.4").split()
+    rows = summary(run(*words))["probe_rows"]
+    assert all(row["pace"] >= 1 for row in rows if row["kind"] == "full")
+    assert all(row["pace"] is None for row in rows if row["kind"] == "probe")
+    assert any(row["kind"] == "full" for row in rows)
+
+
+def test_the_full_pace_of_a_machine_is_remembered_from_one_search_to_the_next(tmp_path: Path) -> None:
+    launch = {"native": {"library": str(tmp_path / "library.so")}}
+    first = FullPace(launch)
+    for step_ns in (1.5, 1.2, 1.4):
+        first.look(step_ns)
+    assert FullPace(launch).ns == 1.2
+    assert first.is_restless
+    second = FullPace(launch)
+    for step_ns in (1.21, 1.25, 1.2 * SLOWED, 1.22, 1.23):
+        second.look(step_ns)
+    assert second.ns == 1.2 and not second.is_restless
+    second.look(1.6)
+    assert second.is_restless
+    (tmp_path / "full_pace.json").write_text("{}", encoding="utf-8")
+    assert FullPace(launch).ns == math.inf
+
+
+@pytest.mark.parametrize(("paces", "patience_s", "looks"), [([3, 2, 1], 60, 3), ([3, 2, 1], 0, 1), ([1, 3], 60, 1)])
+def test_waiting_ends_at_the_full_pace_or_with_patience(
+    paces: list[float], patience_s: float, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = list(paces)
+    monkeypatch.setattr(pace, "pace_ns", lambda launch: left.pop(0))
+    last_ns, waited_s = pace.await_full_pace({}, full_ns=1.0, patience_s=patience_s)
+    assert len(paces) - len(left) == looks and last_ns == paces[looks - 1]
+    assert waited_s >= 0
+
+
 def test_where_every_interval_passes_at_times_none_is_said_to_fail() -> None:
     turns = itertools.count()
     fails, passes = searched(
@@ -326,7 +420,7 @@ def test_where_every_interval_passes_at_times_none_is_said_to_fail() -> None:
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
     text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
-    record = run(*text.split(), *times.split())
+    record = run(*text.split(), *times.split(), *ONCE)
     told = summary(record)
     rows = told["probe_rows"]
     assert [row["probe"] for row in rows] == list(range(told["probes"]))
@@ -348,7 +442,7 @@ def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_inter
         "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
     )
     times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
-    told = summary(run(*text.split(), *times.split()))
+    told = summary(run(*text.split(), *times.split(), *ONCE))
     assert told["ndr_ns"] is None and told["pdr_ns"] is None
     assert told["ndr_fails_ns"] == pytest.approx(4)
     assert told["compared_ns"] == 3
@@ -362,7 +456,7 @@ def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
     text = "mode=search layout=heap collector=serial strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4"
     times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
     heaps = f"heap_mb=50 larger_heap_mb={larger_heap_mb} compared_ns=4"
-    told = summary(run(*text.split(), *times.split(), *heaps.split()))
+    told = summary(run(*text.split(), *times.split(), *heaps.split(), *ONCE))
     assert told["compared_lost_ppm"] > 0
     kinds = [row["kind"] for row in told["probe_rows"]]
     if gap is None:

@@ -175,6 +175,13 @@ TEST(HistogramTest, tellsApartWhatIsFurtherApartThanItsResolution) {
   }
 }
 
+TEST(PaceTest, isTheTimeOfAPieceOfWork) {
+  EXPECT_GT(ap_pace_ns(1), 0);
+  EXPECT_GT(ap_pace_ns(1'000'000), 0);
+  EXPECT_EQ(ap_pace_ns(0), -1);
+  EXPECT_EQ(ap_pace_ns(-5), -1);
+}
+
 TEST(HistogramTest, hasTheBucketsOfHdrHistogram) {
   EXPECT_EQ(DelayHistogram::index(-5), 0U);
   EXPECT_EQ(DelayHistogram::index(0), 0U);
