@@ -163,8 +163,7 @@ PROBES = DataFrameSchema(
             POSITIVE,
             nullable=True,
             required=False,
-            description="time of a fixed piece of work just before or after, the longer, over the shortest ever here; "
-            "from 1.15 on the machine is slowed",
+            description="time of a fixed piece of work just before or after, the longer, over the shortest ever here",
         ),
         **_TICKS,
     },
