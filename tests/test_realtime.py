@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -407,6 +408,13 @@ def test_waiting_ends_at_the_full_pace_or_with_patience(
     last_ns, waited_s = pace.await_full_pace({}, full_ns=1.0, patience_s=patience_s)
     assert len(paces) - len(left) == looks and last_ns == paces[looks - 1]
     assert waited_s >= 0
+
+
+def test_a_pace_that_could_not_be_had_is_not_taken_for_a_good_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = types.SimpleNamespace(ap_pace_ns=lambda duration_ns: -1.0)
+    monkeypatch.setattr("allocpool.child.native.load", lambda launch: (None, library))
+    with pytest.raises(MemoryError, match="half a megabyte"):
+        pace.pace_ns({})
 
 
 def test_where_every_interval_passes_at_times_none_is_said_to_fail() -> None:

@@ -179,7 +179,10 @@ class RingReader {
       if (++slot_ == capacity_) slot_ = 0;
       out[taken] = static_cast<std::int64_t>(value - 1);
     }
-    if (taken > 0) published_.store(consumed_ += taken, std::memory_order_release);
+    if (taken > 0) {
+      consumed_ += taken;
+      published_.store(consumed_, std::memory_order_release);
+    }
     return taken;
   }
 

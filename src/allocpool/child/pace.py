@@ -1,8 +1,8 @@
 """Whether this machine runs at its full pace, asked of a fixed piece of work.
 
-Two virtual processors of different owners may share one core, and then each runs at a part of its pace: by a third
-slower here, for seconds at a time, without a trace in the guest's steal time, load or clocks. What a program then loses
-is no fault of its own. The work is ``ap_pace_ns`` of the native library.
+Two virtual processors of different owners may share one core, and then each runs at a part of its pace, for tenths of
+seconds or for minutes, without a trace in the guest's steal time, load or clocks. What a program then loses is no fault
+of its own. The work is ``ap_pace_ns`` of the native library.
 """
 
 from __future__ import annotations
@@ -27,9 +27,16 @@ _BEST = "full_pace.json"
 
 
 def pace_ns(launch: dict[str, Any]) -> float:
-    """One step of the work on this core now, nanoseconds: the median of three slices of 20 ms."""
+    """One step of the work on this core now, nanoseconds: the median of three slices of 20 ms.
+
+    Raises:
+        MemoryError: not even the work's half megabyte is left.
+    """
     _, library = native.load(launch)
-    return statistics.median(float(library.ap_pace_ns(_SLICE_NS)) for _ in range(_SLICES))
+    slices = [float(library.ap_pace_ns(_SLICE_NS)) for _ in range(_SLICES)]
+    if min(slices) < 0:
+        raise MemoryError("out of memory: the work that tells the machine's pace needs half a megabyte")
+    return statistics.median(slices)
 
 
 def await_full_pace(launch: dict[str, Any], full_ns: float, patience_s: float) -> tuple[float, float]:

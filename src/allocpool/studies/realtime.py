@@ -48,7 +48,7 @@ class RealtimeProfile(StudyProfile):
     full_seconds: float = Field(gt=0, le=86_400)
     cap_seconds: float = Field(gt=0, le=86_400)
     confirmations: int = Field(default=1, ge=1, le=100)
-    patience_seconds: float = Field(default=0.0, ge=0, le=86_400)
+    patience_seconds: float = Field(default=0.0, ge=0, le=86_400, description="of use with several confirmations")
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
     prologue_seconds: float = Field(default=0.5, ge=0, le=600)
     warmup_seconds: float = Field(default=0.5, ge=0, le=600)
