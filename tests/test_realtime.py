@@ -487,7 +487,7 @@ def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) 
 
 
 def test_a_search_killed_hard_leaves_no_process(data: Path) -> None:
-    words = SEARCH.replace("full_seconds=0.2", "full_seconds=60").split()
+    words = SEARCH.replace("full_seconds=0.2", "full_seconds=10").split()
     started = subprocess.Popen([sys.executable, "-m", "allocpool.cli", "trial", *words])
     try:
         while len(workers := _workers(started.pid)) < 2:
