@@ -111,6 +111,9 @@ def test_parts_add_up_to_the_slope_or_it_is_said(stack: float, noise: float, add
     assert {"yes": "in 1 of 1", "no": "they do not", "cannot be told": "varies too much to tell"}[
         adds_up
     ] in connections.sums_sentence(found)
+    table = connections.sums_table(found)
+    assert table["adds up"].tolist() == found["adds_up"].tolist()
+    assert table["parts, bytes"].str.fullmatch(r"-?[\d,]+").all()
 
 
 def test_the_published_table_beside_itself_predicts_itself() -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from allocpool import campaign, delays, plots, tidy
+from allocpool.plots._style import log_axis, new_figure
 from allocpool.story import realtime_cells, realtime_report
 from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.story.realtime_claims import REALTIME_CLAIMS, evaluate
@@ -203,3 +204,15 @@ def test_both_sweeps_are_drawn() -> None:
     queue, heap = plots.sweeps(trials).axes
     assert sorted(np.asarray(queue.get_lines()[0].get_xdata())) == [100.0, 1000.0]
     assert sorted(np.asarray(heap.get_lines()[0].get_xdata())) == [1.0, 5.0]
+
+
+@pytest.mark.parametrize("decades", range(1, 10))
+@pytest.mark.parametrize("panels", [1, 4, 8])
+def test_a_logarithmic_axis_of_any_panel_has_figures(decades: int, panels: int) -> None:
+    figure, axes = new_figure(panels, 1, 4.6, 0.8 + 2.0 * panels, sharey=True)
+    for axis in axes:
+        log_axis(axis, 0.3, 0.3 * 10**decades, "y", 1.6)
+    figure.canvas.draw()
+    low, high = axes[0].get_ylim()
+    told = [label.get_text() for label in axes[0].get_yticklabels() if low <= label.get_position()[1] <= high]
+    assert 3 <= len(told) <= 9 and all(told)

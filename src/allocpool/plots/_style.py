@@ -55,12 +55,14 @@ def _plain(value: float, _position: int = 0) -> str:
 
 
 def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15) -> None:
-    """A logarithmic axis whose ticks are readable figures: 1-2-5 steps over few decades, 1-3 over many."""
+    """A logarithmic axis whose ticks are readable figures: 1-2-5 steps over few decades, 1-3 over more, else decades."""
     target = axis.xaxis if which == "x" else axis.yaxis
     getattr(axis, f"set_{which}scale")("log")
     getattr(axis, f"set_{which}lim")(low / room, high * room)
     decades = math.log10(high * room * room / low)
-    target.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0, 3.0)))
+    # Over many decades of a small panel the locator leaves out some, and then all steps between: with them, everything.
+    subs = (1.0, 2.0, 5.0) if decades < 2.2 else (1.0, 3.0) if decades < 4.5 else (1.0,)
+    target.set_major_locator(LogLocator(subs=subs))
     target.set_major_formatter(FuncFormatter(_plain))
     target.set_minor_formatter(NullFormatter())
 

@@ -182,6 +182,19 @@ def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["variant", "parts", "slope", "low", "high", "ratio", "adds_up"])
 
 
+def sums_table(found: pd.DataFrame) -> pd.DataFrame:
+    """What ``sums`` found, for readers: whole bytes, the interval in one column."""
+    told = found[["variant"]].copy()
+    for name in ("parts", "slope"):
+        told[f"{name}, bytes"] = [f"{value:,.0f}" for value in found[name]]
+    told["interval of the slope"] = [
+        f"{low:,.0f} to {high:,.0f}" for low, high in zip(found["low"], found["high"], strict=True)
+    ]
+    told["parts over slope"] = [f"{value:.2f}" for value in found["ratio"]]
+    told["adds up"] = found["adds_up"]
+    return told
+
+
 def _adds_up(slope: float, missing: Line) -> str:
     allowed = TOLERANCE * abs(slope)
     if abs(missing.bytes_per_connection) <= allowed:
