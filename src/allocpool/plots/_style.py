@@ -55,7 +55,7 @@ def _plain(value: float, _position: int = 0) -> str:
 
 
 def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15) -> None:
-    """A logarithmic axis whose ticks are readable figures: 1-2-5 steps over few decades, 1-3 over more, else decades."""
+    """A logarithmic axis whose ticks are readable figures: 1-2-5 steps over few decades, 1-3 over more, or decades."""
     target = axis.xaxis if which == "x" else axis.yaxis
     getattr(axis, f"set_{which}scale")("log")
     getattr(axis, f"set_{which}lim")(low / room, high * room)
