@@ -184,7 +184,7 @@ def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
 
 
 REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
-ONCE = ("patience_seconds=0", "confirmations=1")
+ONCE = "confirmations=1"
 SEARCH = (
     "mode=search layout=flat language=cpp strategy=pool scale=0.01 "
     "low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2 patience_seconds=0"
@@ -242,11 +242,15 @@ class Simulated:
 
     was_slowed = False
     is_restless = False
-    has_patience = False
 
     def __init__(self, loss_ratio: Any) -> None:
         self._loss_ratio = loss_ratio
         self.asked: list[tuple[float, float]] = []
+
+    @property
+    def has_patience(self) -> bool:
+        """There is nothing to wait for."""
+        return False
 
     def wait_from_now_on(self) -> None:
         """There is nothing to wait for."""
@@ -337,7 +341,7 @@ class Slowed(Simulated):
         self.failed_unslowed: list[float] = []
 
     @property
-    def has_patience(self) -> bool:  # type: ignore[override]
+    def has_patience(self) -> bool:
         return self._patience > 0 and not self.is_restless
 
     def wait_from_now_on(self) -> None:
@@ -375,7 +379,7 @@ def test_without_patience_or_rest_only_losses_beyond_those_of_a_shared_core_show
 
 
 def test_a_search_says_how_slow_the_machine_was_beside_each_trial_of_full_length(data: Path) -> None:
-    words = SEARCH.replace("patience_seconds=0", "patience_seconds=0.5 confirmations=1 resolution=0.4").split()
+    words = SEARCH.replace("patience_seconds=0", "patience_seconds=0.5 confirmations=2 resolution=0.4").split()
     rows = summary(run(*words))["probe_rows"]
     assert all(row["pace"] >= 1 for row in rows if row["kind"] == "full")
     assert all(row["pace"] is None for row in rows if row["kind"] == "probe")
@@ -428,7 +432,7 @@ def test_where_every_interval_passes_at_times_none_is_said_to_fail() -> None:
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
     text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
-    record = run(*text.split(), *times.split(), *ONCE)
+    record = run(*text.split(), *times.split(), ONCE)
     told = summary(record)
     rows = told["probe_rows"]
     assert [row["probe"] for row in rows] == list(range(told["probes"]))
@@ -450,7 +454,7 @@ def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_inter
         "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4 compared_ns=3"
     )
     times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
-    told = summary(run(*text.split(), *times.split(), *ONCE))
+    told = summary(run(*text.split(), *times.split(), ONCE))
     assert told["ndr_ns"] is None and told["pdr_ns"] is None
     assert told["ndr_fails_ns"] == pytest.approx(4)
     assert told["compared_ns"] == 3
@@ -464,7 +468,7 @@ def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
     text = "mode=search layout=heap collector=serial strategy=alloc scale=0.01 low_ns=2 high_ns=4 resolution=0.4"
     times = "probe_seconds=0.02 full_seconds=0.05 warmup_seconds=0.02 prologue_seconds=0.02 input_queue_ms=0.1"
     heaps = f"heap_mb=50 larger_heap_mb={larger_heap_mb} compared_ns=4"
-    told = summary(run(*text.split(), *times.split(), *heaps.split(), *ONCE))
+    told = summary(run(*text.split(), *times.split(), *heaps.split(), ONCE))
     assert told["compared_lost_ppm"] > 0
     kinds = [row["kind"] for row in told["probe_rows"]]
     if gap is None:

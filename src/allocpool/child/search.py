@@ -115,7 +115,8 @@ class Measurer:
         self.peak_rss_mb = 0.0
         self.slowed_trials = 0
         self._patience_s = float(spec["patience_seconds"])
-        self._full_pace = FullPace(launch) if self._patience_s else None
+        # One confirmation takes any loss for a failure, so the pace is not asked for.
+        self._full_pace = FullPace(launch) if self._patience_s and spec["confirmations"] > 1 else None
         self._waits = False
         self._fresh = 0
         self._warm = Worker(spec, launch, folder / "warm")

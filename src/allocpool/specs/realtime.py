@@ -172,7 +172,7 @@ class SearchSpec(LiveSpec):
         ge=0,
         le=86_400,
         description="most time for waiting until the machine is at its full pace, and for trying again what lost while "
-        "it was not, before the failing end of a bracket is named; 0: the pace is not asked for",
+        "it was not, before the failing end of a bracket is named; 0, or one confirmation: the pace is not asked for",
     )
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
 

@@ -173,13 +173,7 @@ def design(profile: RealtimeProfile) -> str:
         f"a resolution of {profile.resolution:.0%}. A probe lasts {profile.probe_seconds:g} s, a trial of full length "
         f"{profile.full_seconds:g} to {profile.cap_seconds:g} s (until {profile.major_collections} major collections). "
         f"Queue and store hold {sizes} packets; the input queue {profile.input_queue_ms:g} ms of ticks. "
-        + (
-            "Losses while the machine was slowed show no failing interval, and are tried again for up to "
-            f"{profile.patience_seconds:g} s a search. "
-            if profile.patience_seconds
-            else ""
-        )
-        + f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
+        f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
     )
 
 

@@ -48,7 +48,6 @@ class RealtimeProfile(StudyProfile):
     full_seconds: float = Field(gt=0, le=86_400)
     cap_seconds: float = Field(gt=0, le=86_400)
     confirmations: int = Field(default=1, ge=1, le=100)
-    patience_seconds: float = Field(default=0.0, ge=0, le=86_400, description="of use with several confirmations")
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
     prologue_seconds: float = Field(default=0.5, ge=0, le=600)
     warmup_seconds: float = Field(default=0.5, ge=0, le=600)
@@ -117,7 +116,6 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         probe_warmup_seconds=profile.probe_warmup_seconds,
                         full_seconds=profile.full_seconds,
                         confirmations=profile.confirmations,
-                        patience_seconds=profile.patience_seconds,
                         input_queue_ms=profile.input_queue_ms,
                     )
                     yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
