@@ -40,7 +40,7 @@ prerequisites:
 # Both steps look for themselves at what is there already.
 setup: .venv/.installed
 	@$(BIN)/python -m allocpool.runtimes
-	@$(BIN)/python -m allocpool.build
+	@$(BIN)/python -m allocpool.compile
 
 findings: setup
 	@$(BIN)/allocpool findings --profile $(PROFILE)

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-from allocpool.child import echo, footprint
+from allocpool.studies.buffered_io.child import echo, footprint
 
 MESSAGE = b"m" * 511 + b"\n"
 FLOOD = 600

@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from allocpool.specs.packets import Solution
-from allocpool.story import reference
-from allocpool.story.cells import records
+from allocpool.evidence import reference
+from allocpool.packets.cells import records
+from allocpool.packets.specs import Solution
 
 SOLUTIONS = (
     ("java", "heap", "parallel", 11, None, "heap / Parallel / 11"),

@@ -9,16 +9,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allocpool import campaign, modes, plots
-from allocpool.child import books, jmh
+from allocpool.campaign import campaign, modes
 from allocpool.errors import UserError
-from allocpool.launch import Launcher
-from allocpool.specs import sizes
-from allocpool.specs.buffers import AllocationSpec, FragmentationSpec
-from allocpool.story import allocation_claims, allocation_report
-from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
-from allocpool.studies.allocation import AllocationProfile, plan_allocation
-from allocpool.studies.allocation_tables import TRIALS
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.studies.allocation import claims as allocation_claims
+from allocpool.studies.allocation import plots, sizes
+from allocpool.studies.allocation import story as allocation_report
+from allocpool.studies.allocation.child import books, jmh
+from allocpool.studies.allocation.specs import AllocationSpec, FragmentationSpec
+from allocpool.studies.allocation.study import AllocationProfile, plan_allocation
+from allocpool.studies.allocation.tables import TRIALS
+from allocpool.trial.launch import Launcher
 
 SHORT = "seconds=0.05 warmup_seconds=0.02 iteration_ms=5"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from allocpool.build import (
+from allocpool.compile import (
     check_module,
     code_hash,
     java_classpath,
@@ -22,8 +22,8 @@ from allocpool.build import (
     sources,
 )
 from allocpool.errors import UserError
+from allocpool.packets.java_layouts import JAVA_LAYOUTS
 from allocpool.runtimes import Javac, find_javac
-from allocpool.specs.java_layouts import JAVA_LAYOUTS
 
 ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)
@@ -134,7 +134,7 @@ def test_an_unchanged_source_is_not_built_again(checkout: Path, monkeypatch: pyt
     def build_again(*arguments: object) -> None:
         raise AssertionError("built twice")
 
-    monkeypatch.setattr("allocpool.build.native._build", build_again)
+    monkeypatch.setattr("allocpool.compile.native._build", build_again)
     assert native_library() == first
 
 
@@ -158,7 +158,7 @@ def test_a_moved_checkout_finds_its_builds(checkout: Path, monkeypatch: pytest.M
 
 
 def test_callers_at_once_share_one_build(checkout: Path) -> None:
-    code = "from allocpool.build import native_library; print(native_library().library)"
+    code = "from allocpool.compile import native_library; print(native_library().library)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     callers = [
         subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)

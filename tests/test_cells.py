@@ -12,10 +12,12 @@ from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool import plots
 from allocpool.errors import UserError
-from allocpool.specs.packets import Solution
-from allocpool.story import cells, reference, tables
+from allocpool.evidence import reference, tables
+from allocpool.packets import cells
+from allocpool.packets import plots as packets_plots
+from allocpool.packets.specs import Solution
+from allocpool.studies.batch import plots as batch_plots
 
 PAIRS = [(strategy, case) for strategy in synthetic.STRATEGIES for case in synthetic.CASES]
 
@@ -146,11 +148,11 @@ def texts(figure: Figure) -> list[str]:
 
 def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
     return {
-        "costs": plots.strategy_costs(results, trials),
-        "published": plots.published_against_measured(results),
-        "cpu": plots.wall_against_cpu(trials),
-        "warm-up": plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
-        "stability": plots.stability_strip(results, trials),
+        "costs": batch_plots.strategy_costs(results, trials),
+        "published": batch_plots.published_against_measured(results),
+        "cpu": packets_plots.wall_against_cpu(trials),
+        "warm-up": packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
+        "stability": packets_plots.stability_strip(results, trials),
     }
 
 
@@ -169,7 +171,7 @@ def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFram
 
 
 def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, trials: pd.DataFrame) -> None:
-    figure = plots.strategy_costs(results, trials)
+    figure = batch_plots.strategy_costs(results, trials)
     lines = [line for axis in figure.axes for line in axis.lines if line.get_marker() == "|"]
     strokes = sum(np.size(line.get_xdata()) for line in lines)
     assert strokes == len(cells.finished(trials))

@@ -9,14 +9,14 @@ import pytest
 import synthetic
 
 from allocpool import stats
+from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.errors import UserError
-from allocpool.machine.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.machine.host import read_host
+from allocpool.packets.cells import CONFIGURATION, cells
+from allocpool.packets.specs import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
-from allocpool.specs.packets import STRATEGIES
-from allocpool.story import checks
-from allocpool.story.cells import CONFIGURATION, cells
-from allocpool.studies.instrument import InstrumentProfile, plan_instrument
+from allocpool.studies.instrument import story as checks
+from allocpool.studies.instrument.study import InstrumentProfile, plan_instrument
 
 PROVENANCE = {"profile": {"contract_case": "B"}}
 

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 import synthetic
 
-from allocpool.story import answer, claims, reference, tables
-from allocpool.story.batch_claims import BATCH_CLAIMS, implied_case_a_size, judge_case_a
-from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.evidence import claims, reference, tables
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.studies.batch import story as answer
+from allocpool.studies.batch.claims import BATCH_CLAIMS, implied_case_a_size, judge_case_a
 
 BY_ID = {claim.id: claim for claim in BATCH_CLAIMS}
 NATIVE_CMS = ("java", "native", "parallel", 11, None, "native / Parallel / 11")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from allocpool import home, modes
+from allocpool import home
+from allocpool.campaign import modes
 from allocpool.cli import main
 
 

@@ -9,14 +9,17 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from allocpool import campaign, plots
-from allocpool.child import footprint
-from allocpool.specs.echo import EchoSpec, Variant
-from allocpool.story import connections, echo_claims, echo_report, reference
-from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
-from allocpool.studies.buffered_io import BUFFERED_IO
-from allocpool.studies.buffered_io_tables import PARTS_TABLE, TRIALS
-from allocpool.tidy import frame
+from allocpool.campaign import campaign
+from allocpool.campaign.tidy import frame
+from allocpool.evidence import reference
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.studies.buffered_io import claims as echo_claims
+from allocpool.studies.buffered_io import connections, plots
+from allocpool.studies.buffered_io import story as echo_report
+from allocpool.studies.buffered_io.child import footprint
+from allocpool.studies.buffered_io.specs import EchoSpec, Variant
+from allocpool.studies.buffered_io.study import STUDY as BUFFERED_IO
+from allocpool.studies.buffered_io.tables import PARTS_TABLE, TRIALS
 
 MB = 2**20
 PUBLISHED = ("buffered_reader:256", "buffered_reader:512", "buffered_reader:4096", "buffered_reader:8192",

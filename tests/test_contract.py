@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from allocpool import home, modes
+from allocpool import home
+from allocpool.campaign import modes
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.allocators import find_allocator, find_boost
+from allocpool.packets.java_layouts import JAVA_LAYOUTS
+from allocpool.packets.specs import BOOST_POOL, LAYOUTS, RESOURCES, STRATEGIES, Solution, no_such_pair
 from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
-from allocpool.specs.counters import CountersSpec
-from allocpool.specs.java_layouts import JAVA_LAYOUTS
-from allocpool.specs.packets import BOOST_POOL, LAYOUTS, RESOURCES, STRATEGIES, Solution, no_such_pair
-from allocpool.studies.native import ladder
+from allocpool.studies.native.specs import CountersSpec
+from allocpool.studies.native.study import ladder
 
 SAME_IN_ALL = ("received", "parsed", "tcp", "evicted", "freed", "live")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from allocpool.doctor import doctor_command
 from allocpool.machine.allocators import ALLOCATORS
-from allocpool.machine.doctor import doctor_command
 from allocpool.runtimes import COLLECTORS, FEATURES
 
 

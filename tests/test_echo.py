@@ -16,14 +16,15 @@ from typing import Any
 import psutil
 import pytest
 
-from allocpool import home, modes
+from allocpool import home
+from allocpool.campaign import modes
 from allocpool.errors import UserError
-from allocpool.launch import Launcher
-from allocpool.machine import limits
-from allocpool.record import TrialRecord
-from allocpool.specs.echo import EchoSpec, Variant
-from allocpool.studies.buffered_io import EVERY_KEY
-from allocpool.studies.buffered_io_tables import PARTS, tidy_buffered_io
+from allocpool.studies.buffered_io import limits
+from allocpool.studies.buffered_io.specs import EchoSpec, Variant
+from allocpool.studies.buffered_io.study import EVERY_KEY
+from allocpool.studies.buffered_io.tables import PARTS, tidy_buffered_io
+from allocpool.trial.launch import Launcher
+from allocpool.trial.record import TrialRecord
 
 SHORT = ("mode=echo", "connections=20", "rate=400", "seconds=0.3", "warmup_seconds=0.1", "heap_mb=64")
 KEYS = (

@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 
 from allocpool import gclog
-from allocpool.measures import CAUSES, attribute, claims, fit_live_set, gc_table, overhead, story
-from allocpool.measures.attribution import ALL_CAUSES, UNKNOWN
-from allocpool.measures.stops import read_stops
-from allocpool.specs.experiments import live_set_sizes
-from allocpool.story import reference
-from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.evidence import reference
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.studies.pauses import claims, gc_table, overhead, story
+from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
+from allocpool.studies.pauses.live_set import fit_live_set
+from allocpool.studies.pauses.specs import live_set_sizes
+from allocpool.studies.pauses.stops import read_stops
 
 MS = 1_000_000
 GOLDEN = Path(__file__).parent / "golden" / "logs"

@@ -11,10 +11,13 @@ import synthetic
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from allocpool import campaign, plots, stats
-from allocpool.specs.packets import Solution
-from allocpool.story import cells, native_report
-from allocpool.studies.native import NativeProfile, ladder
+from allocpool import stats
+from allocpool.campaign import campaign
+from allocpool.packets import cells
+from allocpool.packets.specs import Solution
+from allocpool.studies.native import plots
+from allocpool.studies.native import story as native_report
+from allocpool.studies.native.study import NativeProfile, ladder
 
 JAVA = (
     "java/native/g1/25", "java/native/g1/25/large_pages", "java/flat/g1/25", "java/flat/genzgc/25",

@@ -11,9 +11,10 @@ import nbformat
 import pytest
 import yaml
 
-from allocpool import campaign, home, notebook
+from allocpool import home, notebook
+from allocpool.campaign import campaign
+from allocpool.campaign.registry import STUDY_NAMES, every_study, study_named
 from allocpool.errors import UserError
-from allocpool.studies import STUDIES
 
 NOTEBOOKS = sorted((home.home() / "notebooks").glob("*.ipynb"))
 CODE_AND_LINKS = re.compile(r"`[^`]*`|\]\([^)]*\)")
@@ -41,7 +42,7 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 
 def test_there_are_notebooks() -> None:
-    wanted = {study.notebook for study in STUDIES.values()} | {"00_findings"}
+    wanted = {study.notebook for study in every_study()} | {"00_findings"}
     assert wanted <= {path.stem for path in NOTEBOOKS}
 
 
@@ -99,9 +100,9 @@ def test_every_profile_gives_only_parameters_that_the_notebook_has(path: Path, p
     assert set(given) <= set(parameters_cell(path))
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", STUDY_NAMES)
 def test_default_parameters_open_the_quick_profile(study: str) -> None:
-    (path,) = [path for path in NOTEBOOKS if path.stem == STUDIES[study].notebook]
+    (path,) = [path for path in NOTEBOOKS if path.stem == study_named(study).notebook]
     opened = campaign.open_study(study, **notebook.parameters(parameters_cell(path)))
     assert opened.profile.profile == "quick"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from allocpool import campaign, modes
+from allocpool.campaign import campaign, modes
+from allocpool.campaign.study import Planned
 from allocpool.errors import UserError
-from allocpool.measures.stops import stops_of
-from allocpool.record import GC_LOG, TrialRecord
-from allocpool.specs.experiments import LiveSetSpec
-from allocpool.specs.packets import PacketsSpec
-from allocpool.studies.base import Planned
-from allocpool.studies.pauses_tables import tidy_pauses
+from allocpool.packets.specs import PacketsSpec
+from allocpool.studies.pauses.specs import LiveSetSpec
+from allocpool.studies.pauses.stops import stops_of
+from allocpool.studies.pauses.tables import tidy_pauses
+from allocpool.trial.record import GC_LOG, TrialRecord
 
 OWN_SECONDS_OF_QUICK = 120
 

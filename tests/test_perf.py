@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from allocpool.child import counters as child
+from allocpool.campaign.modes import parse_spec, run_and_summarise
 from allocpool.errors import UserError
-from allocpool.launch import Launcher
 from allocpool.machine import perf
 from allocpool.machine.host import read_host
-from allocpool.modes import parse_spec, run_and_summarise
-from allocpool.record import unavailable_record
-from allocpool.studies.counter_tables import tidy_counters
+from allocpool.studies.native.child import counters as child
+from allocpool.studies.native.tables import tidy_counters
+from allocpool.trial.launch import Launcher
+from allocpool.trial.record import unavailable_record
 
 PAGES = 200
 NONSENSE = perf.Event("nonsense", 1, 999)

@@ -18,20 +18,21 @@ import pytest
 from MLRsearch import MeasurementResult
 from test_contract import SAME_IN_ALL, vectors
 
-from allocpool import campaign, delays, modes
-from allocpool.child import pace
-from allocpool.child import search as search_child
-from allocpool.child.pace import SLOWED, FullPace
-from allocpool.child.stretch import MajorCollections
+from allocpool.campaign import campaign, modes
 from allocpool.errors import UserError
-from allocpool.record import TrialRecord
+from allocpool.packets.batch import PUBLISHED_LAYOUTS
+from allocpool.packets.java_layouts import JAVA_LAYOUTS
+from allocpool.packets.specs import CASES, LAYOUTS
 from allocpool.runtimes import FEATURES, collectors_on
-from allocpool.specs.java_layouts import JAVA_LAYOUTS
-from allocpool.specs.packets import CASES, LAYOUTS
-from allocpool.specs.realtime import SearchSpec
-from allocpool.studies.batch import PUBLISHED_LAYOUTS
-from allocpool.studies.realtime import RealtimeProfile, estimate_seconds, plan_realtime
-from allocpool.studies.realtime_tables import tidy_realtime
+from allocpool.studies.realtime import delays
+from allocpool.studies.realtime.child import pace
+from allocpool.studies.realtime.child import search as search_child
+from allocpool.studies.realtime.child.pace import SLOWED, FullPace
+from allocpool.studies.realtime.child.stretch import MajorCollections
+from allocpool.studies.realtime.specs import SearchSpec
+from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime
+from allocpool.studies.realtime.tables import tidy_realtime
+from allocpool.trial.record import TrialRecord
 
 SCALE = 0.01
 SEED = "2024"
@@ -416,7 +417,7 @@ def test_waiting_ends_at_the_full_pace_or_with_patience(
 
 def test_a_pace_that_could_not_be_had_is_not_taken_for_a_good_one(monkeypatch: pytest.MonkeyPatch) -> None:
     library = types.SimpleNamespace(ap_pace_ns=lambda duration_ns: -1.0)
-    monkeypatch.setattr("allocpool.child.native.load", lambda launch: (None, library))
+    monkeypatch.setattr("allocpool.trial.child.native.load", lambda launch: (None, library))
     with pytest.raises(MemoryError, match="half a megabyte"):
         pace.pace_ns({})
 
@@ -508,7 +509,7 @@ def _workers(pid: int) -> list[psutil.Process]:
     found = []
     for process in psutil.Process(pid).children(recursive=True):
         try:
-            if "allocpool.child.worker" in process.cmdline():
+            if "allocpool.studies.realtime.child.worker" in process.cmdline():
                 found.append(process)
         except psutil.Error:
             continue

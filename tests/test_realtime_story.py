@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool import campaign, delays, plots, tidy
-from allocpool.plots._style import log_axis, new_figure
-from allocpool.story import realtime_cells, realtime_report
-from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
-from allocpool.story.realtime_claims import REALTIME_CLAIMS, evaluate
-from allocpool.studies.realtime import RealtimeProfile
-from allocpool.studies.realtime_tables import SCHEMAS, exact_ppm
+from allocpool.campaign import campaign, tidy
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.evidence.style import log_axis, new_figure
+from allocpool.studies.realtime import cells as realtime_cells
+from allocpool.studies.realtime import delays, plots
+from allocpool.studies.realtime import story as realtime_report
+from allocpool.studies.realtime.claims import REALTIME_CLAIMS, evaluate
+from allocpool.studies.realtime.study import RealtimeProfile
+from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm
 
 JAVA = {
     "language": "java",

@@ -16,10 +16,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from allocpool import campaign, modes
+from allocpool.campaign import campaign, modes
 from allocpool.errors import UserError
-from allocpool.record import RESULT, TrialRecord
-from allocpool.runner import alone, shuffled_in_blocks
+from allocpool.trial.record import RESULT, TrialRecord
+from allocpool.trial.runner import alone, shuffled_in_blocks
 
 SETTINGS = {
     "blocks": 2,
@@ -73,7 +73,7 @@ def _with_child(act: Callable[[psutil.Process], None]) -> None:
     while True:
         for child in psutil.Process().children():
             with suppress(psutil.Error):  # a short-lived process of a build may be gone by now
-                if "allocpool.child" in child.cmdline():
+                if "allocpool.trial.child" in child.cmdline():
                     time.sleep(0.5)
                     act(child)
                     return
@@ -111,7 +111,7 @@ def test_a_finished_campaign_runs_nothing_again(data: Path) -> None:
 
 def test_changed_code_or_host_gives_other_trials(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = {task.trial_id for task in open_small().tasks}
-    monkeypatch.setattr("allocpool.build.code_hash", lambda *parts: "another code")
+    monkeypatch.setattr("allocpool.compile.code_hash", lambda *parts: "another code")
     assert names.isdisjoint(task.trial_id for task in open_small().tasks)
     monkeypatch.undo()
     monkeypatch.setattr("allocpool.machine.host.Host.fingerprint", lambda self: "another host")

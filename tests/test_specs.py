@@ -7,14 +7,16 @@ from itertools import product
 
 import pytest
 
-from allocpool import campaign, home, modes
+from allocpool import home
+from allocpool.campaign import campaign, modes
 from allocpool.errors import UserError
 from allocpool.machine import perf
-from allocpool.specs.counters import CountersSpec
-from allocpool.specs.java_layouts import JAVA_LAYOUTS
-from allocpool.specs.packets import SLAB_STEPS, Solution
-from allocpool.studies.batch import BatchProfile, BatchSpec, plan_batch
-from allocpool.studies.native import ladder
+from allocpool.packets.batch import BatchSpec
+from allocpool.packets.java_layouts import JAVA_LAYOUTS
+from allocpool.packets.specs import SLAB_STEPS, Solution
+from allocpool.studies.batch.study import BatchProfile, plan_batch
+from allocpool.studies.native.specs import CountersSpec
+from allocpool.studies.native.study import ladder
 
 
 def spec(text: str) -> BatchSpec:
@@ -256,7 +258,7 @@ def test_no_hardware_counters_are_rows_that_say_why(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_valgrind_and_no_boost_are_rows_that_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("allocpool.specs.counters.shutil.which", lambda _name: None)
+    monkeypatch.setattr("allocpool.studies.native.specs.shutil.which", lambda _name: None)
     monkeypatch.setattr("allocpool.machine.allocators._include_folders", list)
     planned = campaign.open_study("native", "smoke").planned
     reasons = {item.unavailable for item in planned if item.unavailable}

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from allocpool import campaign, home
+from allocpool import home
+from allocpool.campaign import campaign
+from allocpool.campaign.registry import every_study
 from allocpool.site import render
-from allocpool.studies import STUDIES
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def results(root: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in (root / "data" / "raw").glob("*/result.json")}
 
 
-@pytest.mark.parametrize("name", ["00_findings", *(study.notebook for study in STUDIES.values())])
+@pytest.mark.parametrize("name", ["00_findings", *(study.notebook for study in every_study())])
 def test_every_notebook_reaches_its_end(smoke: Path, name: str) -> None:
     found = page(smoke, name).select_one(".campaign-banner.failed")
     assert found is None, found.get_text() if found else ""

@@ -15,20 +15,22 @@ import pandas as pd
 import psutil
 import pytest
 
-from allocpool import campaign, home, modes
-from allocpool.child import stream as child
-from allocpool.child import stream_search
+from allocpool import home
+from allocpool.campaign import campaign, modes
+from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
-from allocpool.latency import kept_up, percentiles_ms, windows_needed
-from allocpool.launch import Launcher
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.machine.threads import APPLICATION, group_of
-from allocpool.record import TrialRecord
-from allocpool.specs.stream import PipelineSpec, StreamSearchSpec, StreamSpec, cores
-from allocpool.story import stream_report
-from allocpool.story.claims import INCONCLUSIVE, REFUTED, REPRODUCED
-from allocpool.studies.stream import STREAM, StreamProfile
-from allocpool.studies.stream_tables import SEARCHES, TRIALS, tidy_stream
-from allocpool.tidy import frame
+from allocpool.studies.stream import story as stream_report
+from allocpool.studies.stream.child import stream as child
+from allocpool.studies.stream.child import stream_search
+from allocpool.studies.stream.latency import kept_up, percentiles_ms, windows_needed
+from allocpool.studies.stream.specs import PipelineSpec, StreamSearchSpec, StreamSpec, cores
+from allocpool.studies.stream.study import STUDY as STREAM
+from allocpool.studies.stream.study import StreamProfile
+from allocpool.studies.stream.tables import SEARCHES, TRIALS, tidy_stream
+from allocpool.trial.launch import Launcher
+from allocpool.trial.record import TrialRecord
 
 SHORT: dict[str, Any] = {
     "events_per_second": 5000, "keys": 100, "window_ms": 100, "slide_ms": 10, "seconds": 0.4, "warmup_seconds": 0.2,

@@ -8,10 +8,11 @@ import pandas as pd
 import pandera.errors
 import pytest
 
-from allocpool import campaign, dictionary, home
-from allocpool.record import unavailable_record
-from allocpool.studies import STUDIES
-from allocpool.studies.batch_tables import COUNTS, ITERATIONS, TRIALS
+from allocpool import home
+from allocpool.campaign import campaign, dictionary
+from allocpool.campaign.registry import study_named
+from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
+from allocpool.trial.record import unavailable_record
 
 
 @pytest.fixture
@@ -90,14 +91,14 @@ def test_every_column_is_described() -> None:
 
 def test_the_dictionary_and_the_data_package_are_those_of_the_schemas() -> None:
     for path, text in dictionary.files().items():
-        assert path.read_text(encoding="utf-8") == text, "run `python -m allocpool.dictionary`"
+        assert path.read_text(encoding="utf-8") == text, "run `python -m allocpool.campaign.dictionary`"
 
 
 @pytest.mark.parametrize(
     "path", sorted(home.shipped_dir().glob("*/*/*.parquet")), ids=lambda path: "/".join(path.parts[-3:])
 )
 def test_every_shipped_table_fits_its_schema(path: Path) -> None:
-    schema = STUDIES[path.parent.name].schemas[path.stem]
+    schema = study_named(path.parent.name).schemas[path.stem]
     table = pd.read_parquet(path)
     assert list(table.columns) == list(schema.columns)
     schema.validate(table)

@@ -42,7 +42,7 @@ def gclog(arguments: Sequence[str]) -> None:
 @_ARGUMENTS
 def ring(arguments: Sequence[str]) -> None:
     """The ring beside JCTools and Agrona, then ticks every 10 ns into Java for a minute (--help for options)."""
-    from allocpool.build import native_library
+    from allocpool.compile import native_library
     from allocpool.runtimes import find_javac, find_runtime
 
     pom = home.workloads_dir() / "pom.xml"
@@ -74,8 +74,8 @@ def packets(
     Every trial is a fresh process. The contenders of a case take turns, in an order that turns with the rounds;
     then each receives the same packets once more, for the checksum.
     """
-    from allocpool import modes
-    from allocpool.specs.packets import CASES, DEFAULT_RUNTIME, Solution
+    from allocpool.campaign import modes
+    from allocpool.packets.specs import CASES, DEFAULT_RUNTIME, Solution
 
     for case in cases:
         if case not in CASES:

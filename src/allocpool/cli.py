@@ -17,7 +17,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 _ELSEWHERE = {
     "bench": "allocpool.bench:bench_command",
-    "doctor": "allocpool.machine.doctor:doctor_command",
+    "doctor": "allocpool.doctor:doctor_command",
     "gclog": "allocpool.gclog.command:gclog_command",
 }
 """Commands that live with what they show; imported when they are asked for."""
@@ -117,7 +117,7 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
 
     Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
     """
-    from allocpool import modes
+    from allocpool.campaign import modes
 
     spec = modes.parse_spec(settings)
     record = modes.run_single(spec)
@@ -164,13 +164,13 @@ def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
     Example, another solution than the profile has:
       allocpool run batch --set blocks=3 --set 'solutions=[java/heap/shenandoah/21, cpp/flat]'
     """
-    from allocpool import campaign
-    from allocpool.studies import STUDIES
+    from allocpool.campaign import campaign
+    from allocpool.campaign.registry import STUDY_NAMES
 
     if study == "all" and not settings:
         campaigns = campaign.all_of_profile(profile)
     elif study == "all":
-        raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDIES)})")
+        raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDY_NAMES)})")
     else:
         campaigns = [campaign.open_study(study, profile, _overrides(settings))]
     for opened in campaigns:
@@ -189,7 +189,7 @@ def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
     """What a STUDY would run under a profile, and about how long that takes; starts and builds nothing."""
-    from allocpool import campaign
+    from allocpool.campaign import campaign
 
     rows = campaign.open_study(study, profile, _overrides(settings)).planned_cells()
     total_s = float(rows["expected_s"].sum())
@@ -211,7 +211,7 @@ def status(profile: str | None, as_json: bool) -> None:
     """How far each study is under each profile; starts nothing."""
     from dataclasses import asdict
 
-    from allocpool import campaign
+    from allocpool.campaign import campaign
 
     told: dict[str, dict[str, Any]] = {}
     for name in campaign.profiles() if profile is None else [profile]:
@@ -231,7 +231,7 @@ def status(profile: str | None, as_json: bool) -> None:
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 def findings(profile: str) -> None:
     """Measure every study of a profile, run the notebooks, render the pages; prints where the answer is."""
-    from allocpool import campaign
+    from allocpool.campaign import campaign
     from allocpool.site import render
 
     for opened in campaign.all_of_profile(profile):

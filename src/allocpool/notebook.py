@@ -17,9 +17,9 @@ from great_tables import GT
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from allocpool import campaign, tidy
+from allocpool.campaign import campaign, tidy
+from allocpool.campaign.registry import study_named
 from allocpool.errors import UserError, unknown_choice
-from allocpool.studies import study_named
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject

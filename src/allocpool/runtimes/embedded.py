@@ -17,8 +17,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from allocpool._files import locked
 from allocpool.errors import UserError, unknown_choice
+from allocpool.files import locked
 from allocpool.home import runtimes_dir
 from allocpool.runtimes.collectors import FEATURES
 

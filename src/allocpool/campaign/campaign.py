@@ -1,0 +1,274 @@
+"""A campaign: one study under one profile on this machine. The face that notebooks and the command line use.
+
+>>> study = open_study("batch", profile="smoke")   # doctest: +SKIP
+>>> study.run()                                    # doctest: +SKIP
+>>> study.tables()["trials"]                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+from pydantic import ValidationError
+from tqdm import tqdm
+
+from allocpool import home
+from allocpool.campaign import tidy
+from allocpool.campaign.registry import every_study, study_named
+from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.machine.host import Host, read_host
+from allocpool.trial.launch import Launcher
+from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
+from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
+
+
+def profiles() -> tuple[str, ...]:
+    """Names of the profiles, one per folder of ``papermill-configs/``, the smallest first."""
+    order = ("smoke", "quick", "standard", "article")
+    found = {path.name for path in (home.home() / "papermill-configs").iterdir() if path.is_dir()}
+    return (*(name for name in order if name in found), *sorted(found - set(order)))
+
+
+def read_profile(study: Study, profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
+    """The profile's YAML with the overrides laid over it, validated.
+
+    An override of None means: as the profile has it. A campaign with other overrides gets a name of its own.
+
+    Raises:
+        UserError: no such profile, or a key or a value that is not valid; names the valid ones.
+    """
+    path = home.home() / "papermill-configs" / str(profile) / f"{study.notebook}.yaml"
+    if not path.exists():
+        valid = [name for name in profiles() if (path.parent.parent / name / path.name).exists()]
+        raise unknown_choice(f"profile of study {study.name}", profile, valid)
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    changes = {
+        key: value for key, value in overrides.items()
+        if value is not None and _plain(value) != _plain(settings.get(key))
+    }  # fmt: skip
+    if changes:
+        digest = hashlib.sha256(json.dumps(changes, sort_keys=True, default=str).encode()).hexdigest()[:6]
+        changes["profile"] = f"{profile}-{digest}"
+    try:
+        return study.profile_model(**{**settings, **changes})
+    except ValidationError as error:
+        raise from_validation(f"study {study.name}, profile {profile}", error, study.profile_model) from None
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True)
+class CampaignStatus:
+    """How far a campaign is."""
+
+    planned: int
+    finished: int
+    """Trials with a record, whatever their outcome."""
+    failed: int
+    """Of these, the ones whose status is not ok."""
+    unavailable: int
+    """Planned trials that can't run on this machine; each has its reason in the tables."""
+    missing: int
+    """Trials that can run and have no record yet."""
+    seconds: float
+    """How long this call measured."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to run."""
+        return self.missing == 0
+
+
+class Campaign:
+    """One study under one profile."""
+
+    def __init__(self, study: Study, profile: StudyProfile) -> None:
+        self.study = study
+        self.profile = profile
+        self._launcher = Launcher()
+
+    @cached_property
+    def planned(self) -> list[Planned]:
+        """The plan, with the trials that this machine can't run marked."""
+        plan: list[Planned] = self.study.plan(self.profile)
+        return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
+
+    @cached_property
+    def host(self) -> Host:
+        """This machine."""
+        return read_host()
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The trials that can run here, in plan order, named; builds what they need."""
+        raw = home.raw_dir()
+        return [task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable]
+
+    def run(self) -> CampaignStatus:
+        """Run what has no record yet, in random order inside blocks, with a progress bar.
+
+        Raises:
+            UserError: a build failed, or another campaign is measuring.
+        """
+        missing = [task for task in self.tasks if not (task.folder / RESULT).exists()]
+        begun_s = time.monotonic()
+        if missing:
+            order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
+            waiting = {task.trial_id for task in missing}
+            with alone(home.raw_dir()), self._bar(len(order), len(order) - len(missing)) as bar:
+                for task in order:
+                    if task.trial_id in waiting:
+                        record = run_trial(task, self.host)
+                        bar.update()
+                        if record.status != "ok":
+                            bar.write(f"{task.trial_id} {record.status}: {record.reason}")
+        self.tables()
+        return self.status(time.monotonic() - begun_s)
+
+    def _bar(self, total: int, done: int) -> Any:
+        title = f"{self.study.name} ({self.profile.profile})"
+        # A terminal is redrawn; a log file gets a line's worth of progress now and then.
+        seldom_s = 0.1 if sys.stderr.isatty() else 10.0
+        return tqdm(
+            total=total,
+            initial=done,
+            desc=title,
+            unit="trial",
+            dynamic_ncols=True,
+            smoothing=0.05,
+            mininterval=seldom_s,
+        )
+
+    def status(self, seconds: float = 0.0) -> CampaignStatus:
+        """How far the campaign is, without running anything."""
+        records = self.records()
+        return CampaignStatus(
+            planned=len(self.planned),
+            finished=len(records),
+            failed=sum(record.status != "ok" for record in records),
+            unavailable=sum(item.unavailable is not None for item in self.planned),
+            missing=len(self.tasks) - len(records),
+            seconds=seconds,
+        )
+
+    def records(self) -> list[TrialRecord]:
+        """The records of the trials that took place, in plan order."""
+        return [record for task in self.tasks if (record := read_record(task.folder)) is not None]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tidy tables of what was measured so far, checked and written to ``data/tidy/<profile>/<study>/``."""
+        unavailable = [
+            unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
+        ]
+        tables = self.study.tidy([*self.records(), *unavailable])
+        tidy.write_tables(self.tidy_folder, tables)
+        write_provenance(self.tidy_folder, self.provenance())
+        return tables
+
+    @property
+    def tidy_folder(self) -> Path:
+        """Where the tables of this campaign are written."""
+        return home.tidy_dir() / self.profile.profile / self.study.name
+
+    def plan_summary(self) -> pd.DataFrame:
+        """One row per configuration of the whole study: planned or not, and why not."""
+        return self.study.catalogue(self.profile, self.planned)
+
+    def planned_cells(self) -> pd.DataFrame:
+        """One row per planned configuration: its trials over all blocks, their expected seconds, why it can't run."""
+        rows: dict[tuple[str, ...], dict[str, Any]] = {}
+        for item in self.planned:
+            solution = item.spec.configuration()
+            counter = getattr(item.spec, "counter", None)
+            cell = {"mode": f"{item.spec.mode} {counter}" if counter else item.spec.mode, "solution": solution}
+            cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}
+            row = rows.setdefault(tuple(cell.values()), {**cell, "trials": 0, "expected_s": 0.0, "unavailable": None})
+            if item.unavailable:
+                row["unavailable"] = item.unavailable
+            else:
+                row["trials"] += 1
+                row["expected_s"] += item.spec.expected_seconds()
+        return pd.DataFrame(list(rows.values()))
+
+    def provenance(self) -> dict[str, Any]:
+        """Where the numbers come from: machine, code, profile, outcomes. Plain data."""
+        records = self.records()
+        started = sorted(record.started_utc for record in records)
+        return {
+            "study": self.study.name,
+            "profile": self.profile.model_dump(mode="json"),
+            "host": self.host.model_dump(mode="json"),
+            "host_id": self.host.fingerprint(),
+            "git_commits": sorted({record.host.git_commit or "unknown" for record in records}),
+            "code_hashes": sorted({record.launch.code_hash for record in records}),
+            "runtimes": sorted({record.launch.jvm.version for record in records if record.launch.jvm}),
+            "compilers": sorted(
+                {record.launch.native.compiler for record in records if record.launch.native}
+                | {record.launch.jvm.compiler for record in records if record.launch.jvm}
+            ),
+            "first_trial_utc": started[0] if started else None,
+            "last_trial_utc": started[-1] if started else None,
+            "planned": len(self.planned),
+            "unavailable": dict(Counter(item.unavailable for item in self.planned if item.unavailable)),
+            "missing": len(self.tasks) - len(records),
+            "statuses": dict(Counter(record.status for record in records)),
+            "measured_seconds": sum(record.wall_s for record in records),
+        }
+
+
+def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
+    """Write the provenance beside the tables that it belongs to."""
+    write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
+
+
+def open_study(name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None) -> Campaign:
+    """A study under a profile, with overrides for single settings; starts nothing.
+
+    Raises:
+        UserError: an unknown study, profile, key or value; names the valid ones.
+    """
+    study = study_named(name)
+    return Campaign(study, read_profile(study, profile, overrides or {}))
+
+
+def all_of_profile(profile: str) -> list[Campaign]:
+    """Every study that the profile has settings for, in the order of the studies.
+
+    Raises:
+        UserError: no such profile; names those that there are.
+    """
+    if profile not in profiles():
+        raise unknown_choice("profile", profile, profiles())
+    folder = home.home() / "papermill-configs" / profile
+    return [open_study(study.name, profile) for study in every_study() if (folder / f"{study.notebook}.yaml").exists()]
+
+
+def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The stored tables and provenance of a campaign, the reader's own before the shipped ones.
+
+    Raises:
+        UserError: neither is there; names the command that makes them.
+    """
+    study_named(study)
+    for root in (home.tidy_dir(), home.shipped_dir()):
+        folder = root / profile / study
+        if (folder / "provenance.json").exists():
+            tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+            return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    raise UserError(
+        f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
+    )

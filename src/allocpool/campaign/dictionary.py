@@ -1,0 +1,115 @@
+"""``python -m allocpool.campaign.dictionary``: describe the data from the schemas that check them.
+
+Writes ``data/datapackage.json`` (Frictionless Data Package, specs.frictionlessdata.io) and ``data/README.md``. Both are
+committed; a test fails when a schema changed and they did not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandera.pandas import Column, DataFrameSchema
+
+from allocpool import home
+from allocpool.campaign.registry import every_study
+
+_TYPES = {"int64": "integer", "Int64": "integer", "float64": "number", "Float64": "number", "bool": "boolean"}
+
+_INTRODUCTION = """# Data
+
+| folder | what | committed |
+|---|---|---|
+| `raw/` | one folder per trial, named by its id: spec, result, the child's output, GC log; never edited | no |
+| `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below | no |
+| `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
+| `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
+
+`allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` beside the tables.
+A trial id is the hash of its spec, of the code that it runs and of the machine. `start_ns` and `end_ns` are readings of
+CLOCK_MONOTONIC.
+
+This page and `datapackage.json` are generated from the schemas: `python -m allocpool.campaign.dictionary`.
+"""
+
+
+def _type(column: Column) -> str:
+    return _TYPES.get(str(column.dtype), "string")
+
+
+def _fields(schema: DataFrameSchema) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "type": _type(column),
+            "description": column.description or "",
+            "constraints": {"required": not column.nullable, "unique": bool(column.unique)},
+        }
+        for name, column in schema.columns.items()
+    ]
+
+
+def _resources() -> Iterator[dict[str, Any]]:
+    root = home.home() / "data"
+    for study in every_study():
+        for table, schema in study.schemas.items():
+            stored = sorted((root / "shipped").glob(f"*/{study.name}/{table}.parquet"))
+            if stored:
+                yield {
+                    "name": f"{study.name}-{table}",
+                    "path": [path.relative_to(root).as_posix() for path in stored],
+                    "format": "parquet",
+                    "mediatype": "application/vnd.apache.parquet",
+                    "schema": {"fields": _fields(schema)},
+                }
+    for path in sorted((root / "reference").glob("*.csv")):
+        yield {
+            "name": path.stem.replace("_", "-"),
+            "path": path.relative_to(root).as_posix(),
+            "format": "csv",
+            "mediatype": "text/csv",
+            "schema": {"fields": [_csv_field(name, values) for name, values in pd.read_csv(path).items()]},
+        }
+
+
+def _csv_field(name: Any, values: pd.Series[Any]) -> dict[str, str]:
+    return {"name": str(name), "type": "number" if pd.api.types.is_numeric_dtype(values) else "string"}
+
+
+def datapackage() -> str:
+    """The text of ``datapackage.json``."""
+    package = {
+        "name": "allocate-or-pool",
+        "title": "Allocate or pool? Trials and published figures",
+        "licenses": [{"name": "Apache-2.0", "path": "https://www.apache.org/licenses/LICENSE-2.0"}],
+        "resources": list(_resources()),
+    }
+    return json.dumps(package, indent=1) + "\n"
+
+
+def dictionary() -> str:
+    """The text of ``data/README.md``."""
+    parts = [_INTRODUCTION]
+    for study in every_study():
+        for table, schema in study.schemas.items():
+            parts.append(f"\n## Study `{study.name}`, table `{table}`\n")
+            parts.append("| column | type | meaning | may be empty |\n|---|---|---|---|")
+            for name, column in schema.columns.items():
+                parts.append(
+                    f"| `{name}` | {_type(column)} | {column.description} | {'yes' if column.nullable else 'no'} |"
+                )
+    return "\n".join(parts) + "\n"
+
+
+def files() -> dict[Path, str]:
+    """What this module writes, by path."""
+    root = home.home() / "data"
+    return {root / "datapackage.json": datapackage(), root / "README.md": dictionary()}
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")

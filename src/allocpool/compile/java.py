@@ -1,0 +1,159 @@
+"""The workloads' jars: packaged by Maven from a copy of the sources, kept under a name that they decide.
+
+Building from a copy leaves the checkout alone, starts clean every time, and cannot meet a Maven that someone
+runs in it. Maven is tried offline first: once its repository is filled, a build needs no network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from allocpool import home
+from allocpool.compile._run import StepFailed, step
+from allocpool.compile.sources import code_hash, java_modules, java_sources, module_release, with_siblings
+from allocpool.errors import UserError, unknown_choice
+from allocpool.files import locked
+from allocpool.runtimes import Javac, find_javac
+
+_COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_RECORD = "build.json"
+_OFFLINE = "in offline mode"
+"""What Maven says when only a download is missing."""
+
+
+class JavaBuild(BaseModel):
+    """The compiled jars of one Maven module and what they were made with.
+
+    Attributes:
+        module: folder name under ``workloads/``.
+        classpath: its jar first, then the jars it depends on.
+        code_hash: hash of its sources and its siblings' (``code_hash("<module>-java")``).
+        release: the Java release it is compiled for: it runs on that and on newer ones.
+        javac_version: the JDK that compiled it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    module: str
+    classpath: tuple[Path, ...]
+    code_hash: str
+    release: int
+    javac_version: str
+
+
+def check_module(module: str, javac: Javac) -> None:
+    """Refuses a module that does not exist or that this compiler is too old for.
+
+    Raises:
+        UserError: names the modules, or the JDK that is needed.
+    """
+    if module not in java_modules():
+        raise unknown_choice("Java module", module, java_modules())
+    release = module_release(module)
+    if release > javac.feature:
+        raise UserError(
+            f"the Java module {module} needs a JDK {release} or newer to build, "
+            f"the newest found is {javac.version} in {javac.home}: install one and set JAVA_HOME to it"
+        )
+
+
+def java_classpath(module: str) -> JavaBuild:
+    """The jars of ``module`` from the sources as they are now; builds them if they are not there yet.
+
+    Raises:
+        UserError: no such module, no JDK new enough, no Maven, or the build failed; names the log.
+    """
+    return java_classpaths([module])[module]
+
+
+def java_classpaths(modules: Sequence[str]) -> dict[str, JavaBuild]:
+    """Like :func:`java_classpath` for several modules: what is missing is built by one run of Maven."""
+    javac = find_javac()
+    for module in modules:
+        check_module(module, javac)
+    if not all(_is_built(module, javac) for module in modules):
+        with locked(home.build_dir() / "java" / ".lock"):
+            missing = [module for module in modules if not _is_built(module, javac)]
+            if missing:
+                _build(missing, javac)
+    return {module: _load(_folder(module, javac)) for module in modules}
+
+
+def _load(folder: Path) -> JavaBuild:
+    record = JavaBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
+    # The checkout may have moved since.
+    return record.model_copy(update={"classpath": tuple(folder / jar.name for jar in record.classpath)})
+
+
+def _folder(module: str, javac: Javac) -> Path:
+    made_with = json.dumps([module, code_hash(f"{module}-java"), javac.version])
+    return home.build_dir() / "java" / hashlib.sha256(made_with.encode()).hexdigest()[:16]
+
+
+def _is_built(module: str, javac: Javac) -> bool:
+    return (_folder(module, javac) / _RECORD).is_file()
+
+
+def _build(modules: list[str], javac: Javac) -> None:
+    parent = home.build_dir() / "java"
+    log = parent / "build.log"
+    log.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".building-") as temporary:
+        tree = Path(temporary) / "workloads"
+        _copy_sources(tree)
+        command: list[str | Path] = ["mvn", "--batch-mode", "--no-transfer-progress", "-f", tree / "pom.xml"]
+        command += ["-pl", ",".join(modules), "-am", "-Dmaven.test.skip=true", "-DincludeScope=runtime"]
+        goals = ["package", _COPY_DEPENDENCIES]
+        try:
+            try:
+                step([*command, "--offline", *goals], log, javac.environment())
+            except StepFailed as failure:
+                if _OFFLINE not in failure.output:
+                    raise
+                step([*command, *goals], log, javac.environment())
+        except StepFailed as failure:
+            raise UserError(
+                f"the Java module {', '.join(modules)} could not be built: {failure} (log: {log})"
+            ) from failure
+        for module in modules:
+            _keep(module, tree, Path(temporary) / f"result-{module}", javac, log)
+
+
+def _copy_sources(tree: Path) -> None:
+    """Copies what jars are made of; every module, because the parent lists them all."""
+    workloads = home.workloads_dir()
+    for file in {file for module in java_modules() for file in java_sources(module)}:
+        target = tree / file.relative_to(workloads)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, target)
+
+
+def _keep(module: str, tree: Path, result: Path, javac: Javac, log: Path) -> None:
+    """Moves the jars of one module to their final folder in one step."""
+    folder = _folder(module, javac)
+    target = tree / module / "target"
+    jar = target / f"{module}.jar"
+    if not jar.is_file():
+        raise UserError(f"the Java module {module} could not be built: Maven made no {module}.jar (log: {log})")
+    result.mkdir()
+    dependencies = sorted((target / "dependency").glob("*.jar"))
+    for file in (jar, *dependencies):
+        shutil.copy2(file, result / file.name)
+    record = JavaBuild(
+        module=module,
+        classpath=tuple(folder / file.name for file in (jar, *dependencies)),
+        code_hash=code_hash(f"{module}-java"),
+        release=max(module_release(name) for name in with_siblings(module)),
+        javac_version=javac.version,
+    )
+    (result / _RECORD).write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    if folder.exists():
+        shutil.rmtree(folder)
+    result.rename(folder)

@@ -1,0 +1,158 @@
+"""What a trial's code is: named sets of source files, and one hash over them.
+
+The hash covers paths and contents, not times, so that a checkout elsewhere agrees and a changed workload
+never reuses stale numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+from allocpool import home
+from allocpool.errors import unknown_choice
+
+ECHO = "echo-native"
+_JAVA = "-java"
+_PYTHON = "allocpool."
+_POM = "{http://maven.apache.org/POM/4.0.0}"
+
+
+def java_modules() -> tuple[str, ...]:
+    """The Maven modules of the workloads, sorted: every folder with a ``pom.xml``."""
+    return tuple(sorted(pom.parent.name for pom in home.workloads_dir().glob("*/pom.xml")))
+
+
+def source_sets() -> tuple[str, ...]:
+    """The names that :func:`code_hash` takes, beside those of Python modules: ``native``, ``echo-native``,
+    ``<module>-java``."""
+    return ("native", ECHO, *(module + _JAVA for module in java_modules()))
+
+
+def code_hash(*parts: str) -> str:
+    """One hash of the sources of ``parts``: 16 hexadecimal digits.
+
+    Args:
+        parts: names out of :func:`source_sets`, or dotted names of modules that children run; in any order.
+
+    Raises:
+        UserError: no such set.
+    """
+    digest = hashlib.sha256()
+    root = home.home()
+    for part in sorted(set(parts)):
+        digest.update(f"[{part}]\n".encode())
+        for file in sorted(_files(part)):
+            content = hashlib.sha256(_content(file)).hexdigest()
+            digest.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _content(file: Path) -> bytes:
+    """What counts of a file: of the parent POM not which modules there are, or a new study would void all others."""
+    content = file.read_bytes()
+    if file == home.workloads_dir() / "pom.xml":
+        return re.sub(rb"<modules>.*?</modules>", b"", content, flags=re.DOTALL)
+    return content
+
+
+def _files(part: str) -> Iterable[Path]:
+    if part.startswith(_PYTHON):
+        return child_sources(part)
+    if part not in source_sets():
+        raise unknown_choice("source set", part, source_sets())
+    if part == "native":
+        return native_sources()
+    if part == ECHO:
+        return echo_sources()
+    return java_sources(part.removesuffix(_JAVA))
+
+
+def native_sources() -> list[Path]:
+    """What the native library is made of; its tests and benchmarks leave its numbers alone."""
+    folder = home.native_dir()
+    return [
+        *folder.glob("CMakeLists.txt"),
+        *(file for name in ("cmake", "include", "src") for file in _below(folder / name)),
+    ]
+
+
+def echo_sources() -> list[Path]:
+    """What the C++ echo server and the load generator are made of: their own sources, and the headers they share."""
+    folder = home.native_dir()
+    return [*_below(folder / "echo"), *_below(folder / "src")]
+
+
+def java_sources(module: str) -> list[Path]:
+    """What the jar of ``module`` is made of, with the sibling modules it depends on; no tests."""
+    workloads = home.workloads_dir()
+    found = [workloads / "pom.xml"]
+    for name in sorted(with_siblings(module)):
+        found += [workloads / name / "pom.xml", *_below(workloads / name / "src" / "main")]
+    return [file for file in found if file.is_file()]
+
+
+def with_siblings(module: str) -> set[str]:
+    """``module`` and the modules of this project that it depends on, directly or not."""
+    modules = set(java_modules())
+    found: set[str] = set()
+    todo = [module]
+    while todo:
+        name = todo.pop()
+        if name in found:
+            continue
+        found.add(name)
+        pom = ElementTree.parse(home.workloads_dir() / name / "pom.xml")
+        artifacts = (d.findtext(f"{_POM}artifactId", "") for d in pom.iter(f"{_POM}dependency"))
+        todo += [artifact for artifact in artifacts if artifact in modules]
+    return found
+
+
+def module_release(module: str) -> int:
+    """The Java release that ``module`` is compiled for: its ``maven.compiler.release``, else its parent's."""
+    for pom in (home.workloads_dir() / module / "pom.xml", home.workloads_dir() / "pom.xml"):
+        declared = ElementTree.parse(pom).findtext(f"{_POM}properties/{_POM}maven.compiler.release")
+        if declared is not None:
+            return int(declared)
+    raise ValueError(f"neither the module {module} nor the parent declares maven.compiler.release")
+
+
+def child_sources(module: str) -> list[Path]:
+    """The Python that runs inside a trial that ``module`` measures: the child's entry, the module, what they import."""
+    package = Path(__file__).resolve().parents[1]
+    found: set[Path] = set()
+    todo = [*_module_files(package, "allocpool.trial.child.__main__"), *_module_files(package, module)]
+    while todo:
+        file = todo.pop()
+        if file not in found:
+            found.add(file)
+            todo += [f for name in _imports(file) for f in _module_files(package, name)]
+    return sorted(found)
+
+
+def _module_files(package: Path, name: str) -> Iterator[Path]:
+    """The files that importing a dotted name of the package runs; a name inside a module has its module's."""
+    path = package
+    candidates = [path / "__init__.py"]
+    for part in name.split(".")[1:]:
+        path /= part
+        candidates += [path.with_suffix(".py"), path / "__init__.py"]
+    return (candidate for candidate in candidates if candidate.is_file())
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        yield from (name for name in names if name.split(".")[0] == "allocpool")
+
+
+def _below(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file() and not file.name.startswith(".")]

@@ -1,0 +1,166 @@
+"""Mode batch: packets without end. The spec of one trial, and plans made of every solution x strategy x case.
+
+Several studies are made of such trials, so that a configuration two of them ask for is measured once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from allocpool.campaign.study import Planned, StudyProfile
+from allocpool.errors import UserError, unknown_choice
+from allocpool.packets.specs import CASES, STRATEGIES, Case, Language, PacketsSpec, Solution, Strategy, no_such_pair
+from allocpool.runtimes.collectors import FEATURES, collectors_on
+
+PUBLISHED_LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
+"""Those of "To allocate or to pool?"; the others take part where a profile names them."""
+USABLE_HEAP = 0.85
+NEVER_FREES = "pmr_monotonic"
+NEVER_FREED_BYTES = 1056
+"""A packet of layout ``flat``: the resource adds nothing."""
+_EXPECTED_NS_PER_PACKET = 250.0
+
+
+class BatchSpec(PacketsSpec):
+    """One batch trial: ``seconds`` of measured iterations, or exactly ``packets`` from the first to the last."""
+
+    CHILD: ClassVar[str] = "allocpool.packets.child.batch"
+
+    mode: Literal["batch"] = "batch"
+    seconds: float | None = Field(default=None, gt=0, le=3600)
+    packets: int | None = Field(default=None, gt=0, le=10**12)
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600)
+    iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+
+    def expected_seconds(self) -> float:
+        measured_s = self.seconds if self.seconds is not None else (self.packets or 0) * _EXPECTED_NS_PER_PACKET / 1e9
+        return self.set_up_seconds() + self.warmup_seconds + measured_s
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        if (self.seconds is None) == (self.packets is None):
+            raise ValueError("give seconds=S or packets=N, one of them")
+        if self.allocator == NEVER_FREES and self.seconds is not None:
+            raise ValueError(
+                f"allocator {NEVER_FREES} never frees: give packets=N, each takes {NEVER_FREED_BYTES} bytes"
+            )
+        return self
+
+
+class Sizes(StudyProfile):
+    """Sizes and durations of batch trials."""
+
+    scale: float = Field(gt=0, le=4)
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+    iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+    epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
+    monotonic_mb: int = Field(default=4096, gt=0, description="nor does a monotonic resource ever free")
+    timeout_s: float = Field(default=120.0, gt=0)
+
+
+class Selection(BaseModel):
+    """Every solution x strategy x case."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[str, ...] = Field(min_length=1)
+    strategies: tuple[Strategy, ...] = STRATEGIES
+    cases: tuple[Case, ...] = tuple(CASES)
+
+    @field_validator("strategies", "cases", mode="before")
+    @classmethod
+    def _known(cls, given: Any, info: Any) -> Any:
+        valid = STRATEGIES if info.field_name == "strategies" else tuple(CASES)
+        for value in given if isinstance(given, (list, tuple)) else [given]:
+            if value not in valid:
+                raise ValueError(str(unknown_choice(info.field_name, value, valid)))
+        return given
+
+    @field_validator("solutions")
+    @classmethod
+    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(Solution.parse(text).key for text in given)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+
+
+def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
+    """Every configuration of a selection once."""
+    return [
+        _planned(sizes, Solution.parse(solution), strategy, case, block)
+        for solution in selection.solutions
+        for strategy in selection.strategies
+        if Solution.parse(solution).offers(strategy)
+        for case in selection.cases
+    ]
+
+
+def _planned(profile: Sizes, solution: Solution, strategy: Strategy, case: Case, block: int) -> Planned:
+    settings: dict[str, Any] = {
+        **solution.model_dump(exclude_none=True),
+        "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
+        "warmup_seconds": profile.warmup_seconds, "iteration_ms": profile.iteration_ms,
+        "timeout_s": profile.timeout_s,
+    }  # fmt: skip
+    impossible = no_such_pair(solution, strategy)
+    if impossible:
+        return Planned(BatchSpec(**settings, packets=1), impossible)
+    if solution.collector == "epsilon" or solution.allocator == NEVER_FREES:
+        return _bounded_by_memory(profile, settings)
+    return Planned(BatchSpec(**settings, seconds=profile.seconds))
+
+
+def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
+    """Where nothing is ever freed a trial is as long as its memory: derive the packets that fit."""
+    spec = BatchSpec(**settings, packets=1)
+    layout = spec.java_layout
+    if layout is None:
+        who, takes, given_mb = NEVER_FREES, "", profile.monotonic_mb
+        pooled_bytes, per_packet = 0, NEVER_FREED_BYTES
+    else:
+        who, takes, given_mb = "Epsilon", "a heap of ", profile.epsilon_heap_mb
+        pooled_bytes = spec.pool_size * layout.packet_bytes
+        per_packet = layout.parse_bytes + (layout.packet_bytes if spec.strategy in ("alloc", "mix") else 0)
+        if per_packet == 0:
+            return Planned(BatchSpec(**settings, seconds=profile.seconds))
+        settings = {**settings, "heap_mb": given_mb}
+    packets = math.floor((USABLE_HEAP * given_mb * 2**20 - pooled_bytes) / per_packet)
+    if packets < 1.5 * spec.fill_packets:
+        needed_mb = math.ceil((1.5 * spec.fill_packets * per_packet + pooled_bytes) / USABLE_HEAP / 2**20)
+        return Planned(
+            spec, f"{who} never frees: filling this case takes {takes}{needed_mb} MB, {given_mb} MB are given"
+        )
+    return Planned(BatchSpec(**settings, packets=packets))
+
+
+def every_solution() -> Iterator[Solution]:
+    """The rows of the whole study: both published Java layouts on every collector of every runtime, then C++."""
+    for layout in PUBLISHED_LAYOUTS["java"]:
+        for feature in FEATURES:
+            for collector in collectors_on(feature):
+                yield Solution(language="java", layout=layout, collector=collector, runtime=feature)
+    for layout in PUBLISHED_LAYOUTS["cpp"]:
+        yield Solution.parse(f"cpp/{layout}")
+
+
+def catalogue_of(profile: str, asked: Sequence[str], known: Iterable[str], planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per solution key, the known ones first, then what else was asked for."""
+    reasons: dict[str, set[str]] = {}
+    for item in planned:
+        if item.unavailable and isinstance(item.spec, BatchSpec):
+            reasons.setdefault(item.spec.solution.key, set()).add(item.unavailable)
+    rows = []
+    for key in dict.fromkeys([*known, *asked]):
+        left_out = None if key in asked else f"profile {profile} leaves it out"
+        rows.append({
+            "solution": Solution.parse(key).label, "key": key, "planned": key in asked, "left_out_because": left_out,
+            "unavailable_because": "; ".join(sorted(reasons.get(key, ()))) or None,
+        })  # fmt: skip
+    return pd.DataFrame(rows)

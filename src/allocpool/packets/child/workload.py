@@ -1,0 +1,174 @@
+"""The packets workload behind one face, whichever language does the work."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+from allocpool.machine.allocators import ALLOCATORS
+from allocpool.trial.child import jvm, memory, native
+from allocpool.trial.child.accounting import peak_rss_mb
+
+Iterations = list[tuple[int, int, int]]
+"""(start_ns, end_ns, packets) of each iteration."""
+
+
+class Packets(Protocol):
+    """A packets workload that is set up and can be run, stretch after stretch."""
+
+    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+        """Receive exactly so many packets."""
+
+    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+        """Receive packets until the duration has passed."""
+
+    def counts(self) -> dict[str, int]:
+        """What happened since the start of the trial."""
+
+    def allocated_bytes(self) -> int | None:
+        """What the latest run allocated on the Java heap, in this thread; None in C++."""
+
+    def checksum(self) -> str:
+        """Sixteen hex digits over everything parsed and stored."""
+
+    def audit(self) -> str:
+        """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
+
+    def live_objects(self) -> int | None:
+        """Objects that a full collection leaves on the Java heap, the JVM's own included; None without a heap."""
+
+    def memory(self) -> dict[str, Any]:
+        """What its memory is: columns of table ``trials``."""
+
+
+class JavaPackets:
+    """The Java workload, in this process through JPype."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
+        jvm.start(launch)
+        self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
+            spec["layout"], spec["strategy"], spec["pool_size"], spec["slot_count"],
+            spec["queue_size"], spec["stored_count"], spec["seed"], max_iterations,
+        )  # fmt: skip
+
+    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+        return _triples(self.trial.runPackets(packets, iteration_packets))
+
+    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+        return _triples(self.trial.runFor(duration_ns, iteration_ns))
+
+    def counts(self) -> dict[str, int]:
+        names = [str(name) for name in self.trial.countNames()]
+        return dict(zip(names, (int(count) for count in self.trial.counts()), strict=True))
+
+    def allocated_bytes(self) -> int | None:
+        return int(self.trial.allocatedBytes())
+
+    def checksum(self) -> str:
+        return f"{int(self.trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+
+    def audit(self) -> str:
+        return str(self.trial.audit())
+
+    def live_objects(self) -> int | None:
+        return jvm.live_objects()
+
+    def memory(self) -> dict[str, Any]:
+        return {"huge_pages_mb": memory.huge_pages_mb()}
+
+
+class CppPackets:
+    """The C++ workload, in this process through cffi."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
+        self._ffi, self._library = native.load(launch)
+        self._records = self._ffi.new("ap_iteration[]", max_iterations)
+        self._version: str | None = None
+        strategy_name = library_strategy(spec)
+        if spec["allocator"] in ALLOCATORS:
+            self._version = memory.allocator_version(spec["allocator"]) if sys.platform == "linux" else None
+        elif strategy_name == "boost_pool":
+            self._version = self._ffi.string(self._library.ap_boost_version()).decode()
+        layout = self._ffi.new("char[]", spec["layout"].encode())
+        strategy = self._ffi.new("char[]", strategy_name.encode())
+        steps = self._ffi.new("char[]", spec["steps"].encode()) if spec["steps"] else self._ffi.NULL
+        config = self._ffi.new(
+            "ap_packets_config*",
+            {
+                "layout": layout,
+                "strategy": strategy,
+                "pool_size": spec["pool_size"],
+                "queue_size": spec["queue_size"],
+                "stored_count": spec["stored_count"],
+                "seed": spec["seed"],
+                "steps": steps,
+            },
+        )
+        error = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        self.handle = self._library.ap_packets_create(config, error, native.MESSAGE_BYTES)
+        if self.handle == self._ffi.NULL:
+            raise ValueError(self._ffi.string(error).decode())
+
+    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+        return self._recorded(self._library.ap_packets_run_packets, packets, iteration_packets)
+
+    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+        return self._recorded(self._library.ap_packets_run_for, duration_ns, iteration_ns)
+
+    def counts(self) -> dict[str, int]:
+        counts = self._ffi.new("ap_packets_counts*")
+        self._library.ap_packets_get_counts(self.handle, counts)
+        return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_packets_counts").fields}
+
+    def allocated_bytes(self) -> int | None:
+        return None
+
+    def checksum(self) -> str:
+        return f"{int(self._library.ap_packets_checksum(self.handle)):016x}"
+
+    def audit(self) -> str:
+        message = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        found = self._library.ap_packets_audit(self.handle, message, native.MESSAGE_BYTES)
+        return str(self._ffi.string(message).decode()) if found else ""
+
+    def live_objects(self) -> int | None:
+        return None
+
+    def memory(self) -> dict[str, Any]:
+        region_bytes = self._library.ap_packets_region(self.handle).bytes
+        return {
+            "huge_pages_mb": memory.huge_pages_mb(),
+            "region_mb": region_bytes / 2**20 if region_bytes else None,
+            "allocator_version": self._version,
+        }
+
+    def _recorded(self, run: Any, length: int, iteration: int) -> Iterations:
+        written = run(self.handle, length, iteration, self._records, len(self._records))
+        if written < 0:
+            raise MemoryError("C++ new failed") if written == -2 else ValueError(f"native run refused {length}")
+        records = self._records
+        return [(records[i].start_ns, records[i].end_ns, records[i].packets) for i in range(written)]
+
+
+def library_strategy(spec: dict[str, Any]) -> str:
+    """The library's name of a C++ strategy: to it a memory resource is a strategy of its own."""
+    return str(spec["strategy"] if spec["allocator"] in ALLOCATORS else spec["allocator"])
+
+
+def _triples(flat: Any) -> Iterations:
+    values = [int(value) for value in flat[:]]
+    return list(zip(values[0::3], values[1::3], values[2::3], strict=True))
+
+
+def make(spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> Packets:
+    """The workload that the spec names, set up in this process."""
+    kind = JavaPackets if spec["language"] == "java" else CppPackets
+    return kind(spec, launch, max_iterations)
+
+
+def out_of_memory(error: Exception, language: str) -> dict[str, Any] | None:
+    """The measurement of a trial that ended with an exhausted heap, or None when the error is another one."""
+    if isinstance(error, MemoryError) or (language == "java" and jvm.is_out_of_memory(error)):
+        reason = str(error).strip().splitlines()[0]
+        return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}
+    return None

@@ -1,0 +1,49 @@
+"""An access trial: passes over one buffer, and the checksum after a fixed number of them, which all memories share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from allocpool.studies.allocation.child import buffers
+from allocpool.trial.child import jvm, native
+
+CHECKED_PASSES = 3
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+    """Measure; exhausted memory is an outcome and is returned as one."""
+    return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
+
+
+def _told(found: dict[str, Any], checksum: int) -> dict[str, Any]:
+    return {"status": "ok", "reason": None, **found, "checksum": f"{checksum & 0xFFFF_FFFF_FFFF_FFFF:016x}"}
+
+
+def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+    ffi, library = native.load(launch)
+    operation = spec["operation"].encode()
+    handle = buffers.created(ffi, lambda error, size: library.ap_access_create(operation, spec["bytes"], error, size))
+    iteration_ns, capacity = buffers.iterations_for(spec)
+    out = ffi.new("ap_buffers_iteration[]", capacity)
+
+    def run_for(seconds: float) -> buffers.Records:
+        length_ns = round(seconds * 1e9)
+        count = buffers.written(library.ap_access_run(handle, length_ns, iteration_ns, out, capacity))
+        return [[r.start_ns, r.end_ns, r.count, r.alloc_ns, r.free_ns] for r in out[0:count]]
+
+    found = buffers.measured(spec, run_for)
+    return _told(found, int(library.ap_access_checksum(handle, CHECKED_PASSES)))
+
+
+def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+    jvm.start(launch)
+    iteration_ns, capacity = buffers.iterations_for(spec)
+    kind = jvm.java_class("allocpool.allocation.AccessTrial")
+    if spec["memory"] == "segment":
+        memory = jvm.java_class("allocpool.allocation.foreign.SegmentMemory")(spec["bytes"])
+    else:
+        memory = kind.memory(spec["memory"], spec["bytes"])
+    trial = kind(memory, spec["operation"], spec["bytes"], capacity)
+    found = buffers.measured(spec, lambda seconds: buffers.records(trial.runFor(round(seconds * 1e9), iteration_ns)))
+    return _told(found, int(trial.checksumAfter(CHECKED_PASSES)))

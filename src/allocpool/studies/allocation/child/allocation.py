@@ -1,0 +1,73 @@
+"""An allocation trial: verify one round, warm up, measure rounds; in Java the JVM's books are checked at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from allocpool.studies.allocation.child import books, buffers
+from allocpool.trial.child import jvm, native
+
+_FOREIGN = "arena_"
+_NO_LIMIT = 2**62
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+    """Measure; exhausted memory is an outcome and is returned as one."""
+    return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
+
+
+def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+    ffi, library = native.load(launch)
+    strategy, touch = spec["strategy"].encode(), spec["touch"].encode()
+    handle = buffers.created(
+        ffi,
+        lambda error, size: library.ap_allocation_create(strategy, touch, spec["bytes"], spec["slots"], error, size),
+    )
+    told = ffi.new("ap_allocation_books*")
+    message = ffi.new("char[]", native.MESSAGE_BYTES)
+    if buffers.written(library.ap_allocation_verify(handle, told, message, native.MESSAGE_BYTES)):
+        return {"status": "invalid", "reason": ffi.string(message).decode()}
+    iteration_ns, capacity = buffers.iterations_for(spec)
+    out = ffi.new("ap_buffers_iteration[]", capacity)
+
+    def run_for(seconds: float) -> buffers.Records:
+        length_ns = round(seconds * 1e9)
+        count = buffers.written(library.ap_allocation_run(handle, length_ns, iteration_ns, out, capacity))
+        return [[r.start_ns, r.end_ns, r.count, r.alloc_ns, r.free_ns] for r in out[0:count]]
+
+    found = buffers.measured(spec, run_for)
+    counted = {"held_bytes": told.held_bytes, "counted_bytes": told.counted_bytes if told.counted_bytes >= 0 else None}
+    return {"status": "ok", "reason": None, **found, "books": counted}
+
+
+def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+    jvm.start(launch)
+    iteration_ns, capacity = buffers.iterations_for(spec)
+    trial = jvm.java_class("allocpool.allocation.AllocationTrial")(
+        _buffers(spec), spec["touch"], spec["bytes"], spec["slots"], capacity
+    )
+    fault = str(trial.verify())
+    if not fault and spec["technique"] == "direct_buffer":
+        held = int(trial.directBuffersHeld()), int(trial.directBytesHeld())
+        fault = books.direct_fault(spec["bytes"], spec["slots"], *held) or ""
+    if fault:
+        return {"status": "invalid", "reason": fault}
+    most = spec["max_buffers"] or _NO_LIMIT
+    found = buffers.measured(
+        spec, lambda seconds: buffers.records(trial.runFor(round(seconds * 1e9), iteration_ns, most))
+    )
+    measured = sum(record[2] for record in found["iterations"]["measured"])
+    allocated = int(trial.allocatedBytes())
+    wrong = books.heap_fault(spec["technique"], spec["strategy"], spec["bytes"], measured, allocated)
+    counted = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
+    return {"status": "invalid" if wrong else "ok", "reason": wrong, **found, "books": counted}
+
+
+def _buffers(spec: dict[str, Any]) -> Any:
+    name, size, slots = spec["technique"], spec["bytes"], spec["slots"]
+    if name.startswith(_FOREIGN):
+        fresh = jvm.java_class("allocpool.allocation.foreign.Segments").named(name, size, slots)
+    else:
+        fresh = jvm.java_class("allocpool.allocation.Techniques").named(name, size)
+    return jvm.java_class("allocpool.allocation.Pool")(fresh, slots) if spec["strategy"] == "pool" else fresh

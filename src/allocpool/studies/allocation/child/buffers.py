@@ -1,0 +1,78 @@
+"""What the buffer modes share: stretches of records, in either language, and the outcomes that are no accidents."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from allocpool.trial.child import jvm, memory, native
+from allocpool.trial.child.accounting import CpuWindow, peak_rss_mb
+
+Records = list[list[int]]
+"""[start_ns, end_ns, count, alloc_ns, free_ns] of each iteration."""
+RECORD = 5
+
+
+def measured(spec: dict[str, Any], run_for: Callable[[float], Records]) -> dict[str, Any]:
+    """Warm up, then measure: both stretches, the CPU spent in the second, the peak of memory."""
+    warmup = run_for(spec["warmup_seconds"]) if spec["warmup_seconds"] else []
+    window = CpuWindow()
+    found = run_for(spec["seconds"])
+    cpu = window.close()
+    return {
+        "iterations": {"warmup": warmup, "measured": found},
+        "cpu": cpu,
+        "peak_rss_mb": peak_rss_mb(),
+        "allocator_version": version(spec),
+    }
+
+
+def version(spec: dict[str, Any]) -> str | None:
+    """Version of the allocator that serves a C++ trial, by its own account."""
+    if spec["language"] == "java" or sys.platform != "linux":
+        return None
+    return memory.allocator_version(spec["allocator"])
+
+
+def iterations_for(spec: dict[str, Any]) -> tuple[int, int]:
+    """Nanoseconds of an iteration, and how many records the longer stretch can need."""
+    iteration_ns = round(spec["iteration_ms"] * 1e6)
+    longest_s = max(spec["seconds"], spec["warmup_seconds"])
+    return iteration_ns, math.ceil(longest_s * 1e9 / iteration_ns) + 2
+
+
+def records(flat: Any, width: int = RECORD) -> Records:
+    """A Java array of numbers as records."""
+    values = [int(value) for value in flat[:]]
+    return [values[at : at + width] for at in range(0, len(values), width)]
+
+
+def created(ffi: Any, create: Callable[[Any, int], Any]) -> Any:
+    """The handle that a function of the native library makes; its complaint is a ValueError."""
+    error = ffi.new("char[]", native.MESSAGE_BYTES)
+    handle = create(error, native.MESSAGE_BYTES)
+    if handle == ffi.NULL:
+        raise ValueError(ffi.string(error).decode())
+    return handle
+
+
+def written(count: int) -> int:
+    """The records that a native run says it wrote."""
+    if count == -2:
+        raise MemoryError("the allocator has no memory left")
+    if count < 0:
+        raise ValueError("the native library refused the run")
+    return count
+
+
+def outcome(spec: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What ``measure`` returns; exhausted memory is an outcome of the trial and returned as one."""
+    try:
+        return measure()
+    except Exception as error:
+        if isinstance(error, MemoryError) or (spec["language"] == "java" and jvm.is_out_of_memory(error)):
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}
+        raise

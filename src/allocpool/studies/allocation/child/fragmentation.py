@@ -1,0 +1,140 @@
+"""A fragmentation trial: the phases of a distribution one after the other, then a rest with nothing running."""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from allocpool.studies.allocation import sizes
+from allocpool.studies.allocation.child import buffers
+from allocpool.trial.child import jvm, native
+from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+
+_MIB = 2**20
+_RESTS = 10
+_SLAB_RESERVE = 8
+"""Address space for slabs, as a multiple of the bytes alive; only what is touched becomes memory."""
+FIELDS = (
+    "phase", "start_ns", "end_ns", "operations", "allocated_bytes", "live_bytes", "live_buffers", "p50_ns", "p99_ns",
+    "max_ns", "resident_bytes", "kept_bytes", "heap_used_bytes", "heap_committed_bytes",
+)  # fmt: skip
+
+Window = dict[str, int | None]
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+    """Measure; exhausted memory is an outcome and is returned as one."""
+    return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
+
+
+def _resident_bytes() -> int:
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else -1
+
+
+def _trim() -> None:
+    """Give back what setting up freed, where glibc serves: reused, it would look like memory that costs nothing."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _measure(
+    spec: dict[str, Any], run_phase: Callable[[int, sizes.Phase, int, int, int], list[Window]],
+    now: Callable[[], tuple[int | None, int | None]],
+) -> dict[str, Any]:  # fmt: skip
+    """All phases and the rest; ``now`` tells used and committed bytes of the heap, if there is one."""
+    live_bytes = spec["live_mb"] * _MIB
+    _trim()
+    base_bytes = _resident_bytes()
+    window = CpuWindow()
+    found: list[Window] = []
+    phases = sizes.phases(spec["distribution"])
+    for number, phase in enumerate(phases):
+        windows = max(2, round(spec["windows"] * phase.work))
+        work_bytes = round(spec["turnovers"] * live_bytes * phase.work)
+        found += run_phase(number, phase, round(live_bytes * phase.live), work_bytes, windows)
+    cpu = window.close()
+    for _ in range(_RESTS if spec["idle_seconds"] else 0):
+        start_ns = monotonic_ns()
+        time.sleep(spec["idle_seconds"] / _RESTS)
+        used, committed = now()
+        rest = dict.fromkeys(FIELDS, None) | {
+            "phase": len(phases), "start_ns": start_ns, "end_ns": monotonic_ns(), "operations": 0,
+            "allocated_bytes": found[-1]["allocated_bytes"], "live_bytes": found[-1]["live_bytes"],
+            "live_buffers": found[-1]["live_buffers"], "resident_bytes": _resident_bytes(),
+            "heap_used_bytes": used, "heap_committed_bytes": committed,
+        }  # fmt: skip
+        found.append(rest)
+    return {
+        "base_resident_bytes": base_bytes,
+        "phases": [phase.name for phase in phases] + ["rest"],
+        "windows": found,
+        "cpu": cpu,
+        "peak_rss_mb": peak_rss_mb(),
+        "allocator_version": buffers.version(spec),
+    }
+
+
+def _told(found: dict[str, Any], checksum: int, fault: str) -> dict[str, Any]:
+    return {
+        "status": "failed" if fault else "ok",
+        "reason": f"audit: {fault}" if fault else None,
+        **found,
+        "checksum": f"{checksum & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+    }
+
+
+def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+    ffi, library = native.load(launch)
+    live_bytes = spec["live_mb"] * _MIB
+    most = sizes.max_buffers(spec["distribution"], live_bytes)
+    technique = spec["technique"].encode()
+    handle = buffers.created(
+        ffi,
+        lambda error, size: library.ap_fragmentation_create(
+            technique, most, _SLAB_RESERVE * live_bytes + 128 * _MIB, spec["seed"], error, size
+        ),
+    )
+
+    def run_phase(number: int, phase: sizes.Phase, live: int, work_bytes: int, windows: int) -> list[Window]:
+        table = ffi.new("int32_t[]", list(phase.sizes))
+        asked = {"sizes": table, "size_count": len(phase.sizes), "live_bytes": live, "allocate_bytes": work_bytes}
+        out = ffi.new("ap_fragment_sample[]", windows)
+        described = ffi.new("ap_phase*", asked)
+        count = buffers.written(library.ap_fragmentation_run(handle, described, number, out, windows))
+        return [_window(out[i]) for i in range(count)]
+
+    found = _measure(spec, run_phase, lambda: (None, None))
+    message = ffi.new("char[]", native.MESSAGE_BYTES)
+    library.ap_fragmentation_audit(handle, message, native.MESSAGE_BYTES)
+    return _told(found, int(library.ap_fragmentation_checksum(handle)), ffi.string(message).decode())
+
+
+def _window(sample: Any) -> Window:
+    told: Window = {name: int(getattr(sample, name)) for name in FIELDS[:12]}
+    return {**told, "heap_used_bytes": None, "heap_committed_bytes": None}
+
+
+def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+    jvm.start(launch)
+    most = sizes.max_buffers(spec["distribution"], spec["live_mb"] * _MIB)
+    trial = jvm.java_class("allocpool.allocation.FragmentationTrial")(most, spec["seed"])
+    width = int(jvm.java_class("allocpool.allocation.FragmentationTrial").RECORD)
+    ints = jvm.java_class("int[]")
+
+    def run_phase(number: int, phase: sizes.Phase, live: int, work_bytes: int, windows: int) -> list[Window]:
+        flat = trial.run(ints(list(phase.sizes)), live, work_bytes, number, windows)
+        rows = buffers.records(flat, width)
+        return [dict(zip(FIELDS, [*row[:11], None, *row[11:]], strict=True)) for row in rows]
+
+    def now() -> tuple[int, int]:
+        _resident, used, committed = (int(value) for value in trial.memoryNow())
+        return used, committed
+
+    found = _measure(spec, run_phase, now)
+    return _told(found, int(trial.checksum()), str(trial.audit()))

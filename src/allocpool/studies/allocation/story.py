@@ -1,0 +1,293 @@
+"""Tables and sentences of the allocation notebook, computed from its trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.studies.allocation.claims import PUBLISHED_BYTES, published_as_trials
+from allocpool.studies.allocation.specs import TECHNIQUES, TOUCHES
+from allocpool.studies.allocation.study import AllocationProfile
+
+_LABELS = {**{t.name: t.label for t in TECHNIQUES.values()}, "slab": "slab with size classes"}
+
+
+def design(profile: AllocationProfile) -> str:
+    """How the trials of a profile are made."""
+    return (
+        f"A round obtains buffers until {profile.live_mb:g} MiB are alive and then gives all of them back, for "
+        f"{profile.seconds:g} s after {profile.warmup_seconds:g} s of warm-up. In the test of fragmentation "
+        f"{profile.churn_live_mb} MiB are alive while {profile.turnovers:g} times as much is allocated. "
+        f"Every configuration runs {profile.blocks} times, each in a fresh process."
+    )
+
+
+def label(technique: object, strategy: object = "alloc") -> str:
+    """A technique as figures print it."""
+    name = _LABELS.get(str(technique), str(technique))
+    return f"pool of {name}" if strategy == "pool" else name
+
+
+def caption(trials: pd.DataFrame) -> str:
+    """n and the kind of spread behind a figure of these trials."""
+    good = trials[trials["status"] == "ok"]
+    if good.empty:
+        return "No trial has finished."
+    n = int(good["block"].nunique())
+    return f"n = {n} trials each, every trial a fresh process; spread: {stats.describe_method(_method(n), n)}."
+
+
+def _method(n: int) -> str:
+    return "one trial" if n == 1 else "range" if n < stats.BOOTSTRAP_MIN_TRIALS else "bootstrap"
+
+
+def _cell(values: pd.Series) -> str:
+    known = values.dropna().astype(float)
+    return stats.geometric_interval(known).text() if len(known) else "-"
+
+
+def costs(trials: pd.DataFrame) -> pd.DataFrame:
+    """Every allocation configuration with its costs: one row each."""
+    rows = []
+    keys = ["technique", "strategy", "touch", "bytes", "served_by"]
+    for key, group in trials[trials["mode"] == "allocation"].groupby(keys, sort=True, observed=True):
+        technique, strategy, touch, size, served_by = key
+        good = group[group["status"] == "ok"]
+        reclaiming = good["reclaim_cpu_ns_per_buffer"]
+        failed = group.loc[group["status"] != "ok", ["status", "reason"]]
+        why = f"{failed.iloc[0]['status']}: {failed.iloc[0]['reason']}" if good.empty else ""
+        rows.append(
+            {
+                "technique": label(technique, strategy),
+                "served by": served_by,
+                "bytes": int(str(size)),
+                "touch": touch,
+                "ns per alloc": why or _cell(good["ns_per_alloc"]),
+                "ns per free": _cell(good["ns_per_free"]),
+                "MB per s": _cell(good["bytes_per_second"] / 1e6),
+                "collections": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pauses'].mean():.0f}",
+                "pauses, ms": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pause_total_ms'].mean():.1f}",
+                "CPU ns": _cell(good["cpu_ns_per_buffer"]),
+                "of it reclaiming": _cell(reclaiming[reclaiming > 0]),
+                "peak MiB": _cell(good["peak_rss_mb"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def beside_published(trials: pd.DataFrame) -> pd.DataFrame:
+    """The published table with our untouched figures beside it: one row per operation, size and what serves it."""
+    published = published_as_trials()
+    good = trials[(trials["status"] == "ok") & (trials["strategy"] == "alloc") & (trials["touch"] == "none")]
+    rows = []
+    for name, technique, column in (
+        ("malloc", "malloc", "ns_per_alloc"),
+        ("free", "malloc", "ns_per_free"),
+        ("Java heap", "byte_array", "ns_per_alloc"),
+        ("Java direct", "direct_buffer", "ns_per_alloc"),
+    ):
+        for size in PUBLISHED_BYTES:
+            theirs = published[(published["technique"] == technique) & (published["bytes"] == size)][column].dropna()
+            ours = good[(good["mode"] == "allocation") & (good["technique"] == technique) & (good["bytes"] == size)]
+            for served_by, group in ours.groupby("served_by"):
+                rows.append(
+                    {
+                        "operation": name,
+                        "bytes": size,
+                        "published ns": stats.significant(float(theirs.iloc[0])),
+                        "served by": served_by,
+                        "measured ns": _cell(group[column]),
+                    }
+                )
+    return pd.DataFrame(rows, columns=["operation", "bytes", "published ns", "served by", "measured ns"])
+
+
+def access(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row per memory, operation and what serves it, with the published figure where there is one."""
+    published = published_as_trials()
+    rows = []
+    measured = trials[(trials["mode"] == "access") & (trials["status"] == "ok")]
+    for key, group in measured.groupby(["operation", "memory", "served_by", "bytes"], observed=True):
+        operation, memory, served_by, size = key
+        theirs = published[(published["memory"] == memory) & (published["operation"] == operation)]["ns_per_pass"]
+        is_theirs = len(theirs) > 0 and int(str(size)) == PUBLISHED_BYTES[-1]
+        rows.append(
+            {
+                "operation": operation,
+                "memory": memory,
+                "served by": served_by,
+                "bytes": int(str(size)),
+                "us per pass": _cell(group["ns_per_pass"] / 1000),
+                "ns per byte": _cell(group["ns_per_byte"]),
+                "published us": stats.significant(float(theirs.iloc[0]) / 1000) if is_theirs else "-",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def same_content(trials: pd.DataFrame) -> str:
+    """Whether all memories and languages ended with the same content, in a sentence."""
+    good = trials[(trials["status"] == "ok") & trials["checksum"].notna()]
+    keys = ["mode", "operation", "distribution", "bytes", "live_mb"]
+    kinds = good.groupby(keys, dropna=False, observed=True)["checksum"].nunique()
+    broken = int((kinds > 1).sum())
+    if broken:
+        return f"**The contract is broken**: {broken} of {len(kinds)} kinds of work ended with different checksums."
+    return f"All {len(good)} trials with a checksum agree, over {len(kinds)} kinds of work: C++ and Java did the same."
+
+
+def touch_resemblance(trials: pd.DataFrame) -> str:
+    """Which touch policy comes closest to the published malloc figures in shape, in a sentence."""
+    published = published_as_trials()
+    theirs = published[published["technique"] == "malloc"].set_index("bytes")["ns_per_alloc"].dropna()
+    good = trials[
+        (trials["status"] == "ok")
+        & (trials["technique"] == "malloc")
+        & (trials["strategy"] == "alloc")
+        & (trials["mode"] == "allocation")
+        & (trials["served_by"] == "glibc")
+    ]
+    distances = {}
+    for touch in TOUCHES:
+        ours = good[good["touch"] == touch].groupby("bytes")["ns_per_alloc"].mean().astype(float)
+        ratios = (ours / theirs).dropna()
+        if len(ratios) == len(theirs):
+            logs = [math.log(value) for value in ratios]
+            mean = sum(logs) / len(logs)
+            distances[touch] = math.sqrt(sum((value - mean) ** 2 for value in logs) / len(logs))
+    if len(distances) < 2:
+        return "The published figures did not say what was touched; this profile has too few policies to tell."
+    best = min(distances, key=lambda touch: distances[touch])
+    return (
+        "The published figures did not say what was touched. Over the published sizes, ours resemble their shape most "
+        f"with policy *{best}* (typical factor off: "
+        + ", ".join(f"{touch} {math.exp(value):.2f}" for touch, value in distances.items())
+        + ")."
+    )
+
+
+def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
+    """What a pool saves by size: alloc plus free, fresh over pooled, paired within blocks."""
+    good = trials[(trials["mode"] == "allocation") & (trials["status"] == "ok")]
+    noise = stats.noise_band(good, ["technique", "strategy", "touch", "bytes", "served_by"], "ns_per_buffer")
+    rows = []
+    for key, group in good.groupby(["technique", "served_by", "touch", "bytes"], observed=True):
+        fresh, pooled = (
+            group[group["strategy"] == strategy].set_index("block")["ns_per_buffer"].astype(float)
+            for strategy in ("alloc", "pool")
+        )
+        if fresh.empty or pooled.empty:
+            continue
+        found = stats.compare(fresh, pooled, noise)
+        saved = stats.significant(float(fresh.mean() - pooled.mean()))
+        technique, served_by, touch, size = key
+        rows.append(
+            {
+                "technique": label(technique),
+                "served by": served_by,
+                "touch": touch,
+                "bytes": int(str(size)),
+                "ns saved per buffer": saved,
+                "fresh over pooled": found.text(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def fragmentation(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row per allocator or heap and distribution: throughput, p99 and memory over live bytes."""
+    rows = []
+    measured = trials[(trials["mode"] == "fragmentation") & (trials["status"] == "ok")]
+    for key, group in measured.groupby(["distribution", "technique", "served_by"], observed=True):
+        distribution, technique, served_by = key
+        rows.append(
+            {
+                "sizes": distribution,
+                "technique": label(technique),
+                "served by": served_by,
+                "MB per s": _cell(group["bytes_per_second"] / 1e6),
+                "p99 ns": _cell(group["p99_ns"]),
+                "resident over live": _cell(group["resident_over_live"]),
+                "at rest, a quarter alive" if distribution == "phases" else "at rest": _cell(
+                    group["resident_over_live_at_rest"]
+                ),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def who_gives_back(trials: pd.DataFrame, windows: pd.DataFrame) -> str:
+    """Who had given memory back at the end of the rest, compared with the peak of the curve, in a sentence."""
+    parts = []
+    measured = trials[(trials["mode"] == "fragmentation") & (trials["distribution"] == "phases")]
+    for key, group in measured.groupby(["technique", "served_by"], observed=True):
+        shares = []
+        for _, curve in windows[windows["trial_id"].isin(group["trial_id"])].groupby("trial_id"):
+            resident = curve.sort_values("window")["resident_bytes"].dropna().astype(float)
+            if len(resident) and resident.max() > 0:
+                shares.append(1 - resident.iloc[-1] / resident.max())
+        if shares:
+            parts.append((sum(shares) / len(shares), f"{label(key[0])} on {key[1]}"))
+    if not parts:
+        return "No curve over phases has been measured yet."
+    told = ", ".join(f"{name} {max(0.0, share):.0%}" for share, name in sorted(parts, reverse=True))
+    return f"When the live set has shrunk to a quarter, of their peak of resident memory had been given back: {told}."
+
+
+def jmh_beside_ours(trials: pd.DataFrame) -> pd.DataFrame:
+    """JMH's figures beside ours for the same configurations."""
+    rows = []
+    good = trials[(trials["status"] == "ok") & (trials["strategy"] == "alloc") & (trials["touch"] == "none")]
+    keys = ["technique", "served_by", "bytes"]
+    for key, group in good[good["mode"] == "jmh"].groupby(keys, observed=True):
+        ours = good[good["mode"] == "allocation"]
+        for name, value in zip(keys, key, strict=True):
+            ours = ours[ours[name] == value]
+        rows.append(
+            {
+                "technique": label(key[0]),
+                "served by": key[1],
+                "bytes": int(str(key[2])),
+                "JMH ns": _cell(group["ns_per_alloc"]),
+                "our ns": _cell(ours["ns_per_buffer"]),
+                "JMH heap bytes": _cell(group["heap_bytes_per_buffer"]),
+                "our heap bytes": _cell(ours["heap_bytes_per_buffer"]),
+            }
+        )
+    return pd.DataFrame(
+        rows, columns=["technique", "served by", "bytes", "JMH ns", "our ns", "JMH heap bytes", "our heap bytes"]
+    )
+
+
+def _configuration(row: dict[Hashable, Any]) -> str:
+    what = row["memory"] if row["mode"] == "access" else row["technique"]
+    detail = row["distribution"] if row["mode"] == "fragmentation" else f"{row['bytes']} bytes"
+    return f"{row['mode']} {what} {detail} on {row['served_by']}"
+
+
+def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+    """What has no figure and why: failed and impossible trials first, then what the profile leaves out, folded."""
+    bad = trials[trials["status"] != "ok"]
+    rows = [{"what": _configuration(row), "why": f"{row['status']}: {row['reason']}"} for row in bad.to_dict("records")]
+    for mode, group in plan[~plan["planned"].astype(bool)].groupby("mode"):
+        rows.append({"what": f"{mode}: {len(group)} combinations", "why": str(group["left_out_because"].iloc[0])})
+    return pd.DataFrame(rows, columns=["what", "why"])
+
+
+def verdict(trials: pd.DataFrame) -> str:
+    """The answer in a sentence: what a pool saves per buffer, smallest and largest size measured."""
+    rows = pooling_saves(trials)
+    if rows.empty:
+        return "No pair of fresh and pooled buffers has been measured yet."
+    parts = []
+    for (technique, served_by), group in rows[rows["touch"] == "none"].groupby(["technique", "served by"], sort=False):
+        ends = group.sort_values("bytes").iloc[[0, -1]]
+        told = " and ".join(
+            f"{row['ns saved per buffer']} ns at {row['bytes']:,} bytes" for row in ends.to_dict("records")
+        )
+        parts.append(f"{technique} on {served_by}: {told}")
+    return "What a pool saves per buffer on this machine: " + "; ".join(parts) + "."

@@ -1,0 +1,234 @@
+"""Study 6, allocation: what does a buffer cost, to obtain, to write to, and to live with many of mixed sizes?
+
+A profile lists groups; each is a product of what its keys name. ``served_by`` says what serves the memory: an allocator
+for C++ (``jemalloc``), collector and runtime for Java (``g1/25``).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.machine.allocators import ALLOCATORS
+from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
+from allocpool.studies.allocation.specs import (
+    CHURNED,
+    DISTRIBUTIONS,
+    JMH_TECHNIQUES,
+    MEMORIES,
+    OPERATIONS,
+    TECHNIQUES,
+    AccessSpec,
+    AllocationSpec,
+    BufferSpec,
+    FragmentationSpec,
+    JmhSpec,
+)
+from allocpool.studies.allocation.tables import SCHEMAS, tidy_allocation
+
+SIZES = (64, 1024, 10_240, 102_400, 2**20)
+"""From smallest to largest; the published three among them."""
+
+
+def _machine(on: str) -> dict[str, Any]:
+    """What serves the memory, as settings of a spec; ValueError in one line for another form or an unknown word."""
+    collector, slash, feature = on.partition("/")
+    if not slash:
+        if on not in ALLOCATORS:
+            raise ValueError(f"{unknown_choice('allocator', on, ALLOCATORS)}, or COLLECTOR/RUNTIME for Java")
+        return {"allocator": on}
+    if not feature.isdigit():
+        raise ValueError(f"{on!r} is not COLLECTOR/RUNTIME, for example g1/25")
+    try:
+        check_combination(collector, int(feature))
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return {"collector": collector, "runtime": int(feature)}
+
+
+class _Group(BaseModel):
+    """Settings in common; ``settings`` multiplies them out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    served_by: tuple[str, ...] = Field(min_length=1)
+
+    @abstractmethod
+    def settings(self) -> Iterator[dict[str, Any]]:
+        """Every combination, as settings of a spec."""
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        """Each combination must be a valid spec; the first that is not is told as the spec tells it."""
+        spec = SPECS[type(self)]
+        for settings in self.settings():
+            try:
+                spec(**settings)
+            except ValidationError as error:
+                raise ValueError(str(from_validation("group", error, spec))) from None
+        return self
+
+
+class AllocationGroup(_Group):
+    """Ways to come by a buffer x fresh or pooled x size x what is touched of it."""
+
+    techniques: tuple[str, ...] = Field(min_length=1)
+    strategies: tuple[str, ...] = ("alloc",)
+    bytes: tuple[int, ...] = SIZES
+    touches: tuple[str, ...] = ("none",)
+
+    def settings(self) -> Iterator[dict[str, Any]]:
+        for on in self.served_by:
+            for technique in self.techniques:
+                for strategy in self.strategies:
+                    for size in self.bytes:
+                        for touch in self.touches:
+                            yield {
+                                **_machine(on), "technique": technique, "strategy": strategy, "bytes": size,
+                                "touch": touch,
+                            }  # fmt: skip
+
+
+class AccessGroup(_Group):
+    """Memories x operations x size."""
+
+    memories: tuple[str, ...] = Field(min_length=1)
+    operations: tuple[str, ...] = OPERATIONS
+    bytes: tuple[int, ...] = (102_400,)
+
+    def settings(self) -> Iterator[dict[str, Any]]:
+        for on in self.served_by:
+            for memory in self.memories:
+                for operation in self.operations:
+                    for size in self.bytes:
+                        yield {**_machine(on), "memory": memory, "operation": operation, "bytes": size}
+
+
+class FragmentationGroup(_Group):
+    """What is churned x distributions of sizes."""
+
+    techniques: tuple[str, ...] = Field(min_length=1)
+    distributions: tuple[str, ...] = DISTRIBUTIONS
+
+    def settings(self) -> Iterator[dict[str, Any]]:
+        for on in self.served_by:
+            for technique in self.techniques:
+                for distribution in self.distributions:
+                    yield {**_machine(on), "technique": technique, "distribution": distribution}
+
+
+class JmhGroup(AllocationGroup):
+    """The same under JMH."""
+
+    techniques: tuple[str, ...] = JMH_TECHNIQUES
+
+
+SPECS: dict[type[_Group], type[BufferSpec]] = {
+    AllocationGroup: AllocationSpec,
+    AccessGroup: AccessSpec,
+    FragmentationGroup: FragmentationSpec,
+    JmhGroup: JmhSpec,
+}
+
+
+class AllocationProfile(StudyProfile):
+    """An allocation campaign: groups of each kind, planned in every block; what two groups share runs once."""
+
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+    iteration_ms: float = Field(default=20.0, gt=0, le=10_000)
+    live_mb: float = Field(default=16.0, gt=0, description="alive at the end of a round of allocation, MiB")
+    churn_live_mb: int = Field(default=64, gt=0, description="alive in a trial of fragmentation, MiB")
+    turnovers: float = Field(default=20.0, gt=0, description="bytes allocated over bytes alive, in fragmentation")
+    windows: int = Field(default=60, ge=6, le=10_000)
+    idle_seconds: float = Field(default=0.5, ge=0, le=600)
+    timeout_s: float = Field(default=120.0, gt=0)
+    allocation: tuple[AllocationGroup, ...] = ()
+    access: tuple[AccessGroup, ...] = ()
+    fragmentation: tuple[FragmentationGroup, ...] = ()
+    jmh: tuple[JmhGroup, ...] = ()
+
+
+def plan_allocation(profile: AllocationProfile) -> list[Planned]:
+    """Every configuration of every group, block after block."""
+    planned: list[Planned] = []
+    for block in range(profile.blocks):
+        planned += [Planned(spec) for spec in dict.fromkeys(_block(profile, block))]
+    return planned
+
+
+def _block(profile: AllocationProfile, block: int) -> Iterator[BufferSpec]:
+    shared: dict[str, Any] = {"block": block, "timeout_s": profile.timeout_s}
+    timed = {
+        **shared, "seconds": profile.seconds, "warmup_seconds": profile.warmup_seconds,
+        "iteration_ms": profile.iteration_ms,
+    }  # fmt: skip
+    churn = {
+        **shared, "live_mb": profile.churn_live_mb, "turnovers": profile.turnovers, "windows": profile.windows,
+        "idle_seconds": profile.idle_seconds,
+    }  # fmt: skip
+    for group in profile.allocation:
+        yield from (AllocationSpec(**timed, live_mb=profile.live_mb, **settings) for settings in group.settings())
+    for access in profile.access:
+        yield from (AccessSpec(**timed, **settings) for settings in access.settings())
+    for fragmentation in profile.fragmentation:
+        yield from (FragmentationSpec(**churn, **settings) for settings in fragmentation.settings())
+    for jmh in profile.jmh:
+        yield from (JmhSpec(**timed, live_mb=profile.live_mb, **settings) for settings in jmh.settings())
+
+
+def every_key() -> Iterator[tuple[str, str]]:
+    """(mode, what and on what) of the whole study: each technique with every allocator or collector that it runs on."""
+    for technique in TECHNIQUES.values():
+        for on in _machines(technique.language, technique.module.endswith("foreign")):
+            yield "allocation", f"{technique.name} on {on}"
+    for memory, (language, module) in MEMORIES.items():
+        for on in _machines(language, module.endswith("foreign")):
+            yield "access", f"{memory} on {on}"
+    for name, churned in CHURNED.items():
+        for on in _machines(churned, newest_only=False):
+            yield "fragmentation", f"{name} on {on}"
+
+
+def _machines(language: str, newest_only: bool) -> Iterator[str]:
+    if language == "cpp":
+        yield from ALLOCATORS
+        return
+    for feature in FEATURES[-1:] if newest_only else FEATURES:
+        yield from (f"{collector}/{feature}" for collector in collectors_on(feature))
+
+
+def catalogue(profile: AllocationProfile, planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per mode, technique or memory, and what serves it; ``left_out_because`` where the profile has none."""
+    asked: dict[tuple[str, str], str | None] = {}
+    for item in planned:
+        spec = item.spec
+        if isinstance(spec, BufferSpec):
+            on = spec.allocator or f"{spec.collector}/{spec.runtime}"
+            asked[(spec.mode, f"{spec.what} on {on}")] = item.unavailable
+    rows = []
+    for mode, key in dict.fromkeys([*every_key(), *asked]):
+        left_out = None if (mode, key) in asked else f"profile {profile.profile} leaves it out"
+        rows.append({
+            "solution": key, "key": f"{mode}: {key}", "mode": mode, "planned": (mode, key) in asked,
+            "left_out_because": left_out, "unavailable_because": asked.get((mode, key)),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+STUDY = Study(
+    name="allocation",
+    notebook="06_allocation_speed",
+    question="What does a buffer cost: to obtain, to write to, and to live with many of mixed sizes?",
+    profile_model=AllocationProfile,
+    plan=plan_allocation,
+    tidy=tidy_allocation,
+    schemas=SCHEMAS,
+    catalogue=catalogue,
+)

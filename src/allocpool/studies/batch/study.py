@@ -1,0 +1,41 @@
+"""Study 1, batch: what one packet costs when packets never stop coming.
+
+One configuration is a solution with a strategy and a case. A trial fills queue and store, warms up, then measures
+iterations for ``seconds``; or runs an exact number of packets, which makes counts and checksums comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from allocpool.campaign.study import Planned, Study
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
+from allocpool.packets.columns import SCHEMAS, tidy_batch
+
+
+class BatchProfile(Sizes, Selection):
+    """A batch campaign: every solution x strategy x case, ``blocks`` times."""
+
+
+def plan_batch(profile: BatchProfile) -> list[Planned]:
+    """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
+    return [item for block in range(profile.blocks) for item in plan_block(profile, profile, block)]
+
+
+def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per solution of the study, with what the profile runs of it and why the rest is left out."""
+    return catalogue_of(profile.profile, profile.solutions, (solution.key for solution in every_solution()), planned)
+
+
+STUDY = Study(
+    name="batch",
+    notebook="02_batch",
+    question="What does one packet cost when packets never stop coming?",
+    profile_model=BatchProfile,
+    plan=plan_batch,
+    tidy=tidy_batch,
+    schemas=SCHEMAS,
+    catalogue=catalogue,
+)

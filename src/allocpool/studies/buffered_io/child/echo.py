@@ -1,0 +1,253 @@
+"""An echo trial: a server in this process, its load in another, memory and CPU of this one.
+
+Connections are opened, kept active for the warm-up and the measured window, and then held open and idle while memory is
+looked at: first as the load left it, then after a full collection, with what both heaps had free given back.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+from allocpool.studies.buffered_io.child import footprint
+from allocpool.studies.buffered_io.child.load import Load, LoadFailed
+from allocpool.trial.child import jvm, native
+from allocpool.trial.child.accounting import CpuWindow, monotonic_ns
+
+COUNTS = ("accepted", "closed", "messages", "oversize", "refused")
+PARTS = ("stack", "char_buffer", "byte_buffer", "codec", "direct", "socket", "thread", "native", "code", "other")
+"""Where a byte of a connection can be; ``native`` is the C library's heap without direct buffers."""
+_SAMPLE_S = 0.1
+_CLOSING_S = 10.0
+_PER_CONNECTION_S = 0.004
+_HOLD_S = 600
+_SPARE_DESCRIPTORS = 16
+"""What a JVM opens for itself meanwhile."""
+
+
+class Server(Protocol):
+    """A running echo server, in either language."""
+
+    port: int
+
+    def counts(self) -> dict[str, int]:
+        """What happened since its start."""
+
+    def heap(self) -> dict[str, float]:
+        """Java heap as the load left it; empty in C++."""
+
+    def parts(self) -> dict[str, int]:
+        """Bytes in use by what they are part of; in Java a full collection comes first."""
+
+    def stack_bytes(self) -> int:
+        """Size of a connection's thread's stack."""
+
+    def stop(self) -> None:
+        """Close every connection and end every thread."""
+
+
+class JavaServer:
+    """A Java server, in this process through JPype."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
+        jvm.start(launch)
+        self._io = spec["io"]
+        self._server = jvm.java_class("allocpool.echo.EchoServer").start(
+            spec["io"], spec["buffer"] or 0, spec["threads"] or "", spec["connections"],
+            spec["message_bytes"], spec["port"],
+        )  # fmt: skip
+        self.port = int(self._server.port())
+
+    def counts(self) -> dict[str, int]:
+        return dict(zip(COUNTS, (int(count) for count in self._server.counts()), strict=True))
+
+    def heap(self) -> dict[str, float]:
+        return footprint.java_heap()
+
+    def parts(self) -> dict[str, int]:
+        footprint.let_heap_shrink()
+        # The only large byte arrays of readers and writers are those between socket and decoder, encoder and socket.
+        byte_arrays = "codec" if self._io == "buffered_reader" else "byte_buffer"
+        found = footprint.heap_by_kind(jvm.class_histogram(), byte_arrays)
+        found["stack"] += footprint.stacks_bytes(self.stack_bytes())
+        found["direct"] = int(self._server.directBytes())
+        found["native"] = (footprint.c_heap_bytes() or 0) - found["direct"]
+        found["code"] = footprint.code_and_metadata_bytes()
+        return found
+
+    def stack_bytes(self) -> int:
+        return footprint.java_stack_bytes()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+
+class CppServer:
+    """A C++ server, in this process through cffi."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
+        self._ffi, self._library = native.load(launch)
+        error = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        self._handle = self._library.ap_echo_start(
+            spec["io"].encode(), spec["port"], spec["message_bytes"], error, native.MESSAGE_BYTES
+        )
+        if self._handle == self._ffi.NULL:
+            raise OSError(self._ffi.string(error).decode())
+        self.port = int(self._library.ap_echo_port(self._handle))
+
+    def counts(self) -> dict[str, int]:
+        counts = self._ffi.new("ap_echo_counts*")
+        self._library.ap_echo_get_counts(self._handle, counts)
+        return {name: int(getattr(counts, name)) for name in COUNTS}
+
+    def heap(self) -> dict[str, float]:
+        return {}
+
+    def parts(self) -> dict[str, int]:
+        found = dict.fromkeys(PARTS, 0)
+        found["stack"] = footprint.stacks_bytes(self.stack_bytes())
+        found["native"] = footprint.c_heap_bytes() or 0
+        return found
+
+    def stack_bytes(self) -> int:
+        return footprint.native_stack_bytes()
+
+    def stop(self) -> None:
+        self._library.ap_echo_stop(self._handle)
+
+
+def start(spec: dict[str, Any], launch: dict[str, Any]) -> Server:
+    """The server that the spec names, listening."""
+    _raise_descriptors()
+    return JavaServer(spec, launch) if spec["server"] == "java" else CppServer(spec, launch)
+
+
+def _raise_descriptors() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+    """Measure; a generator that dies and a port that is taken are outcomes and are returned as such."""
+    try:
+        server = start(spec, launch)
+    except Exception as error:
+        return {"status": "failed", "reason": _one_line(error)}
+    try:
+        return _measure(spec, launch["native"]["programs"]["allocpool_load"], server)
+    except LoadFailed as failure:
+        return {"status": "failed", "reason": str(failure)}
+    finally:
+        server.stop()
+
+
+def _one_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].removeprefix("java.io.IOException: ")
+
+
+def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, Any]:
+    descriptors = _descriptors()
+    patience_s = _CLOSING_S + spec["connections"] * _PER_CONNECTION_S
+    options = {
+        name: spec[name] for name in ("connections", "rate", "message_bytes", "warmup_seconds", "seconds", "seed")
+    }
+    options |= {
+        "port": server.port,
+        "addresses": spec["addresses"],
+        "connect_seconds": patience_s,
+        "hold_seconds": _HOLD_S,
+    }
+    with Load(program, **options) as load:
+        load.expect("connected", 2 * patience_s)
+        load.expect("measuring", spec["warmup_seconds"] + patience_s)
+        window = CpuWindow()
+        samples, told = _sampled(load, spec["seconds"] + patience_s)
+        cpu = window.close()
+        memory = footprint.rollup() | server.heap()
+        stacks = footprint.stacks_bytes(server.stack_bytes())
+        parts = server.parts()
+        footprint.trim_c_heap()
+        footprint.await_giving_back()
+        collected = {f"collected_{name}": value for name, value in (footprint.rollup() | server.heap()).items()}
+        threads = len(os.listdir("/proc/self/task"))
+        last = load.end()
+    counts = _settled(server, descriptors + _SPARE_DESCRIPTORS)
+    fault = _fault(spec, last, counts, _descriptors() - descriptors)
+    return {
+        "status": "failed" if fault else "ok",
+        "reason": fault,
+        "load": told | {"dropped": last["dropped"], "errors": last["errors"]},
+        "cpu": cpu,
+        "cpu_percent": samples,
+        "cpu_percent_median": statistics.median(samples),
+        "cpu_percent_mean": statistics.fmean(samples),
+        "memory": memory | collected,
+        "parts": parts,
+        "stacks_bytes": stacks,
+        "threads": threads,
+        "counts": counts,
+    }
+
+
+def _sampled(load: Load, patience_s: float) -> tuple[list[float], dict[str, Any]]:
+    """CPU of this process in percent of one processor, sample after sample, until the window is over.
+
+    This thread, which only samples, is left out.
+    """
+    samples: list[float] = []
+    give_up_ns = monotonic_ns() + round(patience_s * 1e9)
+    before = _server_cpu_ns(), monotonic_ns()
+    while monotonic_ns() < give_up_ns:
+        told = load.poll(_SAMPLE_S)
+        now = _server_cpu_ns(), monotonic_ns()
+        if told is not None:
+            if not samples:
+                samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
+            return samples, told
+        if now[1] - before[1] >= _SAMPLE_S * 0.9e9:
+            samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
+            before = now
+    raise LoadFailed(f"the load generator did not tell its result within {patience_s:g} s")
+
+
+def _server_cpu_ns() -> int:
+    return time.process_time_ns() - time.thread_time_ns()
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def _settled(server: Server, descriptors: int) -> dict[str, int]:
+    """The server's counts when it has closed every connection, or has had time enough for it.
+
+    A selector gives descriptors back at its next selection, a moment after the connection was closed.
+    """
+    give_up_ns = monotonic_ns() + round(_CLOSING_S * 1e9)
+    counts = server.counts()
+    while monotonic_ns() < give_up_ns and (counts["closed"] < counts["accepted"] or _descriptors() > descriptors):
+        time.sleep(0.01)
+        counts = server.counts()
+    return counts
+
+
+def _fault(spec: dict[str, Any], load: dict[str, Any], counts: dict[str, int], more_descriptors: int) -> str | None:
+    """What the books of server and load generator disagree in, or what went wrong; None when nothing did."""
+    faults = {
+        "connections were dropped by the server": load["dropped"],
+        "messages came back wrong": load["wrong"],
+        "messages were not answered": load["unanswered"],
+        "connections could not be opened": load["connect_failed"],
+        "accepts failed": counts["refused"],
+        "messages were called too long": counts["oversize"],
+        "connections more or less at the server than at the client": abs(counts["accepted"] - spec["connections"]),
+        "connections were never closed by the server": counts["accepted"] - counts["closed"],
+        "messages more or less at the server than at the client": abs(counts["messages"] - load["echoed"]),
+        "descriptors were not given back": more_descriptors if more_descriptors > _SPARE_DESCRIPTORS else 0,
+    }
+    found = [f"{count} {what}" for what, count in faults.items() if count]
+    return "; ".join(found) or None

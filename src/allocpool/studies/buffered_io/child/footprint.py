@@ -1,0 +1,175 @@
+"""Where this process's memory is: resident, proportional and unique size, stacks, C heap, Java heap by class.
+
+Each part is measured by itself, none is what the others leave over: their sum against resident memory is a test.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from allocpool.trial.child import jvm
+
+_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+)\s*(.*)")
+_HISTOGRAM_LINE = re.compile(r"\s*\d+:\s+\d+\s+(\d+)\s+(\S+)")
+_DEFAULT_STACK_BYTES = 8 << 20
+_GIVING_BACK_S, _STEADY_S, _STEADY_MB, _LOOK_S = 3.0, 0.2, 0.5, 0.02
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("char_buffer", ("[C", "java.io.BufferedReader", "java.io.BufferedWriter")),
+    # Each thread that does socket I/O keeps a table of direct buffers (sun.nio.ch.Util).
+    ("socket", ("[Ljava.nio.ByteBuffer;", "sun.nio.ch.")),
+    ("codec", (
+        "sun.nio.cs.", "java.nio.HeapByteBuffer", "java.nio.HeapCharBuffer",
+        "java.io.InputStreamReader", "java.io.OutputStreamWriter",
+    )),
+    ("byte_buffer", ("java.io.BufferedInputStream", "java.io.BufferedOutputStream", "java.nio.", "io.netty.buffer.")),
+    ("stack", ("jdk.internal.vm.StackChunk",)),
+    ("thread", (
+        "java.lang.Thread", "[Ljava.lang.Thread", "java.lang.VirtualThread", "java.util.concurrent.ThreadPool",
+        "java.util.concurrent.ThreadPerTask", "java.util.concurrent.FutureTask", "jdk.internal.vm.",
+    )),
+    ("socket", (
+        "java.net.", "sun.net.", "java.io.FileDescriptor", "io.netty.channel.", "io.netty.handler.", "allocpool.echo.",
+    )),
+)  # fmt: skip
+"""What a class of objects is part of, by the start of its name; the first match counts."""
+
+
+def rollup() -> dict[str, float]:
+    """Resident, proportional and unique set size of this process, MiB (``/proc/self/smaps_rollup``, proc(5))."""
+    sizes_kb: dict[str, int] = {}
+    for line in Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()[1:]:
+        name, _, value = line.partition(":")
+        sizes_kb[name] = int(value.split()[0])
+    unique_kb = sizes_kb["Private_Clean"] + sizes_kb["Private_Dirty"]
+    return {"rss_mb": sizes_kb["Rss"] / 1024, "pss_mb": sizes_kb["Pss"] / 1024, "uss_mb": unique_kb / 1024}
+
+
+def await_giving_back() -> None:
+    """Wait until resident memory has stopped to shrink: G1 gives regions back in steps, the first of them 100 ms after
+    the collection that freed them (JDK-8236926, JDK-8257974)."""
+    give_up_s = time.monotonic() + _GIVING_BACK_S
+    smallest_mb, since_s = math.inf, time.monotonic()
+    while time.monotonic() < give_up_s and time.monotonic() - since_s < _STEADY_S:
+        now_mb = rollup()["rss_mb"]
+        if now_mb < smallest_mb - _STEADY_MB:
+            smallest_mb, since_s = now_mb, time.monotonic()
+        time.sleep(_LOOK_S)
+
+
+def _mappings() -> Iterator[tuple[int, str, str, int]]:
+    """(size, permissions, name, resident bytes) of every mapping of this process."""
+    current: tuple[int, str, str] | None = None
+    with Path("/proc/self/smaps").open(encoding="utf-8") as lines:
+        for line in lines:
+            if found := _MAPPING.match(line):
+                current = (int(found[2], 16) - int(found[1], 16), found[3], found[5])
+            elif current and line.startswith("Rss:"):
+                yield (*current, int(line.split()[1]) * 1024)
+
+
+def stacks_bytes(stack_bytes: int) -> int:
+    """Resident bytes of the thread stacks: anonymous mappings of a stack's size, with or without its guard pages."""
+    smallest, largest = stack_bytes - (96 << 10), stack_bytes + (16 << 10)
+    return sum(
+        resident
+        for size, permissions, name, resident in _mappings()
+        if permissions == "rw-p" and not name and smallest <= size <= largest
+    )
+
+
+class _Mallinfo2(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keep",
+        )
+    )
+
+
+def c_heap_bytes() -> int | None:
+    """Bytes in use of the C library's heap, all arenas and mapped blocks (``mallinfo2``); None before glibc 2.33."""
+    try:
+        mallinfo2 = ctypes.CDLL(None).mallinfo2
+    except AttributeError:
+        return None
+    mallinfo2.restype = _Mallinfo2
+    told = mallinfo2()
+    return int(told.uordblks) + int(told.hblkhd)
+
+
+def trim_c_heap() -> None:
+    """Give the pages of the C library's heap that hold no block in use back to the kernel (``malloc_trim(3)``), as a
+    full collection does with the Java heap; nothing where the C library can't."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def native_stack_bytes() -> int:
+    """Size of a C++ thread's stack: the soft limit at the start of the process, as glibc takes it."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    return _DEFAULT_STACK_BYTES if soft == resource.RLIM_INFINITY else soft
+
+
+def _diagnostics() -> Any:
+    management = jvm.java_class("java.lang.management.ManagementFactory")
+    return management.getPlatformMXBean(jvm.java_class("com.sun.management.HotSpotDiagnosticMXBean"))
+
+
+def java_stack_bytes() -> int:
+    """Size of a platform thread's stack, as the JVM was told or chose."""
+    return int(str(_diagnostics().getVMOption("ThreadStackSize").getValue())) * 1024
+
+
+def java_heap() -> dict[str, float]:
+    """Used and committed Java heap, MiB, garbage included."""
+    management = jvm.java_class("java.lang.management.ManagementFactory")
+    usage = management.getMemoryMXBean().getHeapMemoryUsage()
+    return {"heap_used_mb": int(usage.getUsed()) / 2**20, "heap_committed_mb": int(usage.getCommitted()) / 2**20}
+
+
+def code_and_metadata_bytes() -> int:
+    """What the JVM uses beside heap and C library: compiled code and the metadata of classes, which grow as a server
+    works."""
+    management = jvm.java_class("java.lang.management.ManagementFactory")
+    return int(management.getMemoryMXBean().getNonHeapMemoryUsage().getUsed())
+
+
+def let_heap_shrink() -> None:
+    """Let the next full collection give back what it frees: under load the JVM keeps its own proportions."""
+    for option, value in (("MinHeapFreeRatio", "0"), ("MaxHeapFreeRatio", "1")):
+        _diagnostics().setVMOption(option, value)
+
+
+def heap_by_kind(told: str, byte_arrays: str) -> dict[str, int]:
+    """Live bytes of a class histogram (``jcmd GC.class_histogram``) by what they are part of.
+
+    Args:
+        told: the histogram.
+        byte_arrays: the kind of arrays of bytes, which only the way of I/O can tell.
+    """
+    kinds = dict.fromkeys([name for name, _ in _KINDS] + ["other"], 0)
+    for line in told.splitlines():
+        if found := _HISTOGRAM_LINE.match(line):
+            kinds[byte_arrays if found[2] == "[B" else _kind(found[2])] += int(found[1])
+    return kinds
+
+
+def _kind(class_name: str) -> str:
+    return next((kind for kind, starts in _KINDS if class_name.startswith(starts)), "other")

@@ -1,0 +1,158 @@
+"""Memory of servers: against the number of connections, and by where the bytes of one connection sit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from allocpool.evidence import reference
+from allocpool.evidence.style import GROUP_STYLE, INK, log_axis, new_figure, nothing
+from allocpool.packets.cells import records
+from allocpool.studies.buffered_io import connections
+from allocpool.studies.buffered_io.tables import PARTS
+
+# Okabe and Ito's palette again, hatched from the second round on.
+_PART_STYLE = {
+    "stack": ("#999999", ""),
+    "char_buffer": ("#d55e00", ""),
+    "byte_buffer": ("#e69f00", ""),
+    "codec": ("#f0e442", ""),
+    "direct": ("#0072b2", ""),
+    "socket": ("#009e73", ""),
+    "thread": ("#cc79a7", ""),
+    "native": ("#56b4e9", "//"),
+    "code": ("#ffffff", "xx"),
+    "other": ("#ffffff", ".."),
+}
+_MARKERS = "osD^v<>PX*hp"
+_COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+
+
+def _legend(figure: Figure, axis: Axes) -> None:
+    handles, _ = axis.get_legend_handles_labels()
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
+
+
+def memory_against_connections(trials: pd.DataFrame) -> Figure:
+    """Resident memory of every trial as the load left it, and the line of each variant."""
+    fitted = connections.lines(trials)
+    if not fitted:
+        return nothing("no variant ran at two numbers of connections")
+    good = connections.finished(trials)
+    figure, (axis,) = new_figure(1, 1, 9.3, 4.6)
+    most = float(good["connections"].max())
+    for place, (name, line) in enumerate(fitted.items()):
+        rows = good[good["variant"] == name]
+        colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+        axis.plot(rows["connections"], rows["rss_mb"], linestyle="", marker=marker, color=colour, markersize=5)
+        ends = np.array([0.0, most])
+        axis.plot(ends, line.intercept_mb + line.bytes_per_connection * ends / 2**20, color=colour, linewidth=1)
+        axis.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1, label=name)
+    axis.set_xlim(0, most * 1.03)
+    axis.set_ylim(0)
+    axis.set_xlabel("connections", fontsize=9)
+    axis.set_ylabel("resident memory, MiB", fontsize=9)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return figure
+
+
+def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
+    """Bytes of one connection by where they sit, one bar per variant; the black mark is the measured slope."""
+    made_of = connections.decomposition(trials, parts)
+    if made_of.empty:
+        return nothing("no variant ran at two numbers of connections")
+    names = list(dict.fromkeys(made_of["variant"]))
+    wide = made_of.pivot(index="variant", columns="part", values="bytes_per_connection").loc[names] / 1024
+    wide = wide.reindex(columns=list(PARTS), fill_value=0.0)
+    measured = connections.lines(trials, "collected_rss_mb")
+    figure, (axis,) = new_figure(1, 1, 9.3, 1.4 + 0.36 * max(3, len(names)))
+    # What was measured as less than nothing is noise of the fixed part: it can't be drawn as a piece of a bar.
+    left = np.zeros(len(names))
+    for part in PARTS:
+        colour, hatch = _PART_STYLE[part]
+        width = wide[part].clip(lower=0).to_numpy()
+        axis.barh(range(len(names)), width, left=left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.4)
+        left += width
+    for place, name in enumerate(names):
+        axis.plot(
+            [measured[name].bytes_per_connection / 1024] * 2, [place - 0.42, place + 0.42], color="#000000", linewidth=2
+        )
+    axis.set_yticks(range(len(names)), names, fontsize=9)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel("KiB per connection after a full collection (black mark: slope of resident memory)", fontsize=9)
+    handles = [
+        Patch(facecolor=colour, hatch=hatch, edgecolor=INK, linewidth=0.4, label=part.replace("_", " "))
+        for part, (colour, hatch) in _PART_STYLE.items()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=8,
+                  handlelength=1.4, columnspacing=1.0)  # fmt: skip
+    return figure
+
+
+def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
+    """CPU per message against the size of the buffer on platform threads, and the published median beside it."""
+    good = connections.finished(trials)
+    good = good[(good["threads"] == "platform") & good["buffer"].notna()]
+    if good.empty:
+        return nothing("no variant with a buffer has run")
+    good = good[good["connections"] == good["connections"].max()]
+    published = reference.published_buffered_io()
+    figure, (ours, theirs) = new_figure(1, 2, 9.3, 3.6)
+    colours = {"buffered_reader": (GROUP_STYLE["parallel"], "o"), "buffered_stream": (GROUP_STYLE["g1"], "s")}
+    for io, (colour, marker) in colours.items():
+        rows = good[good["io"] == io].sort_values("buffer")
+        mean = rows.groupby("buffer")["cpu_us_per_message"].mean().astype(float)
+        ours.plot(
+            rows["buffer"].astype(float),
+            rows["cpu_us_per_message"].astype(float),
+            linestyle="",
+            marker=marker,
+            color=colour,
+        )
+        ours.plot(mean.index.astype(float), mean, color=colour, linewidth=1)
+        rows = published[published["io"] == io]
+        theirs.plot(rows["buffer"], rows["median_cpu_percent"], marker=marker, color=colour, linewidth=1)
+        ours.plot([], [], marker=marker, color=colour, linewidth=1, label=io.replace("_", " "))
+    for axis, sizes in (
+        (ours, good["buffer"].astype(float)),
+        (theirs, published.loc[published["buffer"] > 0, "buffer"]),
+    ):
+        log_axis(axis, float(sizes.min()), float(sizes.max()), "x", 1.3)
+        axis.set_ylim(0, axis.dataLim.ymax * 1.1)
+        axis.axvline(float(good["message_bytes"].iloc[0]), color="#888888", linewidth=0.8, linestyle=":")
+        axis.set_xlabel("buffer, chars or bytes (dotted: the message)", fontsize=9)
+    ours.set_ylabel("CPU per message, us", fontsize=9)
+    theirs.set_ylabel("published: median CPU, %", fontsize=9)
+    _legend(figure, ours)
+    return figure
+
+
+def echo_latency(trials: pd.DataFrame) -> Figure:
+    """Time from when a message was due to its whole echo at the most connections: median, 99th percentile, largest."""
+    good = connections.finished(trials)
+    if good.empty:
+        return nothing("no trial has finished yet")
+    good = good[good["connections"] == good["connections"].max()]
+    names = connections.variants(good)
+    figure, (axis,) = new_figure(1, 1, 9.3, 1.2 + 0.3 * max(3, len(names)))
+    shapes = {
+        "latency_p50_us": ("o", "median"),
+        "latency_p99_us": ("D", "99th percentile"),
+        "latency_max_us": ("|", "largest"),
+    }
+    for row in records(good):
+        place = names.index(row.variant)
+        for column, (marker, _) in shapes.items():
+            axis.plot(getattr(row, column), place, marker=marker, color=GROUP_STYLE["g1"], markersize=5)
+    figures = good[list(shapes)].astype(float)
+    log_axis(axis, float(figures.min().min()), float(figures.max().max()), "x", 1.3)
+    axis.set_yticks(range(len(names)), names, fontsize=9)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel("due time to whole echo, us", fontsize=9)
+    for marker, label in shapes.values():
+        axis.plot([], [], marker=marker, linestyle="", color=GROUP_STYLE["g1"], label=label)
+    _legend(figure, axis)
+    return figure

@@ -1,0 +1,204 @@
+"""The echo study as its specification sees it: servers, their ways of doing I/O, and the load on them.
+
+A connection costs whatever a server keeps for it: a stack, buffers held for life or taken when needed, encoders,
+sockets. The published study ("Java buffered IO memory", realcomp) held up to 30,000 of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from allocpool.errors import UserError, unknown_choice
+from allocpool.packets.specs import DEFAULT_RUNTIME, SET_UP_S
+from allocpool.runtimes.collectors import check_combination
+from allocpool.trial.spec import TrialSpec
+
+Server = Literal["java", "cpp"]
+Threads = Literal["platform", "virtual"]
+
+BLOCKING = ("buffered_reader", "buffered_stream", "stream")
+"""Java's ways of one thread per connection."""
+IO: dict[str, tuple[str, ...]] = {
+    "java": (*BLOCKING, "nio_buffer_per_connection", "nio_pooled", "netty_pooled", "netty_unpooled"),
+    "cpp": ("threads", "epoll"),
+}
+BUFFERED = {"buffered_reader": "char", "buffered_stream": "byte"}
+"""The ways that have a buffer of selectable size, and what its size counts."""
+THREADS: tuple[Threads, ...] = ("platform", "virtual")
+FIRST_WITH_VIRTUAL_THREADS = 21
+DEFAULT_BUFFER = 8192
+MESSAGE_BYTES = 512
+MOST_CONNECTIONS = 60_000
+LARGEST_BUFFER = 1 << 20
+HEAP_MB = 1024
+_CONNECTIONS_PER_S = 5000.0
+_GRACE_S = 60.0
+
+
+class EchoSpec(TrialSpec):
+    """One server, so many connections, one message rate over all of them."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.buffered_io.child.echo"
+
+    mode: Literal["echo"] = "echo"
+    server: Server = "java"
+    io: str
+    buffer: int | None = Field(default=None, ge=1, le=LARGEST_BUFFER, description="chars or bytes, where io has one")
+    threads: Threads | None = Field(default=None, description="of the blocking ways of Java")
+    runtime: int | None = None
+    collector: str | None = None
+    heap_mb: int | None = Field(default=None, ge=64, description="-Xmx; the heap starts small and grows")
+    connections: int = Field(ge=1, le=MOST_CONNECTIONS)
+    rate: float = Field(
+        default=1.0, gt=0, le=1e6, description="messages per second in all; left out: one a second on each connection"
+    )
+    message_bytes: int = Field(default=MESSAGE_BYTES, ge=2, le=65_536, description="newline included")
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="messages that are checked and not counted")
+    addresses: int = Field(default=16, ge=1, le=250, description="loopback addresses that the connections come from")
+    port: int = Field(default=0, ge=0, le=65_535, description="of 127.0.0.1; 0: any free one")
+    seed: int = Field(default=1, ge=0, lt=2**53)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        spec = dict(given)
+        server = spec.setdefault("server", "java")
+        if server not in IO:
+            raise ValueError(str(unknown_choice("server", server, IO)))
+        if spec.get("io") not in IO[server]:
+            raise ValueError(str(unknown_choice(f"io of server {server}", spec.get("io"), IO[server])))
+        if spec["io"] in BUFFERED:
+            spec.setdefault("buffer", DEFAULT_BUFFER)
+        if spec["io"] in BLOCKING:
+            spec.setdefault("threads", "platform")
+        if server == "java":
+            for key, default in (("runtime", DEFAULT_RUNTIME), ("collector", "g1"), ("heap_mb", HEAP_MB)):
+                if spec.get(key) is None:
+                    spec[key] = default
+        if spec.get("rate") is None:
+            spec["rate"] = spec.get("connections")
+        _allow_time(spec)
+        return spec
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        if self.buffer is not None and self.io not in BUFFERED:
+            raise ValueError(
+                f"io {self.io} has no buffer of a size to choose: leave buffer out, or {_io_with(BUFFERED)}"
+            )
+        if self.threads is not None and self.io not in BLOCKING:
+            raise ValueError(f"io {self.io} has its own threads: leave threads out, or {_io_with(BLOCKING)}")
+        if self.server == "cpp":
+            java_only = {"runtime": self.runtime, "collector": self.collector, "heap_mb": self.heap_mb}
+            if wrong := [key for key, value in java_only.items() if value is not None]:
+                raise ValueError(f"{', '.join(wrong)} belong to server java")
+            return self
+        try:
+            check_combination(self.collector or "", self.runtime or 0)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        if self.threads == "virtual" and (self.runtime or 0) < FIRST_WITH_VIRTUAL_THREADS:
+            raise ValueError(
+                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or threads=platform"
+            )
+        return self
+
+    @property
+    def variant(self) -> Variant:
+        """The row of a results table that this trial belongs to."""
+        return Variant(self.server, self.io, self.buffer, self.threads, self.runtime)
+
+    @property
+    def thread_per_connection(self) -> bool:
+        """Whether each connection has a thread of the operating system."""
+        return self.threads == "platform" or self.io == "threads"
+
+    def configuration(self) -> str:
+        return f"{self.variant.label} ({self.connections} connections)"
+
+    def expected_seconds(self) -> float:
+        opening_s = self.connections / _CONNECTIONS_PER_S
+        return SET_UP_S[self.server] + 0.5 + 2 * opening_s + self.warmup_seconds + self.seconds
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way of doing I/O."""
+
+    server: str
+    io: str
+    buffer: int | None = None
+    threads: str | None = None
+    runtime: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Variant:
+        """Read ``java/IO[:BUFFER]/[THREADS/]RUNTIME`` or ``cpp/IO``, as the profiles write them.
+
+        Raises:
+            UserError: another form, or an unknown word; names the valid ones.
+        """
+        server, _, rest = text.partition("/")
+        parts = rest.split("/")
+        io, _, buffer = parts[0].partition(":")
+        if server not in IO:
+            raise unknown_choice("server", server, IO)
+        if io not in IO[server]:
+            raise unknown_choice(f"io of server {server}", io, IO[server])
+        if server == "cpp" and len(parts) == 1 and not buffer:
+            return cls(server, io)
+        threads = parts[1] if len(parts) == 3 else None
+        wanted = 3 if io in BLOCKING else 2
+        numbers = (parts[-1], buffer or "0")
+        if server == "cpp" or len(parts) != wanted or not all(number.isdigit() for number in numbers):
+            form = "cpp/IO" if server == "cpp" else f"java/{io}{'[:BUFFER]' if io in BUFFERED else ''}/"
+            form += "" if server == "cpp" else "THREADS/RUNTIME" if io in BLOCKING else "RUNTIME"
+            raise UserError(f"variant {text!r} is not {form}")
+        if threads is not None and threads not in THREADS:
+            raise unknown_choice("threads", threads, THREADS)
+        size = int(buffer) if buffer else DEFAULT_BUFFER if io in BUFFERED else None
+        return cls(server, io, size, threads, int(parts[-1]))
+
+    def settings(self) -> dict[str, Any]:
+        """The keys of a spec that this variant sets."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+    @property
+    def label(self) -> str:
+        """The name of the row, as tables and plots print it."""
+        if self.server == "cpp":
+            return f"C++ {'thread per connection' if self.io == 'threads' else self.io}"
+        size = f" {self.buffer}" if self.buffer else ""
+        return " / ".join([_LABELS[self.io] + size, *([self.threads] if self.threads else []), str(self.runtime)])
+
+
+_LABELS = {
+    "buffered_reader": "BufferedReader",
+    "buffered_stream": "BufferedStream",
+    "stream": "plain stream",
+    "nio_buffer_per_connection": "NIO, own buffer",
+    "nio_pooled": "NIO, pooled",
+    "netty_pooled": "Netty, pooled",
+    "netty_unpooled": "Netty, unpooled",
+}
+
+
+def _io_with(names: Any) -> str:
+    return f"choose io {', '.join(names)}"
+
+
+def _allow_time(spec: dict[str, Any]) -> None:
+    """A time-out that follows from the lengths asked for, unless one is given."""
+    if "timeout_s" in spec:
+        return
+    try:
+        lengths = float(spec.get("seconds") or 0) + float(spec.get("warmup_seconds") or 1)
+        spec["timeout_s"] = _GRACE_S + 3 * lengths + 4 * int(spec.get("connections") or 0) / 1000
+    except (TypeError, ValueError):
+        return  # the field's own validation tells what is wrong with it

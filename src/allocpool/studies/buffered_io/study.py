@@ -1,0 +1,125 @@
+"""Study 7, buffered I/O: what a connection costs an echo server, and where each of its bytes sits.
+
+Each variant runs at several numbers of connections, so that the bytes of one connection are the slope of a regression
+and what a server costs without any is its intercept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.errors import UserError
+from allocpool.studies.buffered_io.specs import MOST_CONNECTIONS, EchoSpec, Variant
+from allocpool.studies.buffered_io.tables import SCHEMAS, tidy_buffered_io
+
+_READERS = tuple(f"java/buffered_reader:{size}" for size in (256, 512, 4096, 8192, 16384))
+_STREAMS = ("java/buffered_stream:512", "java/buffered_stream:8192", "java/stream")
+EVERY_KEY = (
+    *(f"{way}/platform/25" for way in (*_READERS, *_STREAMS)),
+    *(f"{way}/virtual/{runtime}" for runtime in (21, 25) for way in (*_READERS, *_STREAMS)),
+    *(f"java/{io}/25" for io in ("nio_buffer_per_connection", "nio_pooled", "netty_pooled", "netty_unpooled")),
+    "cpp/threads",
+    "cpp/epoll",
+)
+"""The variants of the whole study."""
+
+
+class Connections(BaseModel):
+    """Variants, each at every one of these numbers of connections."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    variants: tuple[str, ...] = Field(min_length=1, description="java/IO[:BUFFER]/[THREADS/]RUNTIME or cpp/IO")
+    connections: tuple[int, ...] = Field(min_length=1)
+
+    @field_validator("variants")
+    @classmethod
+    def _are_variants(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        for key in keys:
+            try:
+                EchoSpec(connections=1, seconds=1, **Variant.parse(key).settings())
+            except UserError as error:
+                raise ValueError(str(error)) from error
+        return keys
+
+    @field_validator("connections")
+    @classmethod
+    def _are_possible(cls, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        if wrong := [number for number in numbers if not 1 <= number <= MOST_CONNECTIONS]:
+            raise ValueError(f"connections are 1 to {MOST_CONNECTIONS}, not {', '.join(map(str, wrong))}")
+        return numbers
+
+
+class BufferedIoProfile(StudyProfile):
+    """Named groups of variants, all planned in every block; a configuration of two groups runs once."""
+
+    groups: dict[str, Connections] = Field(min_length=1)
+    rate_per_connection: float = Field(gt=0, le=1000, description="messages per second on each connection")
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+    message_bytes: int = Field(default=512, ge=2, le=65_536)
+    heap_mb: int = Field(default=1024, ge=64, description="-Xmx")
+
+
+def plan_buffered_io(profile: BufferedIoProfile) -> list[Planned]:
+    """Every variant at every number of connections, block after block."""
+    planned = []
+    for block in range(profile.blocks):
+        once = dict.fromkeys(_specs(profile, block))
+        planned += [Planned(spec) for spec in once]
+    return planned
+
+
+def _specs(profile: BufferedIoProfile, block: int) -> Iterator[EchoSpec]:
+    for group in profile.groups.values():
+        for key in group.variants:
+            variant = Variant.parse(key)
+            heap = {"heap_mb": profile.heap_mb} if variant.server == "java" else {}
+            for connections in group.connections:
+                yield EchoSpec(
+                    block=block, connections=connections, rate=profile.rate_per_connection * connections,
+                    seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
+                    message_bytes=profile.message_bytes, **variant.settings(), **heap,
+                )  # fmt: skip
+
+
+def catalogue(profile: BufferedIoProfile, planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per variant of the study, with what the profile runs of it and why the rest is left out."""
+    asked = list(dict.fromkeys(key for group in profile.groups.values() for key in group.variants))
+    rows = []
+    for key in dict.fromkeys([*EVERY_KEY, *asked]):
+        variant = Variant.parse(key)
+        specs = [
+            (item.spec, item.unavailable)
+            for item in planned
+            if isinstance(item.spec, EchoSpec) and item.spec.variant == variant
+        ]
+        gaps = {unavailable for _, unavailable in specs if unavailable}
+        left_out = "; ".join(sorted(gaps)) if specs else f"not in profile {profile.profile}"
+        runs = sorted({spec.connections for spec, unavailable in specs if not unavailable})
+        rows.append(
+            {
+                "key": key,
+                "variant": variant.label,
+                "planned": bool(runs),
+                "connections": ", ".join(map(str, runs)),
+                "left_out_because": left_out or None,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+STUDY = Study(
+    name="buffered_io",
+    notebook="07_buffered_io",
+    question="What does a connection cost, and which buffer holds it?",
+    profile_model=BufferedIoProfile,
+    plan=plan_buffered_io,
+    tidy=tidy_buffered_io,
+    schemas=SCHEMAS,
+    catalogue=catalogue,
+)

@@ -1,0 +1,186 @@
+"""The instrument tested by its own data: same work everywhere, the harness's own cost, A/A noise, drift."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.doctor import Diagnosis
+from allocpool.machine.host import Host
+from allocpool.packets import cells as cell_data
+from allocpool.packets.cells import records
+from allocpool.runtimes.collectors import COLLECTORS
+
+_SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
+_SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
+
+
+def contract_trials(trials: pd.DataFrame, provenance: Mapping[str, Any] | None) -> pd.DataFrame:
+    """The instrument's trials of equal work, which must have equal outcomes; none where nothing was measured."""
+    case = provenance["profile"]["contract_case"] if provenance else None
+    return trials[(trials["status"] == "ok") & (trials["case"] == case)]
+
+
+def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row per outcome of equal work: this checksum and these counts, and how many trials ended with them where.
+
+    More than one row for the same case, seed and sizes means that somebody did other work.
+    """
+    outcome = [*_SAME_WORK, *_SAME_COUNTS, "checksum"]
+    rows = []
+    for key, group in trials.groupby(outcome, observed=True):
+        facts = dict(zip(outcome, key, strict=True))
+        strategies = ", ".join(sorted(group["strategy"].unique()))
+        rows.append({**facts, "trials": len(group), "solutions": group["solution"].nunique(), "strategies": strategies})
+    return pd.DataFrame(rows, columns=["checksum", "trials", "solutions", "strategies", *_SAME_COUNTS])
+
+
+def contract_faults(trials: pd.DataFrame) -> list[str]:
+    """What breaks the contract, one line each: checksums or counts that differ, packets lost from the balance."""
+    faults = []
+    for key, group in trials.groupby(_SAME_WORK, observed=True):
+        for name in ["checksum", *_SAME_COUNTS]:
+            values = group[name].value_counts()
+            if len(values) > 1:
+                odd = group[group[name] != values.index[0]]
+                who = ", ".join(sorted({f"{row.solution} {row.strategy}" for row in records(odd)}))
+                faults.append(f"case {key[0]}: {name} differs on {who}")
+    for row in records(trials[trials["allocated"] != trials["freed"] + trials["live"]]):
+        faults.append(f"{row.solution} {row.strategy}: {row.allocated} allocated, {row.freed} freed, {row.live} live")
+    return faults
+
+
+def contract_sentence(trials: pd.DataFrame) -> str:
+    """Whether the contract held, in words."""
+    if trials.empty:
+        return "**No contract trial has finished**, so nothing shows yet that the solutions do the same work."
+    faults = contract_faults(trials)
+    if faults:
+        return f"**The contract is broken** ({len(faults)} faults): {'; '.join(faults)}."
+    return (
+        f"**The contract holds**: {len(trials)} trials on {trials['solution'].nunique()} solutions ended with the same "
+        "checksum and the same counts, and every packet handed out was given back or is accounted for."
+    )
+
+
+def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cost of the test itself per solution: strategy ``dummy``, ns/packet, with its spread."""
+    rows = cells[cells["strategy"] == "dummy"]
+    return pd.DataFrame(
+        [
+            {
+                "solution": row.solution,
+                "case": row.case,
+                "ns per packet": stats.significant(row.ns),
+                "low": stats.significant(row.low),
+                "high": stats.significant(row.high),
+                "n": row.n,
+                "gap": row.gap,
+            }
+            for row in records(rows)
+        ]
+    )
+
+
+def same_against_same(trials: pd.DataFrame) -> pd.DataFrame:
+    """A/A: per configuration, even blocks against odd blocks, as if they were two different things.
+
+    Columns: solution, strategy, case, ratio, low, high, blocks (pairs), shown. The pairs are (block 0, block 1),
+    (block 2, block 3) and so on; a difference that is shown here is one that does not exist.
+    """
+    good = cell_data.finished(trials)
+    noise = stats.noise_band(good, cell_data.CONFIGURATION)
+    rows = []
+    for key, group in good.groupby(list(cell_data.CONFIGURATION), observed=True):
+        values = group.groupby("block")["ns_per_packet"].mean().astype(float)
+        even, odd = (values[values.index % 2 == side] for side in (0, 1))
+        even.index, odd.index = even.index // 2, odd.index // 2
+        found = stats.compare(odd, even, noise)
+        if found.ratio is None:
+            continue
+        ratio = found.ratio
+        rows.append(
+            dict(zip(cell_data.CONFIGURATION, key, strict=True))
+            | {"ratio": ratio.estimate, "low": ratio.low, "high": ratio.high, "blocks": ratio.trials}
+            | {"shown": "a difference" if found.direction else "no difference"}
+        )
+    names = [*cell_data.CONFIGURATION, "ratio", "low", "high", "blocks", "shown"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def same_against_same_sentence(pairs: pd.DataFrame, noise: stats.NoiseBand) -> str:
+    """What the A/A comparison says of the instrument, with the exact bound of its false alarms."""
+    if pairs.empty:
+        return "No configuration has two blocks, so the instrument could not be set against itself."
+    alarms = int((pairs["shown"] == "a difference").sum())
+    _, upper = stats.binomial_bounds(alarms, len(pairs))
+    return (
+        f"Set against itself, the instrument claims a difference in {alarms} of {len(pairs)} configurations "
+        f"(false alarms, at most {upper:.0%} by the exact binomial bound). Two trials of one configuration lie within "
+        f"a factor of {stats.significant(noise.factor)} of each other in 95% of {noise.pairs} pairs."
+    )
+
+
+def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
+    """How many trials still drifted: the measured window's second half against its first, beyond ``limit_percent``."""
+    good = cell_data.finished(trials)
+    drift = good["drift_percent"].dropna().astype(float)
+    if drift.empty:
+        return "No trial has recorded a drift yet."
+    beyond = int((drift.abs() > limit_percent).sum())
+    return (
+        f"Between the two halves of the measured window, {beyond} of {len(drift)} trials moved by more than "
+        f"{limit_percent:g}%; the median movement is {stats.significant(drift.abs().median(), 2)}%."
+    )
+
+
+def warm_up_sentence(trials: pd.DataFrame) -> str:
+    """What warming up cost beside the measured window."""
+    good = cell_data.finished(trials).dropna(subset=["warmup_ns_per_packet"])
+    if good.empty:
+        return "No trial has recorded a warm-up yet."
+    ratio = (good["warmup_ns_per_packet"] / good["ns_per_packet"]).astype(float)
+    return (
+        f"A packet cost {stats.significant(ratio.median(), 2)} times as much while warming up as in the measured "
+        f"window (median of {len(ratio)} trials; largest {stats.significant(ratio.max(), 2)})."
+    )
+
+
+NEVER_EXISTED = "\u2013"
+_STATE_SIGNS = {"runs": "runs", "absent": NEVER_EXISTED, "fails": "fails here"}
+
+
+def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
+    """Runtimes by collectors as this machine really starts them; a missing runtime has its row too."""
+    rows = []
+    for runtime in diagnosis.runtimes:
+        states = {report.collector: _STATE_SIGNS[report.state] for report in runtime.collectors}
+        build = f"{runtime.version} ({runtime.vendor}, {runtime.origin})" if runtime.version else "not here"
+        collectors = {
+            collector.label: states.get(name, "no runtime" if runtime.feature in collector.flags else NEVER_EXISTED)
+            for name, collector in COLLECTORS.items()
+        }
+        rows.append({"Java": runtime.feature, "build": build, **collectors})
+    return pd.DataFrame(rows)
+
+
+def remedies(diagnosis: Diagnosis) -> pd.DataFrame:
+    """What is missing on this machine, each with the way to get it; empty when nothing is."""
+    return pd.DataFrame({"missing or failing, and the remedy": diagnosis.missing()})
+
+
+def host_table(host: Host) -> pd.DataFrame:
+    """The machine and its clock as two columns; what a system does not tell is called unknown."""
+    facts = host.model_dump(mode="json")
+    return pd.DataFrame(
+        {"what": [name.replace("_", " ") for name in facts], "value": [_as_text(value) for value in facts.values()]}
+    )
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_as_text(item) for item in value)
+    return "unknown" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)

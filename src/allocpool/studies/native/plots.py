@@ -1,0 +1,87 @@
+"""The ladder from flat to slab, and events per packet."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from allocpool import stats
+from allocpool.evidence.style import GRID, INK, STRATEGY_STYLE, log_axis, new_figure, nothing
+from allocpool.packets.cells import records
+from allocpool.studies.native.specs import EVENTS
+
+_SIMULATED, _COUNTED = "#e69f00", "#0072b2"
+
+
+def ladder_gains(table: pd.DataFrame) -> Figure:
+    """Cost of each rung in ns/packet, one panel per case, with what the rung gained over the one before it.
+
+    ``table`` comes from `allocpool.studies.native.story.ladder_table`.
+    """
+    if table.empty:
+        return nothing("no rung of the ladder has been measured yet")
+    cases = list(dict.fromkeys(table["case"]))
+    order = list(dict.fromkeys(table["rung"]))
+    figure, axes = new_figure(1, len(cases), 2.4 + 3.0 * len(cases), 1.2 + 0.45 * len(order), sharey=True)
+    colour = STRATEGY_STYLE["pool"][0]
+    for axis, case in zip(axes, cases, strict=True):
+        rows = table[table["case"] == case]
+        places = [order.index(rung) for rung in rows["rung"]]
+        axis.plot(rows["ns"], places, color=GRID, linewidth=1.2, zorder=1)
+        for row, place in zip(records(rows), places, strict=True):
+            axis.plot([row.low, row.high], [place] * 2, color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
+            axis.plot(row.ns, place, marker="D", color=colour, markersize=6, markeredgecolor="white", zorder=3)
+            gain = "" if math.isnan(row.gain) else f"  \u00f7 {stats.significant(row.gain, 2)}"
+            axis.annotate(
+                f"{stats.significant(row.ns)} ns{gain}", (row.high, place), xytext=(7, 0),
+                textcoords="offset points", fontsize=8, color=INK, va="center",
+            )  # fmt: skip
+        log_axis(axis, table["low"].min(), table["high"].max(), "x", 1.2)
+        low, high = axis.get_xlim()
+        axis.set_xlim(low, high * (high / low) ** 0.45)  # room for the words beside the rightmost dot
+        axis.set_title(f"case {case}", fontsize=11, color=INK)
+        axis.set_xlabel("ns per packet (log scale)", fontsize=9)
+        axis.grid(False, axis="y")
+    axes[0].set_yticks(range(len(order)), order, fontsize=9)
+    axes[0].set_ylim(len(order) - 0.5, -0.5)
+    return figure
+
+
+def events_per_packet(counters: pd.DataFrame) -> Figure:
+    """Events per packet by solution (rows) and event (panels); bars of simulated counts have another colour.
+
+    ``counters`` is table ``counters`` of the native study. The case is named with the solution.
+    """
+    counted = counters[counters["per_packet"].notna()]
+    if counted.empty:
+        return nothing("no event has been counted on this machine yet")
+    counted = counted.assign(row=counted["solution"].astype(str) + ", " + counted["case"].astype(str))
+    events = [name for name in EVENTS if name in set(counted["event"])]
+    order = list(dict.fromkeys(counted["row"]))
+    ways = [way for way in ("hardware", "simulated") if way in set(counted["counter"])]
+    height = 1.2 + 0.42 * max(3, len(order))
+    figure, axes = new_figure(1, len(events), 3.2 + 1.9 * len(events), height, sharey=True)
+    thick = 0.7 / len(ways)
+    for axis, event in zip(axes, events, strict=True):
+        for number, way in enumerate(ways):
+            rows = counted[(counted["event"] == event) & (counted["counter"] == way)]
+            places = [order.index(row) + (number - (len(ways) - 1) / 2) * thick for row in rows["row"]]
+            values = rows["per_packet"].astype(float)
+            axis.barh(places, values, height=thick, color=_SIMULATED if way == "simulated" else _COUNTED, label=way)
+            for place, value in zip(places, values, strict=True):
+                axis.annotate(
+                    stats.significant(value, 2), (value, place), xytext=(3, 0), textcoords="offset points",
+                    fontsize=7.5, color=INK, va="center",
+                )  # fmt: skip
+        axis.set_xlim(0, 1.35 * max(1e-9, float(counted.loc[counted["event"] == event, "per_packet"].max())))
+        axis.set_title(event.replace("_", " "), fontsize=9, color=INK)
+        axis.set_xlabel("per packet", fontsize=8)
+        axis.tick_params(axis="x", labelsize=7)
+        axis.grid(False, axis="y")
+    axes[0].set_yticks(range(len(order)), order, fontsize=8)
+    axes[0].set_ylim(len(order) - 0.5, -0.5)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(ways), frameon=False, fontsize=9)
+    return figure

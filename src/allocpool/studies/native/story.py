@@ -1,0 +1,239 @@
+"""What the native study shows: the ladder's gains, the spread over collectors, what options change, and the sentence to
+take home. Everything is a ratio paired within blocks, set against the noise of two trials of one configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.packets import cells as cell_data
+from allocpool.packets.specs import CASES, SLAB_STEPS, Solution
+from allocpool.studies.native.specs import EVENTS
+from allocpool.studies.native.study import NativeProfile, ladder
+
+POOLED = "pool"
+_REALISTIC = "B"
+
+
+class _Step(NamedTuple):
+    """A comparison that is one step of an argument: what costs more, and what costs less."""
+
+    larger: str
+    larger_strategy: str
+    smaller: str
+    smaller_strategy: str = POOLED
+
+
+def in_groups(rows: pd.DataFrame, profile: NativeProfile, *groups: str) -> pd.DataFrame:
+    """The rows (with solution and strategy) that belong to these groups of the profile; a group it lacks has none."""
+    wanted = {
+        (Solution.parse(key).label, strategy)
+        for name in groups
+        if name in profile.groups
+        for key in profile.groups[name].solutions
+        for strategy in profile.groups[name].strategies
+    }
+    pairs = zip(rows["solution"], rows["strategy"], strict=True)
+    return rows[[pair in wanted for pair in pairs]]
+
+
+def with_solutions(
+    rows: pd.DataFrame, chosen: pd.DataFrame, keys: Sequence[str], strategy: str = POOLED
+) -> pd.DataFrame:
+    """``chosen`` and, for comparison, the rows of these solutions with one strategy."""
+    labels = [Solution.parse(key).label for key in keys]
+    added = rows[rows["solution"].isin(labels) & (rows["strategy"] == strategy)]
+    return pd.concat([chosen, added]).drop_duplicates(["solution", "strategy", "case", *_trial_id(rows)])
+
+
+def _trial_id(rows: pd.DataFrame) -> list[str]:
+    return ["trial_id"] if "trial_id" in rows else []
+
+
+def rungs() -> dict[str, str]:
+    """The ladder's solutions by label, with what each adds to the one before."""
+    words = ["flat", *(f"+ {step.replace('_', ' ')}" for step in SLAB_STEPS)]
+    return {Solution.parse(key).label: word for key, word in zip(ladder(), words, strict=True)}
+
+
+def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Per case and rung, pooled: case, rung, ns, low, high, n, method; gain (cost of the rung before over its own),
+    gain_low, gain_high, gain_text; of_flat (its cost over that of ``flat``) and of_flat_text.
+
+    A rung without a finished trial has no row; the next one is compared with the last that has.
+    """
+    noise = stats.noise_band(cell_data.finished(trials), cell_data.CONFIGURATION)
+    rows = []
+    for case in CASES:
+        before: pd.Series | None = None
+        first: pd.Series | None = None
+        for label, word in rungs().items():
+            own = cell_data.by_block(trials, label, POOLED, case)
+            if own.empty:
+                continue
+            cost = stats.geometric_interval(own)
+            row: dict[str, object] = {
+                "case": case, "rung": word, "ns": cost.estimate, "low": cost.low, "high": cost.high,
+                "n": cost.trials, "method": cost.method, "gain_text": "-", "of_flat_text": "-",
+            }  # fmt: skip
+            if before is not None and first is not None:
+                gain, whole = stats.compare(before, own, noise), stats.compare(own, first, noise)
+                row |= {"gain_text": gain.text(), "of_flat_text": whole.text()}
+                if gain.ratio and whole.ratio:
+                    row |= {
+                        "gain": gain.ratio.estimate, "gain_low": gain.ratio.low, "gain_high": gain.ratio.high,
+                        "of_flat": whole.ratio.estimate,
+                    }  # fmt: skip
+            rows.append(row)
+            before, first = own, own if first is None else first
+    names = ["case", "rung", "ns", "low", "high", "n", "method", "gain", "gain_low", "gain_high", "gain_text"]
+    return pd.DataFrame(rows, columns=[*names, "of_flat", "of_flat_text"])
+
+
+def options_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """What an option of the JVM changes: one row per solution with an option, strategy and case."""
+    noise = stats.noise_band(cell_data.finished(trials), cell_data.CONFIGURATION)
+    rows = []
+    java = trials[trials["language"] == "java"]
+    for option in ("large_pages", "compact_headers"):
+        chosen = java[java[option].fillna(False).astype(bool)]
+        for (label, strategy, case), group in chosen.groupby(["solution", "strategy", "case"], observed=True):
+            facts = group.iloc[0]
+            key = f"java/{facts['layout']}/{facts['collector']}/{facts['runtime']}"
+            plain = cell_data.by_block(trials, Solution.parse(key).label, str(strategy), str(case))
+            found = stats.compare(cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise)
+            granted_mb = group["huge_pages_mb"].max()
+            rows.append({
+                "solution": label, "strategy": strategy, "case": case, "cost with over without": found.text(),
+                "on huge pages, MB": None if pd.isna(granted_mb) else round(float(granted_mb)),
+                "why not": None if found.ratio else cell_data.gap_of(group),
+            })  # fmt: skip
+    return pd.DataFrame(
+        rows, columns=["solution", "strategy", "case", "cost with over without", "on huge pages, MB", "why not"]
+    )
+
+
+def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
+    """How far apart collectors are under a Java layout, pooled, by case, beside the noise; and what is allocated."""
+    good = cell_data.finished(trials)
+    newest = good[(good["language"] == "java") & (good["strategy"] == POOLED)]
+    newest = newest[newest["runtime"] == newest["runtime"].max()]
+    plain = ~(newest["large_pages"].fillna(False).astype(bool) | newest["compact_headers"].fillna(False).astype(bool))
+    rows = newest[(newest["layout"] == layout) & plain]
+    if rows["collector"].nunique() < 2:
+        return f"Fewer than two collectors have finished under layout {layout}: their spread is unknown."
+    noise = stats.noise_band(good, cell_data.CONFIGURATION)
+    parts = []
+    for case, group in rows.groupby("case"):
+        costs = group.groupby("solution")["ns_per_packet"].apply(stats.geometric_mean).sort_values()
+        parts.append(
+            f"in case {case} from {stats.significant(costs.iloc[0])} ns ({costs.index[0]}) to "
+            f"{stats.significant(costs.iloc[-1])} ns ({costs.index[-1]}), a factor of "
+            f"{stats.significant(costs.iloc[-1] / costs.iloc[0])}"
+        )
+    band = f" Two trials of one configuration stay within {stats.significant(noise.factor)}." if noise.pairs else ""
+    allocated = rows["allocated_bytes"].dropna()
+    most = f"{int(allocated.max()):,} bytes" if len(allocated) else "an unknown number of bytes"
+    return (
+        f"Layout {layout} under {rows['collector'].nunique()} collectors: {'; '.join(parts)}.{band} "
+        f"In its measured windows the working thread allocated at most {most} on the Java heap ({len(rows)} trials)."
+    )
+
+
+def events_grid(counters: pd.DataFrame) -> pd.DataFrame:
+    """Events per packet: one row per solution, case and way of counting, one column per event that was counted."""
+    counted = counters[counters["per_packet"].notna()]
+    if counted.empty:
+        return pd.DataFrame(columns=["solution", "case", "counted"])
+    grid = counted.pivot_table(
+        index=["solution", "case", "counter"], columns="event", values="per_packet", aggfunc="mean", observed=True
+    )
+    grid = grid[[event for event in EVENTS if event in grid]].map(stats.significant)
+    grid.columns = [str(name).replace("_", " ") for name in grid.columns]
+    return grid.reset_index().rename(columns={"counter": "counted"})
+
+
+def how_counted(counters: pd.DataFrame) -> str:
+    """What counted, for a caption, and why the rest was not counted."""
+    how = sorted(set(counters.loc[counters["per_packet"].notna(), "how"].dropna()))
+    why = sorted(set(counters.loc[counters["status"] != "ok", "reason"].dropna()))
+    told = f"Counted by {'; '.join(how)}. " if how else "Nothing was counted. "
+    simulated = (counters["counter"] == "simulated") & counters["per_packet"].notna()
+    model = "Simulated caches are a model that knows neither prefetching nor pages. " if simulated.any() else ""
+    return told + model + (f"Not counted: {'; '.join(why)}." if why else "")
+
+
+_ARGUMENT = {
+    "giving up objects for a flat region in Java": _Step("java/native/g1/25", POOLED, "java/flat/g1/25"),
+    "pooling in place of new and delete in flat C++": _Step("cpp/flat", "alloc", "cpp/flat"),
+    "laying pooled C++ packets out as a slab": _Step("cpp/flat", POOLED, "cpp/slab"),
+}
+
+
+def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """The steps of the argument by case: what it is, from and to in ns, and the gain in words; direction as in
+    `stats.Comparison`."""
+    noise = stats.noise_band(cell_data.finished(trials), cell_data.CONFIGURATION)
+    rows = []
+    for case in CASES:
+        for what, step in _ARGUMENT.items():
+            larger, smaller = Solution.parse(step.larger).label, Solution.parse(step.smaller).label
+            top = cell_data.by_block(trials, larger, step.larger_strategy, case)
+            bottom = cell_data.by_block(trials, smaller, step.smaller_strategy, case)
+            found = stats.compare(top, bottom, noise)
+            if found.ratio is not None:
+                rows.append({
+                    "case": case, "step": what, "from": f"{larger}, {step.larger_strategy}",
+                    "to": f"{smaller}, {step.smaller_strategy}", "from ns": stats.geometric_mean(top),
+                    "to ns": stats.geometric_mean(bottom), "gain": found.text(), "direction": found.direction,
+                })  # fmt: skip
+    return pd.DataFrame(rows, columns=["case", "step", "from", "to", "from ns", "to ns", "gain", "direction"])
+
+
+def gains_grid(trials: pd.DataFrame) -> pd.DataFrame:
+    """`gains_table` for a reader."""
+    rows = gains_table(trials).drop(columns="direction")
+    return rows.assign(**{name: rows[name].map(stats.significant) for name in ("from ns", "to ns")})
+
+
+def best_library(trials: pd.DataFrame, case: str) -> str:
+    """How the cheapest library pool stands beside our own flat layout, in words; empty when none has finished."""
+    good = cell_data.finished(trials)
+    pools = good[good["layout"].isin(LIBRARY_LAYOUTS) & (good["case"] == case) & (good["language"] == "java")]
+    own = cell_data.by_block(trials, Solution.parse("java/flat/g1/25").label, POOLED, case)
+    if pools.empty or own.empty:
+        return ""
+    costs = pools.groupby("solution")["ns_per_packet"].apply(stats.geometric_mean).sort_values()
+    return (
+        f"Of the library pools and buffers, {costs.index[0]} costs least ({stats.significant(costs.iloc[0])} ns) and "
+        f"{costs.index[-1]} most ({stats.significant(costs.iloc[-1])} ns), beside "
+        f"{stats.significant(stats.geometric_mean(own))} ns of our own flat layout."
+    )
+
+
+LIBRARY_LAYOUTS = ("netty_pooled", "netty_unpooled", "netty_adaptive", "commons_pool", "agrona")
+
+
+def take_home(trials: pd.DataFrame) -> str:
+    """What a practitioner takes home, in the realistic case or else the first that was measured."""
+    rows = gains_table(trials)
+    if rows.empty:
+        return "**Undecided.** None of the steps has been measured on both of its sides yet."
+    cases = list(dict.fromkeys(rows["case"]))
+    case = _REALISTIC if _REALISTIC in cases else cases[0]
+    here = rows[rows["case"] == case].sort_values("to ns")
+    shown = here[here["direction"] == 1]
+    head = (
+        "Where packets lie pays on top of who keeps them"
+        if len(shown) == len(here)
+        else "Not every step pays here"
+        if len(shown)
+        else "No step is shown to pay here"
+    )
+    steps = "; ".join(f"{row['step']}, {row['gain']}" for _, row in here.iterrows())
+    told = f"**{head}.** What a packet cost before over what it costs after, in case {case}: {steps}."
+    return f"{told} {best_library(trials, case)}".rstrip()

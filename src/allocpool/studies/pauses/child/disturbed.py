@@ -1,0 +1,113 @@
+"""A disturbed trial: a real-time trial that one known cause stops, once.
+
+The consumer has the main thread and is inside Java; disturbances come from threads beside it. What they did is told on
+CLOCK_MONOTONIC, by a clock that knows nothing of the collector's log.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from allocpool.packets.child import workload as packets
+from allocpool.studies.realtime.child.stretch import Stretches
+from allocpool.trial.child import jvm
+from allocpool.trial.child.accounting import monotonic_ns
+
+_FIRST_TICK_S = 0.05
+"""From the call to the first tick, about: the source calibrates its clock."""
+_INTO_THE_CALL_S = 0.005
+_NATIVE_CALLS = 3
+
+
+class _Later(threading.Thread):
+    """Does one thing after a while, and remembers when; a thing that fails is told, not lost."""
+
+    def __init__(self, delay_s: float, act: Callable[[], object]) -> None:
+        super().__init__(name="disturber", daemon=True)
+        self._delay_s, self._act = delay_s, act
+        self.start_ns = self.end_ns = 0
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        time.sleep(self._delay_s)
+        self.start_ns = monotonic_ns()
+        try:
+            self._act()
+        except Exception as error:
+            self.error = error
+        self.end_ns = monotonic_ns()
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Measure; an exhausted heap is an outcome and is returned as one."""
+    try:
+        return _measure(spec, launch, folder)
+    except Exception as error:
+        if outcome := packets.out_of_memory(error, spec["language"]):
+            return outcome
+        raise
+
+
+def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+    seconds, warmup_s, at_s = spec["seconds"], spec["warmup_seconds"], spec["disturb_at_s"]
+    stretches = Stretches(spec, launch, folder, spec["interval_ns"], warmup_s + seconds)
+    prologue = stretches.prologue()
+    stops = spec["disturbance"] == "stop"
+    beside = [] if stops else _disturbers(spec, _FIRST_TICK_S + warmup_s + at_s)
+    for thread in beside:
+        thread.start()
+    told = stretches.measure(
+        interval_ns=spec["interval_ns"],
+        seconds=seconds,
+        cap_seconds=seconds,
+        warmup_seconds=warmup_s,
+        majors=0,
+        stall_at_s=at_s if stops else 0.0,
+        stall_ms=spec["disturb_ms"] if stops else 0.0,
+    )
+    for thread in beside:
+        thread.join()
+        if thread.error is not None:
+            raise thread.error
+    stopped_ns = told["account"]["t0_ns"] + round((warmup_s + at_s) * 1e9)
+    disturbed = [[thread.start_ns, thread.end_ns] for thread in beside[:1]] or [
+        [stopped_ns, stopped_ns + told["consumption"]["stalled_ns"]]
+    ]
+    end = stretches.close()
+    faults = [f"{what}: {line}" for what, line in (("ring", told.pop("fault")), ("packets", end.pop("fault"))) if line]
+    return {
+        "status": "failed" if faults else "ok",
+        "reason": "audit of the " + "; ".join(faults) if faults else None,
+        "prologue": prologue,
+        "disturbed": disturbed,
+        **told,
+        **end,
+    }
+
+
+def _disturbers(spec: dict[str, Any], delay_s: float) -> list[_Later]:
+    """The threads of a disturbance; the first is the one that lasts as long as the disturbance does."""
+    if spec["disturbance"] == "full_collection":
+        jvm.live_objects()  # what it takes to ask is loaded once, and takes longer than the collection
+        return [_Later(delay_s, jvm.live_objects)]
+    array, length = jvm.java_class("byte[]"), spec["native_call_mb"] * 2**20
+    source, target = array(length), array(length)
+    system, thread = jvm.java_class("java.lang.System"), jvm.java_class("java.lang.Thread")
+
+    def copy() -> None:
+        # A thread inside one call of native code stands at no safepoint until it returns.
+        for _ in range(_NATIVE_CALLS):
+            system.arraycopy(source, 0, target, 0, length)
+
+    def look_at_all_stacks() -> None:
+        # That takes a safepoint: the consumer stands at once, and waits for the copier.
+        while not copier.end_ns:
+            thread.getAllStackTraces()
+
+    copy()  # touches the memory of both
+    copier = _Later(delay_s, copy)
+    return [copier, _Later(delay_s + _INTO_THE_CALL_S, look_at_all_stacks)]

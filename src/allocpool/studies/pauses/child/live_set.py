@@ -1,0 +1,13 @@
+"""A live-set trial: a batch trial whose objects are counted in every block, because they are what is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from allocpool.packets.child import batch
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Measure; an exhausted heap is an outcome and is returned as one."""
+    return batch.run({**spec, "block": 0}, launch, folder)

@@ -1,0 +1,80 @@
+"""Pauses and CPU against live objects, per collector and strategy, with the fitted nanoseconds per object."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.packets.cells import finished, records, solution_order
+from allocpool.studies.pauses.live_set import fit_live_set
+
+MEASURES = {
+    "forced full pause": "the full collection that counts the objects, after the measured part",
+    "mean pause": "pauses while the program runs",
+    "longest pause": "the longest pause while the program runs",
+    "collector CPU": "CPU time of the collector's threads over its collections, while the program runs",
+}
+INTERVALS = "In brackets: 95% bootstrap interval over trials; of few trials, the range with each left out in turn."
+FACTS = ["solution", "language", "layout", "collector", "runtime"]
+
+
+def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
+    """One row per live-set trial and measure: ``live_objects`` and ``cost_ns``; what a trial lacks has no row.
+
+    ``trials``, ``collections`` and ``cpu`` are tables of the study on pauses. Forced full pauses of its batch trials
+    with heap buffers count as well: a collection that nobody runs beside knows nothing of the trial's load.
+    """
+    live = finished(trials[trials["study"] == "live_set"]).merge(collections, on="trial_id")
+    spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
+    gc_ns = live["trial_id"].map(spent).astype(float)
+    costs = {
+        "forced full pause": 1e6 * live["forced_full_ms"].astype(float),
+        "mean pause": 1e6 * live["pause_mean_ms"].astype(float),
+        "longest pause": (1e6 * live["pause_max_ms"].astype(float)).where(live["pauses"] > 0),
+        "collector CPU": (gc_ns / live["collections"]).where(live["collections"] > 0),
+    }
+    base = live[["trial_id", *FACTS, "strategy", "live_objects"]]
+    batch = finished(trials[(trials["study"] == "batch") & (trials["layout"] == "heap")])
+    batch = batch[batch["strategy"].isin(["alloc", "pool"])].merge(collections, on="trial_id")
+    forced = batch[["trial_id", *FACTS, "strategy", "live_objects"]].assign(
+        measure="forced full pause", cost_ns=1e6 * batch["forced_full_ms"].astype(float)
+    )
+    measured = [base.assign(measure=name, cost_ns=cost) for name, cost in costs.items()]
+    long = pd.concat([*measured, forced], ignore_index=True)
+    return long[long["cost_ns"].notna() & long["live_objects"].notna()].astype({"live_objects": float})
+
+
+def fits(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per solution, strategy and measure: ``ns_per_object``, ``low``, ``high``, ``base_ms``, ``n``, text."""
+    found = []
+    for (solution, strategy, measure), group in rows.groupby(["solution", "strategy", "measure"], observed=True):
+        fit = fit_live_set(group["live_objects"], group["cost_ns"])
+        if fit is None:
+            continue
+        first = group.iloc[0]
+        found.append({
+            **{name: first[name] for name in FACTS}, "solution": solution, "strategy": strategy, "measure": measure,
+            "ns_per_object": fit.ns_per_object, "low": fit.low, "high": fit.high, "base_ms": fit.base_ns / 1e6,
+            "n": fit.trials, "worst_factor": fit.worst_factor, "text": fit.text(),
+        })  # fmt: skip
+    columns = [*FACTS, "strategy", "measure", "ns_per_object", "low", "high", "base_ms", "n", "worst_factor", "text"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def for_reader(found: pd.DataFrame) -> pd.DataFrame:
+    """The fits as a grid: one row per solution and strategy, one column per measure."""
+    if found.empty:
+        return pd.DataFrame(columns=["solution", "strategy", *MEASURES])
+    grid = found.pivot(index=["solution", "strategy"], columns="measure", values="text")
+    order = {name: number for number, name in enumerate(solution_order(found))}
+    grid = grid.reindex(columns=[name for name in MEASURES if name in grid]).reset_index()
+    return grid.sort_values("solution", key=lambda column: column.map(order), ignore_index=True, kind="stable")
+
+
+def sentence(found: pd.DataFrame) -> str:
+    """What an object costs in a collection that stops the world."""
+    forced = found[(found["measure"] == "forced full pause") & (found["n"] >= stats.BOOTSTRAP_MIN_TRIALS)]
+    if forced.empty:
+        return f"No collector's full pause was measured at {stats.BOOTSTRAP_MIN_TRIALS} live sets or more."
+    lines = [f"{row.solution} with {row.strategy} {row.text}" for row in records(forced)]
+    return f"What a live object costs in a forced full collection, ns by fit: {'; '.join(lines)}."

@@ -1,0 +1,109 @@
+"""Two experiments beside the batch and real-time trials: a live set of a given size, and a stop of a known cause."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from allocpool.packets.specs import SMALLEST_MB, PacketsSpec, scaled_heap_mb
+from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
+
+Disturbance = Literal["stop", "full_collection", "native_call"]
+DISTURBANCES: dict[Disturbance, str] = {
+    "stop": "the consumer stops on purpose",
+    "full_collection": "another thread has the whole heap collected",
+    "native_call": "all threads wait for one that is held up in native code",
+}
+
+_QUEUED_OBJECTS, _PARSED_OBJECTS = 3, 5
+_PACKET_BYTES, _PARSED_BYTES = 1152, 208
+_SMALL = 1_000
+"""Queue and store where the pool alone makes the live set."""
+_NATIVE_CALL_MB = 256
+
+
+def live_set_sizes(strategy: str, live_objects: float, heap_factor: float) -> dict[str, int]:
+    """Queue, store, pool and heap (MiB) of a trial in which so many objects live beside the JVM's own.
+
+    With ``alloc`` they are the packets of queue and store, which come and go; with ``pool`` those of the pool, which
+    stay. ``heap_factor`` is the heap over the bytes alive.
+    """
+    if strategy == "alloc":
+        small = max(1, round(live_objects / (2 * _QUEUED_OBJECTS + _PARSED_OBJECTS)))
+        pool, packets = 0, 2 * small
+    else:
+        small = _SMALL
+        pool = max(2 * small + 1, round((live_objects - _PARSED_OBJECTS * small) / _QUEUED_OBJECTS))
+        packets = pool
+    alive_mb = (packets * _PACKET_BYTES + small * _PARSED_BYTES) / 2**20
+    return {
+        "queue_size": small, "stored_count": small, "pool_size": pool, "slot_count": max(pool, 2 * small + 1),
+        "heap_mb": math.ceil(heap_factor * alive_mb) + 2 * SMALLEST_MB,
+    }  # fmt: skip
+
+
+class LiveSetSpec(PacketsSpec):
+    """A batch trial of any live set, whose objects are counted in every block."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.pauses.child.live_set"
+
+    mode: Literal["live_set"] = "live_set"
+    seconds: float = Field(gt=0, le=3600)
+    packets: None = None
+    warmup_seconds: float = Field(default=0.3, ge=0, le=600)
+    iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+
+    def expected_seconds(self) -> float:
+        return self.set_up_seconds() + self.warmup_seconds + self.seconds
+
+    @model_validator(mode="after")
+    def _has_a_heap(self) -> Self:
+        if self.language != "java" or self.layout != "heap" or self.collector == "epsilon":
+            raise ValueError("a live set is collected: choose layout heap and a collector other than epsilon")
+        return self
+
+
+class DisturbedSpec(LiveSpec):
+    """A real-time trial that is stopped once, by a known cause: what attribution is tested on."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.pauses.child.disturbed"
+
+    mode: Literal["disturbed"] = "disturbed"
+    interval_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
+    seconds: float = Field(gt=0, le=600, description="length after the warm-up")
+    input_queue_ms: float = Field(default=5.0, gt=0)
+    disturbance: Disturbance
+    disturb_at_s: float = Field(default=0.3, gt=0, description="so long after the warm-up")
+    disturb_ms: float = Field(default=100.0, gt=0, description="length of a stop; the others last as long as they do")
+    native_call_mb: int = Field(
+        default=_NATIVE_CALL_MB, gt=0, lt=2048, description="what a call into native code copies"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _heap(cls, given: Any) -> Any:
+        """Room for the two arrays of the call into native code, beside the trial's own objects."""
+        if isinstance(given, dict) and given.get("disturbance") == "native_call" and "heap_mb" not in given:
+            try:
+                # Two of them must fit beside everything else into the old generation, two thirds of the heap.
+                arrays_mb = 3 * int(given.get("native_call_mb", _NATIVE_CALL_MB))
+                scale = float(given.get("scale", 1.0))
+            except (TypeError, ValueError):
+                return given  # the field's own validation tells what is wrong with it
+            own_mb = scaled_heap_mb(str(given.get("layout")), str(given.get("collector")), scale)
+            return {**given, "heap_mb": own_mb + arrays_mb}
+        return given
+
+    def expected_seconds(self) -> float:
+        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.seconds)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        queue_ticks(self.input_queue_ms, self.interval_ns)
+        if self.language != "java":
+            raise ValueError("a disturbance is one of a JVM: choose language java")
+        if self.disturb_at_s >= self.seconds:
+            raise ValueError(f"disturb_at_s {self.disturb_at_s:g} is not below seconds {self.seconds:g}")
+        return self

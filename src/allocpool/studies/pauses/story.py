@@ -1,0 +1,222 @@
+"""The study on pauses for a reader: small tables and computed sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.campaign import campaign
+from allocpool.errors import UserError
+from allocpool.machine.threads import GROUPS
+from allocpool.packets.cells import CONFIGURATION, CONTROLS, SOLUTION_FACTS, finished, records, solution_order
+from allocpool.studies.pauses.attribution import ALL_CAUSES
+from allocpool.studies.pauses.gc_table import per_trial
+from allocpool.studies.pauses.overhead import lower_bound_overhead, saved_by_pooling
+from allocpool.studies.pauses.specs import DISTURBANCES
+from allocpool.studies.pauses.study import PausesProfile
+
+
+def design(profile: PausesProfile) -> str:
+    """What the campaign consists of, from its profile."""
+    groups = ", ".join(f"{name} ({_solutions(part)})" for name, part in profile.groups.items())
+    text = (
+        f"Batch trials in groups: {groups}; {profile.seconds:g} s each, {profile.blocks} times, at scale "
+        f"{profile.scale:g}."
+    )
+    if profile.live_set.solutions and profile.live_set.live_millions:
+        sizes = profile.live_set.live_millions
+        text += (
+            f" Live sets of {sizes[0]:g} to {sizes[-1]:g} million objects on {_solutions(profile.live_set)}, "
+            f"each in a heap of {profile.live_set.heap_factor:g} times what is alive."
+        )
+    if profile.losses.solutions:
+        text += f" Real-time trials at {profile.losses.interval_ns:g} ns on {_solutions(profile.losses)}."
+    return text
+
+
+def _solutions(part: Any) -> str:
+    count = len(part.solutions)
+    return "1 solution" if count == 1 else f"{count} solutions"
+
+
+def unread(collections: pd.DataFrame, losses: pd.DataFrame) -> str:
+    """How much of the logs was not understood: to be read before anything that rests on them."""
+    logs = len(collections) + int(losses["unread_lines"].notna().sum())
+    lines = int(collections["unread_lines"].sum()) + int(losses["unread_lines"].fillna(0).sum())
+    return (
+        f"**{lines} stop-the-world lines were not understood** in {logs} logs; "
+        f"{int(collections['violations'].sum())} lines contradict another one."
+    )
+
+
+def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> pd.DataFrame:
+    """Milliseconds per second in which the program stood, by kind and by solution and strategy; means over trials."""
+    good = finished(trials)
+    good = good[(good["study"] == "batch") & (good["case"] == case) & (good["layout"] == "heap")]
+    good = good[good["strategy"].isin(["alloc", "pool"]) & ~good["collector"].isin(CONTROLS)]
+    joined = good.merge(collections, on="trial_id")
+    kinds = {
+        "pauses": "pause_total_ms", "safepoints": "safepoint_total_ms",
+        "of it reaching them": "time_to_safepoint_total_ms", "stalls": "stall_total_ms",
+    }  # fmt: skip
+    rows = []
+    for solution in solution_order(joined) if len(joined) else []:
+        for strategy, group in joined[joined["solution"] == solution].groupby("strategy", observed=True):
+            shares = {name: (group[column] / group["window_s"]).mean() for name, column in kinds.items()}
+            told = {name: stats.significant(float(value), 3) for name, value in shares.items()}
+            rows.append({"solution": solution, "strategy": strategy, "n": len(group), **told})
+    return pd.DataFrame(rows, columns=["solution", "strategy", "n", *kinds])
+
+
+def flattered(stopped: pd.DataFrame) -> str:
+    """Where pauses hide most of what stood, of the rows of `what_stopped`."""
+    if stopped.empty:
+        return ""
+    columns = ("pauses", "safepoints", "stalls")
+    figures = stopped[list(columns)].map(lambda text: float(text.replace(",", "")))
+    hidden = figures["stalls"] + figures["safepoints"] - figures["pauses"]
+    row = stopped.to_dict("records")[int(hidden.to_numpy().argmax())]
+    return (
+        f"Pauses hide most on {row['solution']} with {row['strategy']}: {row['pauses']} ms in pauses, "
+        f"{row['safepoints']} at safepoints, {row['stalls']} in stalls of the consumer, per second. "
+        "Shenandoah slows threads down in place of stalling them, and its log does not say for how long."
+    )
+
+
+def busiest_case(trials: pd.DataFrame) -> str:
+    """The case in which most is alive, of those that were run."""
+    return str(trials.loc[trials["study"] == "batch", "case"].max())
+
+
+def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
+    """Longest pause of alloc over that of pool, per solution and case, paired within blocks.
+
+    Noise is that of the solution itself: pauses of microseconds vary otherwise than pauses of a tenth of a second.
+    """
+    rows = per_trial(trials, collections)
+    rows = rows[(rows["max_pause_ms"] > 0) & ~rows["collector"].isin(CONTROLS)]
+    noises = {
+        str(solution): stats.noise_band(group, CONFIGURATION, "max_pause_ms")
+        for solution, group in rows.groupby("solution", observed=True)
+    }
+    found = []
+    for (solution, case), group in rows.groupby(["solution", "case"], observed=True):
+        sides = {name: part.set_index("block")["max_pause_ms"] for name, part in group.groupby("strategy")}
+        if {"alloc", "pool"} <= set(sides):
+            compared = stats.compare(sides["alloc"], sides["pool"], noises[str(solution)])
+            found.append({"solution": solution, "case": case, "direction": compared.direction, "text": compared.text()})
+    return pd.DataFrame(found, columns=["solution", "case", "direction", "text"])
+
+
+def saved_table(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
+    """What pooling saves of collecting, in words: one row per solution and case."""
+    rows = saved_by_pooling(overheads, clock)
+    rows = rows[~rows["collector"].isin(CONTROLS)]
+    return pd.DataFrame(
+        [
+            {
+                "solution": row.solution, "case": row.case,
+                "alloc, times": stats.significant(row.alloc_lbo, 3), "pool, times": stats.significant(row.pool_lbo, 3),
+                "alloc, ns per packet": stats.significant(row.alloc_ns, 3),
+                "pool, ns per packet": stats.significant(row.pool_ns, 3),
+                "pooling saves, ns per packet": stats.significant(row.saved_ns, 3),
+            }
+            for row in records(rows.sort_values(["layout", "case", "runtime", "solution"]))
+        ]
+    )  # fmt: skip
+
+
+def saved_sentence(overheads: pd.DataFrame) -> str:
+    """Where pooling saves collection cost, by case."""
+    rows = saved_by_pooling(overheads)
+    rows = rows[~rows["collector"].isin(CONTROLS)]
+    if rows.empty:
+        return "No solution was measured both ways."
+    parts = [
+        f"case {case}: in {int((group['saved_ns'] > 0).sum())} of {len(group)} solutions, "
+        f"median {stats.significant(float(group['saved_ns'].median()), 2)} ns per packet"
+        for case, group in rows.groupby("case", observed=True)
+    ]
+    return f"Pooling saves collection cost in {'; '.join(parts)}."
+
+
+def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str:
+    """Shares of all packets lost in trials that nothing stopped on purpose; they sum to 100%."""
+    ordinary = losses.loc[losses["disturbance"].isna(), "trial_id"]
+    rows = attribution[attribution["trial_id"].isin(ordinary)]
+    whole = float(rows["lost"].sum())
+    if not whole:
+        return "Nothing was lost in the real-time trials that nothing stopped on purpose."
+    shares = rows.groupby("cause", observed=True)["lost"].sum() / whole
+    told = ", ".join(f"{name} {shares[name]:.1%}" for name in ALL_CAUSES if name in shares)
+    return f"Of {whole:,.0f} packets lost, by what stood beside: {told}. One packet counts once: shares sum to 100%."
+
+
+def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
+    """Whose CPU time it was in real time: percent of a trial's, by thread group, means over trials."""
+    ordinary = losses[losses["disturbance"].isna() & losses["seconds"].notna()]
+    joined = cpu.merge(ordinary[["trial_id", *SOLUTION_FACTS, *CONFIGURATION]], on="trial_id")
+    if joined.empty:
+        return pd.DataFrame(columns=["solution", "strategy", "case", "n", *GROUPS])
+    shares = joined.assign(percent=100 * joined["cpu_ns"] / joined.groupby("trial_id")["cpu_ns"].transform("sum"))
+    order = {name: number for number, name in enumerate(solution_order(joined))}
+    grid = shares.groupby([*CONFIGURATION, "thread_group"], observed=True)["percent"].mean().unstack()
+    counts = joined.groupby(list(CONFIGURATION), observed=True)["trial_id"].nunique()
+    told = grid.reindex(columns=list(GROUPS)).fillna(0.0).map(lambda value: stats.significant(float(value), 2))
+    told.insert(0, "n", counts)
+    return told.reset_index().sort_values(
+        "solution", key=lambda names: names.map(order), kind="stable", ignore_index=True
+    )
+
+
+def beside_disturbances(losses: pd.DataFrame, bursts: pd.DataFrame, attribution: pd.DataFrame) -> pd.DataFrame:
+    """Each trial that was stopped on purpose: what was done, and the shares of what was lost beside it, in percent."""
+    rows = []
+    for trial in records(losses[losses["disturbance"].notna() & losses["disturbed_at_s"].notna()]):
+        own = bursts[bursts["trial_id"] == trial.trial_id]
+        end_s = trial.disturbed_at_s + trial.disturbed_ms / 1e3
+        near = own.loc[(own["end_s"] >= trial.disturbed_at_s) & (own["start_s"] <= end_s), "burst"]
+        shares = attribution[(attribution["trial_id"] == trial.trial_id) & attribution["burst"].isin(near)]
+        whole = float(shares["lost"].sum())
+        by_cause = (shares.groupby("cause", observed=True)["lost"].sum() / whole).sort_values(ascending=False)
+        rows.append({
+            "solution": trial.solution, "what was done": DISTURBANCES[trial.disturbance],
+            "for, ms": stats.significant(trial.disturbed_ms, 3), "lost beside it": f"{whole:,.0f}",
+            "found": ", ".join(f"{name} {share:.0%}" for name, share in by_cause.items() if share >= 0.005),
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "what was done", "for, ms", "lost beside it", "found"])
+
+
+def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataFrame) -> str:
+    """What pooling does to pauses and to the cost of collecting, counted over solutions and cases."""
+    compared = longest_pauses(trials, collections)
+    if compared.empty:
+        return "**Undecided.** No solution has pauses both with alloc and with pool yet."
+    shorter, longer = int((compared["direction"] == 1).sum()), int((compared["direction"] == -1).sum())
+    if 2 * (shorter + longer) < len(compared):
+        headline = "Mostly no difference shown in the longest pause."
+    elif shorter > 2 * longer:
+        headline = "Pooling shortens the longest pause."
+    elif longer > 2 * shorter:
+        headline = "Pooling lengthens the longest pause."
+    else:
+        headline = "Pooling shortens the longest pause here, and lengthens it there."
+    return (
+        f"**{headline}** Of {len(compared)} solutions and cases, the longest pause is shown to "
+        f"be shorter with a pool in {shorter}, longer in {longer}; no difference is shown in the rest. "
+        f"{saved_sentence(overheads)}"
+    )
+
+
+def stored_verdict(profile: str) -> str:
+    """The verdict on what a campaign of this profile left; runs nothing."""
+    try:
+        found, _ = campaign.read_tables("pauses", profile)
+    except UserError:
+        return "**Undecided.** Pauses were not measured under this profile."
+    trials, collections = found["trials"], found["collections"]
+    overheads = lower_bound_overhead(trials[trials["study"] == "batch"], found["cpu"])
+    stopped = what_stopped(trials, collections, busiest_case(trials))
+    return f"{verdict(trials, collections, overheads)} {flattered(stopped)}"

@@ -1,0 +1,173 @@
+"""Study 2, pauses: what stops a program, for how long, and what collecting costs?
+
+Most of its trials are those of other studies: a spec that the batch or the real-time study has run as well is the same
+trial and is not run again. Its own are the same workload on more runtimes (*years*), live sets of given sizes, and
+real-time trials that a known cause stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from allocpool.campaign.study import Planned, Study
+from allocpool.errors import UserError
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
+from allocpool.packets.specs import Case, Solution, Strategy
+from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
+from allocpool.studies.pauses.tables import SCHEMAS, tidy_pauses
+from allocpool.studies.realtime.study import RealtimeProfile, plan_sweeps
+
+
+def _keys(given: Iterable[str]) -> tuple[str, ...]:
+    try:
+        return tuple(Solution.parse(text).key for text in given)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+class _Part(BaseModel):
+    """A part of the profile, with the Java solutions that it runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[str, ...] = ()
+
+    @field_validator("solutions")
+    @classmethod
+    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return _keys(given)
+
+
+class LiveSet(_Part):
+    """Live sets by size, in batch, each trial with a heap of ``heap_factor`` times what is alive."""
+
+    live_millions: tuple[float, ...] = ()
+    strategies: tuple[Literal["alloc", "pool"], ...] = ("pool",)
+    heap_factor: float = Field(default=2.5, gt=1, le=20)
+    blocks: int = Field(default=1, ge=1, le=1000)
+
+    @field_validator("live_millions")
+    @classmethod
+    def _in_range(cls, given: tuple[float, ...]) -> tuple[float, ...]:
+        if any(not 0.01 <= millions <= 12 for millions in given):
+            raise ValueError("live_millions: every size must lie between 0.01 and 12 million objects")
+        return given
+
+
+class Losses(_Part):
+    """Real-time trials at one interval: the sweeps of the real-time study, whose settings these are."""
+
+    strategies: tuple[Strategy, ...] = ("alloc", "pool")
+    cases: tuple[Case, ...] = ("B",)
+    scale: float = Field(default=0.1, gt=0, le=4)
+    interval_ns: float = Field(default=1000.0, gt=0)
+    queues_ms: tuple[float, ...] = ()
+    heap_factors: tuple[float, ...] = ()
+    full_seconds: float = Field(default=1.0, gt=0)
+    cap_seconds: float = Field(default=3.0, gt=0)
+    prologue_seconds: float = Field(default=0.5, ge=0)
+    warmup_seconds: float = Field(default=0.5, ge=0)
+    blocks: int = Field(default=1, ge=1, le=1000)
+
+
+class KnownCauses(_Part):
+    """Real-time trials that a known cause stops, each once."""
+
+    disturbances: tuple[Disturbance, ...] = tuple(DISTURBANCES)
+    scale: float = Field(default=0.1, gt=0, le=4)
+    interval_ns: float = Field(default=1000.0, gt=0)
+    seconds: float = Field(default=0.8, gt=0)
+    warmup_seconds: float = Field(default=0.2, ge=0)
+    input_queue_ms: float = Field(default=5.0, gt=0)
+
+
+class PausesProfile(Sizes):
+    """Named selections of batch trials, of which those of other studies are not run again, and three parts more."""
+
+    groups: dict[str, Selection] = Field(min_length=1)
+    live_set: LiveSet = LiveSet()
+    losses: Losses = Losses()
+    known_causes: KnownCauses = KnownCauses()
+
+
+def plan_pauses(profile: PausesProfile) -> list[Planned]:
+    """Every configuration of every part, block after block; one of two groups runs once."""
+    planned: list[Planned] = []
+    for block in range(profile.blocks):
+        once = {item.spec: item for group in profile.groups.values() for item in plan_block(profile, group, block)}
+        planned += once.values()
+        if block < profile.live_set.blocks:
+            planned += _live_sets(profile, block)
+        if block < profile.losses.blocks:
+            planned += _losses(profile.losses, block)
+    return [*planned, *_known_causes(profile.known_causes)]
+
+
+def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
+    part = profile.live_set
+    return [
+        Planned(
+            LiveSetSpec(
+                **Solution.parse(text).model_dump(exclude_none=True),
+                strategy=strategy, case="A", block=block, seconds=profile.seconds, iteration_ms=profile.iteration_ms,
+                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s),
+                **live_set_sizes(strategy, millions * 1e6, part.heap_factor),
+            )
+        )
+        for text in part.solutions
+        for strategy in part.strategies
+        for millions in part.live_millions
+    ]  # fmt: skip
+
+
+def _losses(part: Losses, block: int) -> list[Planned]:
+    if not part.solutions:
+        return []
+    same = ("cap_seconds", "prologue_seconds", "warmup_seconds", "scale", "full_seconds")
+    sweeps = RealtimeProfile(
+        profile="losses", blocks=1, solutions=part.solutions, low_ns=1, high_ns=2, probe_seconds=part.full_seconds,
+        sweep_solutions=part.solutions, sweep_strategies=part.strategies, sweep_cases=part.cases,
+        sweep_interval_ns=part.interval_ns, sweep_queues_ms=part.queues_ms, sweep_heap_factors=part.heap_factors,
+        **{name: getattr(part, name) for name in same},
+    )  # fmt: skip
+    return list(plan_sweeps(sweeps, block))
+
+
+def _known_causes(part: KnownCauses) -> list[Planned]:
+    return [
+        Planned(
+            DisturbedSpec(
+                **Solution.parse(text).model_dump(exclude_none=True),
+                strategy="pool", case="A", scale=part.scale, disturbance=disturbance, interval_ns=part.interval_ns,
+                seconds=part.seconds, warmup_seconds=part.warmup_seconds, input_queue_ms=part.input_queue_ms,
+                disturb_at_s=part.seconds / 2,
+            )
+        )
+        for text in part.solutions
+        for disturbance in part.disturbances
+    ]  # fmt: skip
+
+
+def catalogue(profile: PausesProfile, planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per Java solution, with what the profile runs of it and why the rest is left out."""
+    parts: tuple[Any, ...] = (*profile.groups.values(), profile.live_set, profile.losses, profile.known_causes)
+    asked = list(dict.fromkeys(key for part in parts for key in part.solutions))
+    return catalogue_of(
+        profile.profile, asked, (one.key for one in every_solution() if one.language == "java"), planned
+    )
+
+
+STUDY = Study(
+    name="pauses",
+    notebook="03_pauses",
+    question="What stops a program, for how long, and what does collecting cost?",
+    profile_model=PausesProfile,
+    plan=plan_pauses,
+    tidy=tidy_pauses,
+    schemas=SCHEMAS,
+    catalogue=catalogue,
+)

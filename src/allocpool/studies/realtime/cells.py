@@ -1,0 +1,163 @@
+"""A real-time cell is all searches of one solution, strategy and case: its smallest intervals, or what it lost instead.
+
+An interval passes for a cell when it passes in every repetition, so a cell's answer is the largest of its repetitions'
+answers, and its bracket reaches from the smallest interval that ever was the largest to fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from allocpool.evidence import reference
+from allocpool.packets import cells as cell_data
+from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, records
+from allocpool.packets.specs import Solution
+
+NDR, PDR, LOSES = "ndr", "pdr", "loses"
+_NUMBERS = (
+    "ndr_ns", "ndr_fails_ns", "pdr_ns", "pdr_fails_ns", "compared_ns", "lost_percent", "lost_low_percent",
+    "lost_high_percent", "larger_heap_factor", "larger_heap_lost_percent", "larger_heap_lost_low_percent",
+    "larger_heap_lost_high_percent",
+)  # fmt: skip
+_COLUMNS = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", "answer", *_NUMBERS, "low_ns", "gap", "larger_heap_gap"]
+
+
+def finished(trials: pd.DataFrame) -> pd.DataFrame:
+    """The searches or trials that ended well."""
+    return trials[trials["status"] == "ok"]
+
+
+def _lost(prefix: str, searches: pd.DataFrame, name: str) -> dict[str, float]:
+    return {
+        f"{prefix}lost_percent": float(searches[f"{name}_lost_ppm"].mean()) / 1e4,
+        f"{prefix}lost_low_percent": float(searches[f"{name}_lost_low_ppm"].min()) / 1e4,
+        f"{prefix}lost_high_percent": float(searches[f"{name}_lost_high_ppm"].max()) / 1e4,
+    }
+
+
+def _answer(good: pd.DataFrame) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for goal in (NDR, PDR):
+        passes = good[f"{goal}_ns"].astype(float)
+        found[f"{goal}_ns"] = passes.max() if passes.notna().all() else np.nan
+        found[f"{goal}_fails_ns"] = good[f"{goal}_fails_ns"].astype(float).min()
+    compared = good[good["compared_ns"].notna()]
+    if len(compared):
+        found |= {
+            "compared_ns": float(compared["compared_ns"].iloc[0]),
+            **_lost("", compared, "compared"),
+        }
+    found["larger_heap_gap"] = next(iter(good["larger_heap_gap"].dropna()), None)
+    larger = good[good["larger_heap_factor"].notna()]
+    if len(larger):
+        found |= {
+            "larger_heap_factor": float(larger["larger_heap_factor"].iloc[0]),
+            **_lost("larger_heap_", larger, "larger_heap"),
+        }
+    found["answer"] = next((goal for goal in (NDR, PDR) if pd.notna(found[f"{goal}_ns"])), LOSES)
+    return found
+
+
+def realtime_cells(
+    searches: pd.DataFrame, plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
+) -> pd.DataFrame:
+    """One row per solution, strategy and case of the searches at the published heap.
+
+    ``answer`` is ``ndr`` (nothing was lost at ``ndr_ns``, with ``ndr_fails_ns`` below it), ``pdr`` (the same with 200
+    ppm), ``loses`` (no interval passes; ``lost_percent`` at ``compared_ns`` with its exact binomial interval, and
+    ``larger_heap_lost_percent`` with a heap ``larger_heap_factor`` times the published one), or None with the reason in
+    ``gap``. ``low_ns`` is the smallest interval that was tried. Published figures lie beside. With ``plan`` and the
+    (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
+    """
+    rows: list[dict[str, Any]] = []
+    base = searches[searches["heap_factor"].isna() | (searches["heap_factor"] == 1)]
+    for key, group in base.groupby(list(CONFIGURATION), observed=True):
+        good = finished(group)
+        row = dict(zip(CONFIGURATION, key, strict=True)) | {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
+        row |= {"trials": len(group), "n": len(good), "low_ns": float(group["low_ns"].iloc[0])}
+        rows.append(row | (_answer(good) if len(good) else {"gap": cell_data.gap_of(group)}))
+    if plan is not None:
+        present = {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}
+        rows += _not_run(plan, present, list(pairs))
+    frame = pd.DataFrame(rows, columns=_COLUMNS)
+    for name in (*_NUMBERS, "low_ns"):
+        frame[name] = frame[name].astype(float)
+    return reference.with_published(frame, reference.published_realtime())
+
+
+def _not_run(plan: pd.DataFrame, present: set[tuple[str, ...]], pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    rows = []
+    for row in records(plan[plan["planned"].astype(bool)]):
+        solution = Solution.parse(row.key)
+        facts = {name: getattr(solution, name) for name in SOLUTION_FACTS}
+        for strategy, case in pairs:
+            if (row.solution, strategy, case) not in present:
+                names = {"solution": row.solution, "strategy": strategy, "case": case}
+                rows.append({**names, **facts, "trials": 0, "n": 0, "gap": "not run yet"})
+    return rows
+
+
+def published_cells() -> pd.DataFrame:
+    """The published table in the form of measured cells, so that a claim can be put to it as well.
+
+    "CMS" rows appear as Parallel, which is what they most likely ran. An interval with a loss beside it is a PDR one
+    where that loss is at most 200 ppm; where it is more, no interval passes.
+    """
+    table = reference.published_realtime()
+    rows = []
+    for row in records(table):
+        lost = row.published_lost_percent
+        passes = pd.notna(row.published_interval_ns) and not lost > 0.02
+        answer = (NDR if pd.isna(lost) else PDR) if passes else LOSES
+        rows.append({
+            "solution": row.published_solution, "strategy": row.strategy, "case": row.case, "language": row.language,
+            "layout": row.layout, "collector": {"CMS": "parallel", "G1": "g1", "ZGC": "zgc"}.get(row.family),
+            "runtime": None, "trials": 1, "n": 1, "answer": answer, "low_ns": np.nan,
+            "ndr_ns": row.published_interval_ns if answer == NDR else np.nan,
+            "pdr_ns": row.published_interval_ns if answer != LOSES else np.nan,
+            "compared_ns": 1000.0, "lost_percent": lost, "larger_heap_factor": 5.0,
+            "larger_heap_lost_percent": row.published_lost_percent_large_heap,
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def published_sweeps() -> pd.DataFrame:
+    """The published losses at 1000 ns with both heaps, in the form of measured trials of a sweep."""
+    rows = []
+    for row in records(reference.published_realtime()):
+        for factor, lost in ((1.0, row.published_lost_percent), (5.0, row.published_lost_percent_large_heap)):
+            if pd.notna(row.published_lost_percent_large_heap):
+                rows.append({
+                    "solution": row.published_solution, "strategy": row.strategy, "case": row.case,
+                    "language": row.language, "layout": row.layout, "block": 0, "status": "ok",
+                    "collector": {"CMS": "parallel", "G1": "g1", "ZGC": "zgc"}.get(row.family),
+                    "heap_factor": factor, "input_queue_ms": 100.0, "interval_ns": 1000.0, "lost_ppm": lost * 1e4,
+                })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def coverage(cells: pd.DataFrame) -> pd.DataFrame:
+    """Per solution and strategy, for each case: the packets per second it keeps up with, or what it does instead."""
+    rows = []
+    cases = sorted(cells["case"].dropna().unique())
+    for solution in cell_data.solution_order(cells):
+        of_solution = cells[cells["solution"] == solution]
+        for strategy, group in of_solution.groupby("strategy", sort=False):
+            by_case = {row.case: row for row in records(group)}
+            texts = {f"case {case}": _covers(by_case[case]) if case in by_case else "-" for case in cases}
+            rows.append({"solution": solution, "strategy": strategy, **texts})
+    return pd.DataFrame(rows)
+
+
+def _covers(row: Any) -> str:
+    if pd.notna(row.gap):
+        return str(row.gap).partition(":")[0]
+    if row.answer == LOSES:
+        return "loses at any rate tried"
+    interval_ns = row.ndr_ns if row.answer == NDR else row.pdr_ns
+    beside = "" if row.answer == NDR else ", few lost"
+    return f"{1e3 / interval_ns:.2g} million/s{beside}"

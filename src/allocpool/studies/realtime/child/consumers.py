@@ -1,0 +1,76 @@
+"""The consumers of the ring, in C++ and in Java, behind one face."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from allocpool.packets.child import workload as packets
+from allocpool.studies.realtime.child.source import Consumer, Delays, Source
+from allocpool.trial.child import jvm, native
+
+
+class CppConsumer:
+    """Hands each tick to a C++ processor, or only reads."""
+
+    def __init__(self, work: packets.CppPackets | None) -> None:
+        self._work = work
+
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[dict[str, int], Delays]:
+        """See ``Consumer``."""
+        ffi, library = source.ffi, source.library
+        config = ffi.new("ap_consumer_config*", {"max_ticks": 0, "stall_at_ns": stall_at_ns, "stall_ns": stall_ns})
+        seen = ffi.new("ap_consumption*")
+        error = ffi.new("char[]", native.MESSAGE_BYTES)
+        handle = self._work.handle if self._work else ffi.NULL
+        if library.ap_realtime_consume(source.handle, handle, config, seen, error, native.MESSAGE_BYTES):
+            line = ffi.string(error).decode()
+            raise MemoryError(line) if line.startswith("out of memory") else ValueError(line)
+        length = ffi.new("int64_t*")
+        counts = library.ap_realtime_delays(source.handle, length)
+        delays = [(i, n) for i, n in enumerate(ffi.unpack(counts, length[0])) if n]
+        return {name: int(getattr(seen, name)) for name, _ in ffi.typeof("ap_consumption").fields}, delays
+
+
+class JavaConsumer:
+    """Hands each tick to a Java processor, or only reads; the JVM is running."""
+
+    def __init__(self, class_name: str, *arguments: Any) -> None:
+        self._class_name, self._arguments = class_name, arguments
+        self._consumer: Any = None
+
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[dict[str, int], Delays]:
+        """See ``Consumer``."""
+        if self._consumer is None:
+            memory = jvm.direct_buffer(source.memory())
+            self._consumer = jvm.java_class(self._class_name)(memory, *self._arguments)
+        consumer = self._consumer
+        consumer.consume(0, stall_at_ns, stall_ns)
+        names = [str(name) for name in consumer.accountNames()]
+        account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
+        return account, _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
+
+
+def _buckets(encoded: bytes) -> Delays:
+    """The buckets that are not empty of a histogram in HdrHistogram's compressed interchange format."""
+    # Only with base64 around it does the port read the format's own header.
+    decoded = HdrHistogram.decode(b64encode(encoded))
+    return [(i, int(decoded.counts[i])) for i in range(decoded.counts_len) if decoded.counts[i]]
+
+
+def consumer_of(work: packets.Packets) -> Consumer:
+    """The consumer that feeds this processor."""
+    if isinstance(work, packets.JavaPackets):
+        return JavaConsumer("allocpool.packets.RealtimeConsumer", work.trial)
+    assert isinstance(work, packets.CppPackets)
+    return CppConsumer(work)
+
+
+def reader(language: str, launch: dict[str, Any]) -> Consumer:
+    """A consumer that only reads."""
+    if language == "cpp":
+        return CppConsumer(None)
+    jvm.start(launch)
+    return JavaConsumer("allocpool.ring.DrainConsumer")

@@ -1,0 +1,366 @@
+"""A search for the smallest interval that loses nothing (NDR) or next to nothing (PDR).
+
+MLRsearch (PyPI's MLRsearch 1.2.1, draft-ietf-bmwg-mlrsearch-05) decides which load to try and for how long: short
+probes narrow the bracket, and a bound counts once trials of full length agree. Its loads are ticks per second, so its
+lower bound is our smallest interval that passes, and its upper bound the largest that fails.
+
+Short probes are taken in one warm process, at one interval after the other, without a restart. Each trial of full
+length has a process of its own, while the warm one is stopped. What is no fault of the program is tried again: a probe
+that loses, once, because it may have paid for the garbage of a faster one before it, and the better of the two counts;
+a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, once, and
+the second counts.
+
+One failure makes an interval no answer, whatever the reason. But it takes more to say that an interval fails: a program
+on the edge of a slower state, or one whose core a neighbour shares for a while, fails at times far above the interval
+where it always does. With more than one confirmation the failing end of a bracket is therefore one that failed in every
+one of as many trials as the passing end passed, each while the machine ran at its full pace (``pace``) or losing more
+than a shared core can explain. So the bracket is as wide as that edge, and a search on a machine that is slowed all the
+time, or without patience to wait for its full pace, tells a wider one.
+
+Where no interval passes, what one interval loses is measured instead, and once more with a larger heap.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
+
+from allocpool.studies.realtime.child import worker
+from allocpool.studies.realtime.child.pace import SLOWED, FullPace
+from allocpool.trial.child.accounting import monotonic_ns
+from allocpool.trial.child.process import PARENT
+
+COMPARED, LARGER_HEAP = "compared", "larger heap"
+_PRECEDING_TARGETS = 3
+"""Coarser brackets on the way, by probes of growing length: cheaper in the warm process than a fresh one is."""
+_NEVER_S = 1e9
+_TRIES = 2
+_OVERLOAD = 0.5
+"""Who loses more than this share is too slow, whatever else happened: of a core that two share each has about half."""
+
+
+class Ended(Exception):
+    """A worker came to an end; holds the outcome of the search."""
+
+    def __init__(self, outcome: dict[str, Any]) -> None:
+        super().__init__(outcome["reason"])
+        self.outcome = outcome
+
+
+class Worker:
+    """A process that holds one set-up processor and measures one stretch after the other."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> None:
+        folder.mkdir()
+        (folder / "spec.json").write_text(json.dumps({"spec": spec, "launch": launch}), encoding="utf-8")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", worker.__name__],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
+            env={**os.environ, PARENT: str(os.getpid())},
+        )  # fmt: skip
+        self._answer()
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Measure a stretch; the keys are the arguments of ``Stretches.measure``."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def rest(self) -> None:
+        """Take no CPU until ``go_on``, not even for a collection."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """End of the rest."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def close(self) -> dict[str, Any]:
+        """End the process; returns what the processor says of itself."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        told = self._answer()
+        self._process.wait()
+        return told
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            code = self._process.wait()
+            raise Ended({"status": "crashed" if code < 0 else "failed", "reason": f"a worker ended with status {code}"})
+        told: dict[str, Any] = json.loads(line)
+        if "status" in told:
+            raise Ended(told)
+        if told.get("fault"):
+            raise Ended({"status": "failed", "reason": f"audit: {told['fault']}"})
+        return told
+
+
+class Measurer:
+    """What MLRsearch asks: a load for a duration, answered from the right kind of process."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> None:
+        self._spec, self._launch, self._folder = spec, launch, folder
+        self.probes: list[dict[str, Any]] = []
+        self.peak_rss_mb = 0.0
+        self.slowed_trials = 0
+        self._patience_s = float(spec["patience_seconds"])
+        # One confirmation takes any loss for a failure, so the pace is not asked for.
+        self._full_pace = FullPace(launch) if self._patience_s and spec["confirmations"] > 1 else None
+        self._waits = False
+        self._fresh = 0
+        self._warm = Worker(spec, launch, folder / "warm")
+
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
+        """The signature is MLRsearch's: seconds, and ticks per second."""
+        interval_ns = 1e9 / intended_load
+        if intended_duration >= self._spec["full_seconds"]:
+            found = self.full(interval_ns, "full")
+        else:
+            found = self._probe(interval_ns, intended_duration)
+            if 0 < _loss_ratio(found) < _OVERLOAD:
+                found = min(found, self._probe(interval_ns, intended_duration), key=_loss_ratio)
+        return MeasurementResult(
+            intended_duration=intended_duration,
+            intended_load=intended_load,
+            offered_count=found["generated"],
+            loss_count=found["lost"],
+        )
+
+    def full(self, interval_ns: float, kind: str) -> dict[str, Any]:
+        """A trial of full length, again where the platform may have caused its losses; returns its figures."""
+        self._warm.rest()
+        found = self._full(interval_ns, kind, self._spec, self._launch)
+        self._warm.go_on()
+        return found
+
+    def wait_from_now_on(self) -> None:
+        """Before each trial of full length, until the machine is at its full pace or patience is at its end."""
+        self._waits = True
+
+    @property
+    def has_patience(self) -> bool:
+        """Whether waiting for the machine's full pace, and trying again what lost without it, is still of use."""
+        return self._patience_s > 0 and not self.is_restless
+
+    @property
+    def was_slowed(self) -> bool:
+        """Whether the machine was not at its full pace just before or after the last trial."""
+        pace = self.probes[-1]["pace"]
+        return pace is not None and pace >= SLOWED
+
+    @property
+    def is_restless(self) -> bool:
+        """Whether the machine is slowed so often that its pace around a trial says little of that during one."""
+        return self._full_pace is not None and self._full_pace.is_restless
+
+    def larger_heap(self, interval_ns: float) -> str | None:
+        """After ``close``: the same loss with the larger heap; returns why it could not be had, if so."""
+        jvm = self._launch["larger_heap"]
+        if isinstance(jvm, str):
+            return jvm
+        spec = {**self._spec, "heap_mb": self._spec["larger_heap_mb"]}
+        try:
+            self._full(interval_ns, LARGER_HEAP, spec, {**self._launch, "jvm": jvm})
+        except Ended as ended:
+            return str(ended)
+        return None
+
+    def _full(self, interval_ns: float, kind: str, spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(_TRIES):
+            found = self._fresh_trial(interval_ns, kind, spec, launch)
+            if found["lost"] and self.was_slowed:
+                self.slowed_trials += 1
+            if not found["lost"] or found["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2:
+                break
+        return found
+
+    def _fresh_trial(
+        self, interval_ns: float, kind: str, spec: dict[str, Any], launch: dict[str, Any]
+    ) -> dict[str, Any]:
+        begun_ns = monotonic_ns()
+        fresh = Worker(spec, launch, self._folder / f"fresh-{self._fresh}")
+        self._fresh += 1
+        question = {
+            "interval_ns": interval_ns, "seconds": spec["full_seconds"], "cap_seconds": spec["cap_seconds"],
+            "warmup_seconds": spec["warmup_seconds"], "majors": spec["major_collections"],
+        }  # fmt: skip
+        if self._full_pace:
+            # A part of it: waiting before one trial must leave some for the others.
+            patience_s = self._patience_s / 4 if self._waits and self.has_patience else 0.0
+            question["patience"] = {"full_ns": self._full_pace.ns, "patience_s": patience_s}
+        told = fresh.ask(question)
+        self.peak_rss_mb = max(self.peak_rss_mb, fresh.close()["peak_rss_mb"])
+        return self._keep(told, kind, begun_ns)
+
+    def _probe(self, interval_ns: float, seconds: float) -> dict[str, Any]:
+        begun_ns = monotonic_ns()
+        told = self._warm.ask({
+            "interval_ns": interval_ns, "seconds": seconds, "cap_seconds": seconds,
+            "warmup_seconds": self._spec["probe_warmup_seconds"], "majors": 0,
+        })  # fmt: skip
+        return self._keep(told, "probe", begun_ns)
+
+    def _keep(self, told: dict[str, Any], kind: str, begun_ns: int) -> dict[str, Any]:
+        paces_ns = told.pop("paces_ns")
+        pace = None
+        if self._full_pace and paces_ns:
+            for step_ns in paces_ns:
+                self._full_pace.look(step_ns)
+            pace = max(paces_ns) / self._full_pace.ns
+        wall_s = (monotonic_ns() - begun_ns) / 1e9
+        self.probes.append({**told, "kind": kind, "pace": pace, "wall_s": wall_s})
+        if self._waits and told["figures"]["lost"]:
+            self._patience_s -= wall_s if self.was_slowed else told["waited_s"]
+        figures: dict[str, Any] = told["figures"]
+        return figures
+
+    def close(self) -> None:
+        """End the warm process and hear its audit."""
+        self.peak_rss_mb = max(self.peak_rss_mb, self._warm.close()["peak_rss_mb"])
+
+
+def _loss_ratio(figures: dict[str, Any]) -> float:
+    return float(figures["lost"] / figures["generated"])
+
+
+def bracket(result: Any) -> list[float | None]:
+    """[largest interval that fails, smallest that passes] of one goal's result; None where none did."""
+    bounds = (result.relevant_upper_bound, result.relevant_lower_bound)
+    return [None if bound is None else 1e9 / float(bound) for bound in bounds]
+
+
+class Remembering:
+    """A measurer that knows what its trials of full length have lost."""
+
+    def __init__(self, measurer: Any, full_seconds: float) -> None:
+        self._measurer, self._full_seconds = measurer, full_seconds
+        self._trials: dict[float, list[tuple[float, bool]]] = {}
+
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
+        """The signature is MLRsearch's."""
+        result = self._measurer.measure(intended_duration=intended_duration, intended_load=intended_load)
+        if intended_duration >= self._full_seconds:
+            ratio = result.loss_count / result.offered_count
+            self._of(1e9 / intended_load).append((ratio, self._measurer.was_slowed))
+        return result
+
+    def wait_from_now_on(self) -> None:
+        """For the machine's full pace."""
+        self._measurer.wait_from_now_on()
+
+    def always_loses(self, interval_ns: float, more_than: float, trials: int) -> bool:
+        """Whether each of so many trials of full length loses more than this share; measures those not had yet.
+
+        Losses that a slowed machine explains show nothing: they are measured again while there is patience.
+        """
+        had = self._of(interval_ns)
+        while all(ratio > more_than for ratio, _ in had):
+            shown = sum(ratio >= _OVERLOAD or not (slowed or self._measurer.is_restless) for ratio, slowed in had)
+            if shown >= trials:
+                return True
+            if shown < len(had) and not self._measurer.has_patience:
+                return False
+            self.measure(self._full_seconds, 1e9 / interval_ns)
+        return False
+
+    def _of(self, interval_ns: float) -> list[tuple[float, bool]]:
+        return self._trials.setdefault(round(interval_ns, 6), [])
+
+
+def always_failing(spec: dict[str, Any], measurer: Remembering, fails_ns: float, loss_ratio: float) -> float | None:
+    """The largest interval, from ``fails_ns`` down and to the resolution, that fails every confirmation; None where
+    none between the bounds does."""
+    low_ns, resolution, trials = spec["low_ns"], spec["resolution"], spec["confirmations"]
+    at_times_ns, step = None, resolution
+    while not measurer.always_loses(fails_ns, loss_ratio, trials):
+        if fails_ns <= low_ns:
+            return None
+        at_times_ns = fails_ns
+        fails_ns = max(low_ns, fails_ns * (1 - step))
+        step = min(2 * step, 0.5)
+    while at_times_ns and fails_ns < at_times_ns * (1 - resolution):
+        middle_ns = math.sqrt(fails_ns * at_times_ns)
+        if measurer.always_loses(middle_ns, loss_ratio, trials):
+            fails_ns = middle_ns
+        else:
+            at_times_ns = middle_ns
+    return fails_ns
+
+
+def search(spec: dict[str, Any], measurer: Any) -> list[list[float | None]]:
+    """The brackets of NDR and PDR."""
+    measurer = Remembering(measurer, spec["full_seconds"])
+    ndr = SearchGoal(
+        loss_ratio=0.0,
+        exceed_ratio=0.0,
+        relative_width=spec["resolution"],
+        initial_trial_duration=spec["probe_seconds"],
+        final_trial_duration=spec["full_seconds"],
+        duration_sum=spec["full_seconds"] * spec["confirmations"],
+        preceding_targets=_PRECEDING_TARGETS,
+        fail_fast=False,
+    )
+    goals = [ndr, dataclasses.replace(ndr, loss_ratio=spec["pdr_loss_ratio"])]
+    config = Config(
+        goals=goals,
+        min_load=1e9 / spec["high_ns"],
+        max_load=1e9 / spec["low_ns"],
+        search_duration_max=_NEVER_S,
+        warmup_duration=None,
+    )
+    results = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
+    brackets = [bracket(results[goal]) for goal in goals]
+    measurer.wait_from_now_on()
+    for goal, ends in zip(goals, brackets, strict=True):
+        fails_ns, passes_ns = ends
+        if spec["confirmations"] > 1 and fails_ns is not None and passes_ns is not None:
+            ends[0] = always_failing(spec, measurer, fails_ns, goal.loss_ratio)
+    return brackets
+
+
+def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:
+    """Intervals of a fixed grid of this resolution from one bound to the other."""
+    return 1 + math.ceil(math.log(high_ns / low_ns) / -math.log1p(-resolution))
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Search; a worker's exhausted heap or crash is an outcome and is returned as one."""
+    begun_ns = monotonic_ns()
+    try:
+        measurer = Measurer(spec, launch, folder)
+        ndr, pdr = search(spec, measurer)
+        search_ns = monotonic_ns() - begun_ns
+        if pdr[1] is None:
+            measurer.full(spec["compared_ns"], COMPARED)
+        measurer.close()
+        larger_heap_gap = None
+        if pdr[1] is None and spec["larger_heap_mb"]:
+            larger_heap_gap = measurer.larger_heap(spec["compared_ns"])
+    except Ended as ended:
+        return ended.outcome
+    full_s = [probe["wall_s"] for probe in measurer.probes if probe["kind"] == "full"]
+    points = grid_points(spec["low_ns"], spec["high_ns"], spec["resolution"])
+    return {
+        "status": "ok",
+        "reason": None,
+        "ndr_bracket": ndr,
+        "pdr_bracket": pdr,
+        "probes": measurer.probes,
+        "larger_heap_gap": larger_heap_gap,
+        "slowed_trials": measurer.slowed_trials,
+        "seconds": search_ns / 1e9,
+        "grid_trials": points,
+        "grid_seconds": points * sum(full_s) / len(full_s) if full_s else None,
+        "peak_rss_mb": measurer.peak_rss_mb,
+    }

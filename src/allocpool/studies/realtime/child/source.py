@@ -1,0 +1,218 @@
+"""The source, its ring and one run of it against a consumer, as plain data.
+
+All ticks, the warm-up's among them, are in the accounts; ``figures`` takes the warm-up out. The books are checked after
+every run: by the library, from the source's counters, the slots left and the gaps that the consumer saw, and here once
+more from the figures that are passed on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from allocpool.trial.child import native
+from allocpool.trial.child.accounting import monotonic_ns
+
+MAX_BURSTS = 50_000
+MAX_SLIPS = 50_000
+SAMPLES_PER_S = 10
+SLIP_THRESHOLD_NS = 20_000
+BURST_GAP_NS = 1_000_000
+SATURATED_CAPACITY = 65_536
+"""Ticks in the ring of a saturating source, whose queue no time defines."""
+_SATURATED_TICKS = 2**52
+_POLL_S = 0.1
+_START_S = 0.1
+"""From the source's start to its first tick, at most: it calibrates its clock for 20 ms."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of the source; ``interval_ns`` 0 saturates."""
+
+    interval_ns: float
+    capacity: int
+    seconds: float
+    cap_seconds: float
+    warmup_seconds: float
+    stall_at_s: float = 0.0
+    stall_ms: float = 0.0
+
+    @property
+    def warmup_ticks(self) -> int:
+        """Ticks before the counts begin; a saturating source has none, for no time tells how many."""
+        return round(self.warmup_seconds * 1e9 / self.interval_ns) if self.interval_ns else 0
+
+    @property
+    def ticks(self) -> int:
+        """Ticks at most."""
+        if self.interval_ns == 0:
+            return _SATURATED_TICKS
+        return self.warmup_ticks + max(1, round(self.cap_seconds * 1e9 / self.interval_ns))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the end of the run is decided while it lasts."""
+        return self.interval_ns == 0 or self.cap_seconds > self.seconds
+
+
+Delays = list[tuple[int, int]]
+"""(index, count) of every bucket of the delays' HdrHistogram that is not empty."""
+
+
+class Consumer(Protocol):
+    """Takes ticks out of the ring of a source until that has finished and the ring is empty."""
+
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[dict[str, int], Delays]:
+        """Account of the consumer (fields of ``ap_consumption``) and the delays after the warm-up."""
+
+
+class Source:
+    """One source with its ring; it is run again and again, each time with another plan."""
+
+    def __init__(self, launch: dict[str, Any], max_capacity: int, longest_s: float) -> None:
+        self.ffi, self.library = native.load(launch)
+        self._error = self.ffi.new("char[]", native.MESSAGE_BYTES)
+        samples = int(longest_s * SAMPLES_PER_S) + 100
+        self.handle = self.library.ap_realtime_create(
+            max_capacity, MAX_BURSTS, MAX_SLIPS, samples, self._error, native.MESSAGE_BYTES
+        )
+        if self.handle == self.ffi.NULL:
+            raise ValueError(self.complaint())
+
+    def complaint(self) -> str:
+        """The line that the library's last refusal left."""
+        return str(self.ffi.string(self._error).decode())
+
+    def memory(self) -> memoryview:
+        """The ring's memory."""
+        size = self.library.ap_realtime_memory_bytes(self.handle)
+        return memoryview(self.ffi.buffer(self.library.ap_realtime_memory(self.handle), size))
+
+    def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> dict[str, Any]:
+        """Tick, consume, check the books.
+
+        An open run ends once ``plan.seconds`` have passed and ``enough()`` holds, which is asked ten times a second.
+        """
+        clock = self.ffi.new("char[]", b"auto")
+        config = self.ffi.new(
+            "ap_source_config*",
+            {
+                "interval_ns": plan.interval_ns,
+                "capacity": plan.capacity,
+                "ticks": plan.ticks,
+                "warmup_ticks": plan.warmup_ticks,
+                "slip_threshold_ns": SLIP_THRESHOLD_NS,
+                "burst_gap_ns": BURST_GAP_NS,
+                "processor": -1,
+                "clock": clock,
+            },
+        )
+        if self.library.ap_realtime_start(self.handle, config, self._error, native.MESSAGE_BYTES):
+            raise ValueError(self.complaint())
+        ender = _Ender(self, plan, enough)
+        if plan.is_open:
+            ender.start()
+        stall_at_ns = round((plan.warmup_seconds + plan.stall_at_s) * 1e9)
+        try:
+            consumption, delays = consumer.consume(self, stall_at_ns, round(plan.stall_ms * 1e6))
+        except BaseException:
+            ender.cancel()
+            self.library.ap_realtime_stop(self.handle)
+            raise
+        ender.cancel()
+        self.library.ap_realtime_wait(self.handle)
+        return self._told(plan, consumption, delays)
+
+    def _told(self, plan: Plan, consumption: dict[str, int], delays: Delays) -> dict[str, Any]:
+        account = self.ffi.new("ap_source_account*")
+        self.library.ap_realtime_get_account(self.handle, account)
+        told: dict[str, Any] = {
+            "interval_ns": plan.interval_ns,
+            "capacity": plan.capacity,
+            "warmup_ticks": plan.warmup_ticks,
+            "account": _fields(self.ffi, account),
+            "consumption": consumption,
+            "delays": delays,
+        }
+        for name, query in (
+            ("bursts", self.library.ap_realtime_bursts),
+            ("slips", self.library.ap_realtime_slips),
+            ("samples", self.library.ap_realtime_samples),
+        ):
+            told[name], told[f"{name}_left_out"] = self._log(query)
+        told["figures"] = figures(told)
+        told["fault"] = self._audit(consumption) or imbalance(told["figures"])
+        return told
+
+    def _log(self, query: Any) -> tuple[list[list[int]], int]:
+        count, overflow = self.ffi.new("int64_t*"), self.ffi.new("int64_t*")
+        records = query(self.handle, count, overflow)
+        names = [name for name, _ in self.ffi.typeof(records).item.fields]
+        rows = [[int(getattr(records[i], name)) for name in names] for i in range(count[0])]
+        return rows, int(overflow[0])
+
+    def _audit(self, consumption: dict[str, int]) -> str:
+        seen = self.ffi.new("ap_consumption*", consumption)
+        message = self.ffi.new("char[]", native.MESSAGE_BYTES)
+        found = self.library.ap_realtime_audit(self.handle, seen, message, native.MESSAGE_BYTES)
+        return str(self.ffi.string(message).decode()) if found else ""
+
+
+class _Ender(threading.Thread):
+    """Ends an open run when it has lasted long enough; the consumer has the main thread, without Python's lock."""
+
+    def __init__(self, source: Source, plan: Plan, enough: Callable[[], bool]) -> None:
+        super().__init__(name="ender", daemon=True)
+        self._source = source
+        self._cancelled = threading.Event()
+        self._enough = enough
+        self._from_ns = monotonic_ns() + round((_START_S + plan.warmup_seconds + plan.seconds) * 1e9)
+
+    def run(self) -> None:
+        while not self._cancelled.wait(_POLL_S):
+            if monotonic_ns() >= self._from_ns and self._enough():
+                self._source.library.ap_realtime_stop(self._source.handle)
+                return
+
+    def cancel(self) -> None:
+        """Return once this thread does nothing any more."""
+        self._cancelled.set()
+        if self.is_alive():
+            self.join()
+
+
+def figures(told: dict[str, Any]) -> dict[str, Any]:
+    """The measured stretch of a run, its warm-up taken out: ticks, seconds, bursts, slips."""
+    account, consumption = told["account"], told["consumption"]
+    measured_from_ns = account["t0_ns"] + round(told["warmup_ticks"] * told["interval_ns"])
+    bursts = [burst for burst in told["bursts"] if burst[0] >= told["warmup_ticks"]]
+    slips = [slip for slip in told["slips"] if slip[0] >= measured_from_ns]
+    return {
+        "generated": account["generated"] - account["warmup_generated"],
+        "received": consumption["received"] - consumption["warmup_received"],
+        "lost": account["lost"] - account["warmup_lost"],
+        "left": account["left"] - account["warmup_left"],
+        "start_ns": measured_from_ns,
+        "end_ns": account["end_ns"],
+        "bursts": len(bursts),
+        "slips": len(slips),
+        "slip_total_ns": sum(length for _, length in slips),
+        "slip_max_ns": max((length for _, length in slips), default=0),
+    }
+
+
+def imbalance(figures: dict[str, Any]) -> str:
+    """One line when what was generated is not what was received, lost and left, or is nothing; else empty."""
+    if figures["generated"] <= 0:
+        return "the source came to no tick after the warm-up"
+    accounted = figures["received"] + figures["lost"] + figures["left"]
+    if figures["generated"] == accounted:
+        return ""
+    return f"after the warm-up {figures['generated']} were generated, and received + lost + left are {accounted}"
+
+
+def _fields(ffi: Any, pointer: Any) -> dict[str, Any]:
+    return {name: getattr(pointer, name) for name, _ in ffi.typeof(pointer).item.fields}

@@ -1,0 +1,115 @@
+"""A processor on the ring, ready to be run at one interval after the other: what trials and searches share.
+
+Set up once: processor, prologue by the batch path, source. A stretch then is warm-up ticks and measured ticks at one
+interval, with nothing restarted in between.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+from allocpool.packets.child import workload as packets
+from allocpool.studies.realtime.child.consumers import consumer_of
+from allocpool.studies.realtime.child.source import Plan, Source
+from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+
+_PARTS = 20
+_PROLOGUE_ITERATION_NS = 50_000_000
+
+_MAJOR = re.compile(
+    rb"\[(\d+)ns\].*GC\((\d+)\) (?:Pause (?:Full|Remark)\b.*ms$"
+    rb"|(?:Garbage|Major) Collection \(.*->"
+    rb"|Pause (?:Final Mark|Degenerated GC)(?!.*\(Young\)).*ms$)"
+)
+"""Lines of HotSpot's log that only a collection of the whole heap, or of its old part, writes: full pauses of every
+collector, the remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah but that of the young part alone."""
+
+
+class MajorCollections:
+    """How many major collections a growing log tells of; read from the file, so that the JVM is left alone."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._offset = log.stat().st_size if log.exists() else 0
+        self._ended_ns: dict[bytes, int] = {}
+
+    def since(self, start_ns: float) -> int:
+        """Major collections that ended at or after this instant of CLOCK_MONOTONIC, and after this object was made."""
+        if self._log.exists():
+            with self._log.open("rb") as file:
+                file.seek(self._offset)
+                complete = file.read().rpartition(b"\n")[0]
+            self._offset += len(complete)
+            for line in complete.splitlines():
+                if found := _MAJOR.match(line):
+                    self._ended_ns[found.group(2)] = int(found.group(1))
+        return sum(1 for ended_ns in self._ended_ns.values() if ended_ns >= start_ns)
+
+
+class Stretches:
+    """One processor with its source."""
+
+    def __init__(
+        self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, smallest_ns: float, longest_s: float
+    ) -> None:
+        self._spec = spec
+        self._log = folder / "gc.log"
+        self._has_majors = spec["language"] == "java" and spec["collector"] != "epsilon"
+        iterations = math.ceil(spec["prologue_seconds"] * 1e9 / _PROLOGUE_ITERATION_NS)
+        self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
+        self._source = Source(launch, self._capacity(smallest_ns), longest_s)
+        self._consumer = consumer_of(self.work)
+
+    def _capacity(self, interval_ns: float) -> int:
+        return round(float(self._spec["input_queue_ms"]) * 1e6 / interval_ns)
+
+    def prologue(self) -> dict[str, packets.Iterations]:
+        """Fill queue and store, then compile and settle, by the batch path."""
+        fill = self._spec["fill_packets"]
+        length_ns = round(self._spec["prologue_seconds"] * 1e9)
+        return {
+            "fill": self.work.run_packets(fill, math.ceil(fill / _PARTS)) if fill else [],
+            "warmup": self.work.run_for(length_ns, _PROLOGUE_ITERATION_NS) if length_ns else [],
+        }
+
+    def measure(
+        self,
+        interval_ns: float,
+        seconds: float,
+        cap_seconds: float,
+        warmup_seconds: float,
+        majors: int,
+        stall_at_s: float = 0.0,
+        stall_ms: float = 0.0,
+    ) -> dict[str, Any]:
+        """One run of the source; see ``Source.run``. Adds the CPU spent and the major collections seen."""
+        wanted = majors if self._has_majors else 0
+        plan = Plan(
+            interval_ns=interval_ns,
+            capacity=self._capacity(interval_ns),
+            seconds=seconds,
+            cap_seconds=cap_seconds if wanted else seconds,
+            warmup_seconds=warmup_seconds,
+            stall_at_s=stall_at_s,
+            stall_ms=stall_ms,
+        )
+        seen = MajorCollections(self._log)
+        measured_ns = monotonic_ns() + round(warmup_seconds * 1e9)
+        window = CpuWindow()
+        told = self._source.run(plan, self._consumer, lambda: seen.since(measured_ns) >= wanted)
+        told["cpu"] = window.close()
+        told["majors"] = seen.since(told["figures"]["start_ns"])
+        told["cap_reached"] = told["majors"] < wanted
+        return told
+
+    def close(self) -> dict[str, Any]:
+        """What the processor says at the end."""
+        return {
+            "fault": self.work.audit(),
+            "counts": self.work.counts(),
+            "checksum": self.work.checksum(),
+            "peak_rss_mb": peak_rss_mb(),
+        }

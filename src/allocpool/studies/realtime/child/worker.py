@@ -1,0 +1,70 @@
+"""``python -m allocpool.studies.realtime.child.worker``: a process of a search that measures what it is asked for.
+
+Its folder is the working directory, with ``spec.json``. One line of JSON answers each line: first unasked, when the
+processor is set up; then for each stretch asked for; last, when its input ends, what the processor says of itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from allocpool.packets.child import workload as packets
+from allocpool.studies.realtime.child import pace
+from allocpool.studies.realtime.child.stretch import Stretches
+from allocpool.trial.child.process import die_with_parent
+
+KEPT = ("interval_ns", "figures", "majors", "cap_reached", "fault")
+"""What a search keeps of a stretch."""
+
+
+def serve(spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answers: TextIO) -> None:
+    """Set up, then answer until the questions end."""
+
+    def say(told: dict[str, Any]) -> None:
+        answers.write(json.dumps(told) + "\n")
+        answers.flush()
+
+    try:
+        longest_s = spec["cap_seconds"] + spec["warmup_seconds"]
+        smallest_ns = min(spec["low_ns"], spec["compared_ns"])
+        stretches = Stretches(spec, launch, Path.cwd(), smallest_ns, longest_s)
+        stretches.prologue()
+        say({})
+        for line in questions:
+            say(_answer(stretches, launch, **json.loads(line)))
+        say(stretches.close())
+    except Exception as error:
+        outcome = packets.out_of_memory(error, spec["language"])
+        if outcome is None:
+            raise
+        say(outcome)
+
+
+def _answer(
+    stretches: Stretches, launch: dict[str, Any], patience: dict[str, float] | None = None, **question: Any
+) -> dict[str, Any]:
+    """A stretch; with ``patience``, the arguments of ``await_full_pace``, between two looks at the machine's pace."""
+    before_ns, waited_s = pace.await_full_pace(launch, **patience) if patience else (0.0, 0.0)
+    told = stretches.measure(**question)
+    paces_ns = [before_ns, pace.pace_ns(launch)] if patience else []
+    return {**{key: told[key] for key in KEPT}, "paces_ns": paces_ns, "waited_s": waited_s}
+
+
+def main() -> None:
+    """Entry of the process."""
+    die_with_parent()
+    gc.disable()  # JPype asks the JVM to collect whenever Python does
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a JVM prints must not look like an answer
+    asked = json.loads(Path("spec.json").read_text(encoding="utf-8"))
+    serve(asked["spec"], asked["launch"], sys.stdin, answers)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Real time in pictures: smallest intervals, losses against interval and over time, bursts, delays, sweeps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from allocpool.evidence.style import GRID, INK, STRATEGY_STYLE, legend, log_axis, new_figure, nothing, strategy_handles
+from allocpool.packets import cells as cell_data
+from allocpool.packets.cells import records
+from allocpool.packets.specs import STRATEGIES
+from allocpool.studies.realtime.cells import LOSES, finished
+
+_NOTHING_LOST_PPM = 0.3
+"""Where a logarithmic axis shows that nothing was lost."""
+_PAUSE, _SLIP, _BURST = "#56b4e9", "#999999", "#b00020"
+
+
+def rates(cells: pd.DataFrame) -> Figure:
+    """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker)."""
+    cases = sorted(cells["case"].dropna().unique())
+    good = cells[cells["ndr_ns"].notna()]
+    if good.empty:
+        return nothing("no interval passes without a loss yet")
+    order = cell_data.solution_order(cells)
+    figure, axes = new_figure(1, len(cases), 3.3 + 2.9 * len(cases), 1.3 + 0.46 * max(len(order), 3), sharey=True)
+    drawn = [name for name in STRATEGIES if name in set(cells["strategy"])]
+    offsets = dict(zip(drawn, np.linspace(-0.25, 0.25, len(drawn)) if len(drawn) > 1 else [0.0], strict=True))
+    rate = 1e3 / good["ndr_ns"]
+    for axis, case in zip(axes, cases, strict=True):
+        for row in records(cells[cells["case"] == case]):
+            colour, marker = STRATEGY_STYLE[row.strategy]
+            y = order.index(row.solution) + offsets[row.strategy]
+            if pd.isna(row.ndr_ns):
+                word = "loses" if row.answer == LOSES else str(row.gap).partition(":")[0] if row.gap else "few lost"
+                axis.text(
+                    0.015, y, f"{row.strategy}: {word}", fontsize=7.5, color=colour, va="center", style="italic",
+                    transform=axis.get_yaxis_transform(),
+                )  # fmt: skip
+                continue
+            if pd.notna(row.ndr_fails_ns):
+                axis.plot([1e3 / row.ndr_ns, 1e3 / row.ndr_fails_ns], [y, y], color=colour, linewidth=2)
+            axis.plot(1e3 / row.ndr_ns, y, marker=marker, color=colour, markersize=6, markeredgecolor="white")
+        log_axis(axis, float(rate.min()), float(rate.max()), room=1.6)
+        axis.set_title(f"case {case}", fontsize=11, color=INK)
+        axis.set_xlabel("million packets per second (log scale)", fontsize=9)
+        for boundary in range(1, len(order)):
+            axis.axhline(boundary - 0.5, color=GRID, linewidth=0.6)
+        axis.grid(False, axis="y")
+    axes[0].set_yticks(range(len(order)), order, fontsize=9)
+    axes[0].set_ylim(len(order) - 0.5, -0.5)
+    legend(figure, strategy_handles(set(drawn)))
+    return figure
+
+
+def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame) -> Figure:
+    """Loss against interval, every measurement of every search with its own heap: filled marks are of full length,
+    hollow ones probes."""
+    joined = probes[probes["kind"] != "larger heap"].merge(
+        searches[["trial_id", "solution", "strategy", "case", *_FACTS]], on="trial_id"
+    )
+    if joined.empty:
+        return nothing("no search has finished yet")
+    order = cell_data.solution_order(joined)
+    cases = sorted(joined["case"].unique())
+    figure, axes = new_figure(len(order), len(cases), 1.2 + 3.4 * len(cases), 0.8 + 2.0 * len(order), sharey=True)
+    for index, axis in enumerate(axes):
+        solution, case = order[index // len(cases)], cases[index % len(cases)]
+        group = joined[(joined["solution"] == solution) & (joined["case"] == case)]
+        for row in records(group):
+            colour, marker = STRATEGY_STYLE[row.strategy]
+            axis.plot(
+                row.interval_ns, max(row.lost_ppm, _NOTHING_LOST_PPM), marker=marker, color=colour, markersize=5,
+                markerfacecolor="none" if row.kind == "probe" else colour, linestyle="",
+            )  # fmt: skip
+        log_axis(axis, float(joined["interval_ns"].min()), float(joined["interval_ns"].max()))
+        log_axis(axis, _NOTHING_LOST_PPM, 1e6, "y", 1.6)
+        axis.axhline(200, color=INK, linewidth=0.7, linestyle="--")
+        axis.set_title(f"{solution}, case {case}", fontsize=9, color=INK)
+    figure.supxlabel("interval, ns", fontsize=9)
+    figure.supylabel("lost of a million (lowest: none)", fontsize=9)
+    legend(figure, strategy_handles(set(joined["strategy"])))
+    return figure
+
+
+_FACTS = ["language", "layout", "collector", "runtime"]
+
+
+def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+    """Rows of a per-trial table with a name that tells what the trial was."""
+    facts = finished(trials)[
+        ["trial_id", "solution", "strategy", "case", "input_queue_ms", "heap_factor", "block"]
+    ].copy()
+    facts["name"] = [
+        f"{row.solution} {row.strategy} {row.case}, queue {row.input_queue_ms:g} ms"
+        + (f", heap x{row.heap_factor:g}" if pd.notna(row.heap_factor) and row.heap_factor != 1 else "")
+        for row in records(facts)
+    ]
+    return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
+
+
+def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
+    """Share of ticks lost in each tenth of a second, one panel per trial of the first repetition; warm-up shaded."""
+    joined = _named(samples, trials)
+    joined = joined[joined["generated"] > 0]
+    if joined.empty:
+        return nothing("no single trial has finished yet")
+    names = sorted(joined["name"].unique())
+    columns = min(2, len(names))
+    rows = math.ceil(len(names) / columns)
+    figure, axes = new_figure(rows, columns, 4.8 * columns, 0.8 + 1.5 * rows, sharey=True)
+    for axis, name in zip(axes, names, strict=False):
+        group = joined[joined["name"] == name].sort_values("end_s")
+        axis.step(group["end_s"], 100 * group["lost"] / group["generated"], where="pre", color=_BURST, linewidth=1.2)
+        axis.axvspan(min(0.0, float(group["end_s"].min())), 0, color="#f2ead8", zorder=0)
+        axis.set_ylim(-3, 103)
+        axis.set_title(name, fontsize=8.5, color=INK)
+    for axis in axes[len(names) :]:
+        axis.set_visible(False)
+    figure.supxlabel("seconds after the warm-up", fontsize=9)
+    figure.supylabel("lost, %", fontsize=9)
+    return figure
+
+
+def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
+    """Bursts of losses, pauses of the collector and slips of the source on one axis, one row per trial."""
+    tables = [_named(rows, trials) for rows in (bursts, pauses, slips[slips["length_ns"] >= 1e6])]
+    names = sorted(set(_named(finished(trials)[["trial_id"]], trials)["name"]))
+    if not names:
+        return nothing("no single trial has finished yet")
+    figure, (axis,) = new_figure(1, 1, 9.5, 1.3 + 0.42 * max(len(names), 3))
+    for rows, colour, shift in zip(tables, (_BURST, _PAUSE, _SLIP), (-0.25, 0.0, 0.25), strict=True):
+        for row in records(rows):
+            length_s = (row.end_s - row.start_s) if colour == _BURST else row.length_ns / 1e9
+            y = names.index(row.name) + shift
+            axis.plot([row.start_s, row.start_s + length_s], [y, y], color=colour, linewidth=5, solid_capstyle="butt")
+            axis.plot(row.start_s, y, marker="|", color=colour, markersize=6)
+    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel("seconds after the warm-up", fontsize=9)
+    words = {"losses": _BURST, "pauses": _PAUSE, "slips of the source, 1 ms or longer": _SLIP}
+    legend(figure, [Line2D([], [], color=colour, linewidth=5, label=word) for word, colour in words.items()])
+    return figure
+
+
+def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
+    """Delay from due time to consumption at percentiles, one line per trial of the first repetition."""
+    joined = _named(delays, trials)
+    if joined.empty:
+        return nothing("no single trial has finished yet")
+    figure, (axis,) = new_figure(1, 1, 9.5, 4.6)
+    shares = sorted(joined["percentile"].unique())
+    names = sorted(joined["name"].unique())
+    for number, name in enumerate(names):
+        group = joined[joined["name"] == name].sort_values("percentile")
+        at = [shares.index(value) for value in group["percentile"]]
+        axis.plot(
+            at,
+            group["delay_us"].clip(lower=0.1),
+            marker="osD^v<>ph*"[number % 10],
+            markersize=4,
+            linewidth=1.2,
+            label=name,
+        )
+    log_axis(axis, max(0.1, float(joined["delay_us"].min())), float(joined["delay_us"].max()), "y", 1.5)
+    axis.set_xticks(range(len(shares)), ["max" if share == 100 else f"{share:g}%" for share in shares], fontsize=9)
+    axis.set_xlabel("percentile of the ticks received", fontsize=9)
+    axis.set_ylabel("delay, us (log scale)", fontsize=9)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    return figure
+
+
+def sweeps(trials: pd.DataFrame) -> Figure:
+    """Loss at one interval against the length of the input queue, and against the heap."""
+    good = finished(trials)
+    if good.empty:
+        return nothing("no single trial has finished yet")
+    figure, axes = new_figure(1, 2, 10.5, 4.4, sharey=True)
+    usual_heap = good["heap_factor"].isna() | (good["heap_factor"] == 1)
+    _sweep(axes[0], good[usual_heap], "input_queue_ms", "input queue, ms of ticks (log scale)")
+    by_heap = good[good["heap_factor"].notna() & (good["input_queue_ms"] == good["input_queue_ms"].mode().iloc[0])]
+    _sweep(axes[1], by_heap, "heap_factor", "heap, times the published one (log scale)")
+    axes[0].set_ylabel("lost of a million (lowest: none)", fontsize=9)
+    handles = {str(line.get_label()): line for axis in axes for line in axis.get_lines()}
+    figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def _sweep(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
+    lines = ["-", "--", ":", "-."]
+    solutions = cell_data.solution_order(rows) if len(rows) else []
+    for (solution, strategy, case), group in rows.groupby(["solution", "strategy", "case"], observed=True):
+        colour, marker = STRATEGY_STYLE[str(strategy)]
+        means = group.groupby(column)["lost_ppm"].mean().clip(lower=_NOTHING_LOST_PPM)
+        axis.plot(
+            means.index.to_numpy(dtype=float), means.to_numpy(dtype=float), color=colour, marker=marker, markersize=5,
+            linestyle=lines[solutions.index(str(solution)) % len(lines)], label=f"{solution} {strategy} {case}",
+        )  # fmt: skip
+    if len(rows):
+        log_axis(axis, float(rows[column].min()), float(rows[column].max()), room=1.3)
+    log_axis(axis, _NOTHING_LOST_PPM, 1e6, "y", 1.6)
+    axis.set_xlabel(label, fontsize=9)

@@ -1,0 +1,246 @@
+"""The three modes of real time: the ring alone, a processor on the ring, and the search for the smallest interval.
+
+A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and
+consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from allocpool.errors import UserError
+from allocpool.packets.specs import DEFAULT_RUNTIME, SET_UP_S, Language, PacketsSpec
+from allocpool.runtimes.collectors import check_combination
+from allocpool.trial.spec import TrialSpec
+
+LONGEST_INTERVAL_NS = 1e9
+LARGEST_QUEUE = (2**31 - 1 - 512) // 8
+"""Ticks that a ring can hold: Java addresses 2 GiB of it, 512 bytes are its header (``allocpool.h``)."""
+INPUT_QUEUE_MS = 100.0
+FULL_LENGTH_MAJORS = 3
+"""Major collections that a trial of full length holds, where there are any."""
+COMPARISON_INTERVAL_NS = 1000.0
+"""Where no interval passes, what is lost at this one is told, as published."""
+PDR_LOSS_RATIO = 200e-6
+"""At the partial-drop rate (PDR) at most so many ticks are lost of those generated, at the non-drop rate (NDR) none
+(RFC 2544, section 26.1; MLRsearch)."""
+RING_HEAP_MB = 256
+
+
+def queue_ticks(input_queue_ms: float, interval_ns: float) -> int:
+    """Ticks that the input queue holds.
+
+    Raises:
+        ValueError: none, or more than a ring can hold; one line.
+    """
+    ticks = round(input_queue_ms * 1e6 / interval_ns)
+    if not 1 <= ticks <= LARGEST_QUEUE:
+        raise ValueError(
+            f"input_queue_ms {input_queue_ms:g} at an interval of {interval_ns:g} ns is a queue of {ticks} ticks: "
+            f"it must hold 1 to {LARGEST_QUEUE}"
+        )
+    return ticks
+
+
+class RingSpec(TrialSpec):
+    """A consumer that only reads: what the source and the ring themselves can do."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.realtime.child.ring"
+
+    mode: Literal["ring"] = "ring"
+    language: Language = "java"
+    runtime: int | None = None
+    collector: str | None = None
+    heap_mb: int | None = Field(default=None, gt=0)
+    interval_ns: float = Field(ge=0, le=LONGEST_INTERVAL_NS, description="time between ticks; 0 saturates")
+    seconds: float = Field(gt=0, le=86_400)
+    warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="left out of all counts")
+    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        spec = dict(given)
+        if spec.get("language", "java") == "java":
+            for key, default in (("runtime", DEFAULT_RUNTIME), ("collector", "g1"), ("heap_mb", RING_HEAP_MB)):
+                spec.setdefault(key, default)
+        _allow_time(spec, "seconds", "warmup_seconds")
+        return spec
+
+    def expected_seconds(self) -> float:
+        return SET_UP_S[self.language] + self.warmup_seconds + self.seconds
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        if self.language == "java":
+            _known_collector(self.collector, self.runtime)
+        elif any(value is not None for value in (self.runtime, self.collector, self.heap_mb)):
+            raise ValueError("runtime, collector, heap_mb belong to Java")
+        if self.interval_ns > 0:
+            queue_ticks(self.input_queue_ms, self.interval_ns)
+        return self
+
+
+class LiveSpec(PacketsSpec):
+    """What every trial with a processor on the ring states.
+
+    Before the ring, the processor fills queue and store by the batch path and goes on for ``prologue_seconds``, so that
+    the code is compiled and the collector has settled. Then come warm-up ticks. Both are left out of all counts.
+    """
+
+    fill_packets: int = Field(ge=0, description="packets received by the batch path before the source starts")
+    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0)
+    prologue_seconds: float = Field(default=0.5, ge=0, le=600, description="of the batch path, after filling")
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="ticks left out, at the trial's interval")
+    major_collections: int = Field(
+        default=0, ge=0, description="the trial lasts until it has seen so many, where the collector has any"
+    )
+
+    def set_up_seconds(self) -> float:
+        """Before the first tick: also the prologue."""
+        return super().set_up_seconds() + self.prologue_seconds
+
+    def stretch_seconds(self, seconds: float, cap_seconds: float) -> float:
+        """One run of the source: half of the way to the cap where major collections are waited for."""
+        waits = self.major_collections > 0 and self.language == "java"
+        return self.warmup_seconds + ((seconds + cap_seconds) / 2 if waits else seconds) + _STRETCH_S
+
+
+class RealtimeSpec(LiveSpec):
+    """One processor, one interval: what is lost and how late the rest is."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.realtime.child.realtime"
+
+    mode: Literal["realtime"] = "realtime"
+    interval_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="time between ticks, fractions allowed")
+    seconds: float = Field(gt=0, le=86_400, description="shortest length, after the warm-up")
+    cap_seconds: float = Field(gt=0, le=86_400, description="longest length, however few major collections there were")
+    stall_at_s: float = Field(default=0.0, ge=0, description="the consumer stops on purpose so long after the warm-up")
+    stall_ms: float = Field(default=0.0, ge=0, description="for so long; 0: never")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _length(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        spec = dict(given)
+        spec.setdefault("cap_seconds", spec.get("seconds"))
+        _allow_time(spec, "cap_seconds", "warmup_seconds", "prologue_seconds")
+        return spec
+
+    def expected_seconds(self) -> float:
+        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.cap_seconds)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        queue_ticks(self.input_queue_ms, self.interval_ns)
+        if self.cap_seconds < self.seconds:
+            raise ValueError(f"cap_seconds {self.cap_seconds:g} is below seconds {self.seconds:g}: give at least that")
+        if self.seconds * 1e9 < self.interval_ns:
+            raise ValueError(f"seconds {self.seconds:g} is shorter than one interval of {self.interval_ns:g} ns")
+        return self
+
+
+class SearchSpec(LiveSpec):
+    """The smallest interval at which nothing (NDR) or next to nothing (PDR) is lost, between two bounds."""
+
+    processes: ClassVar[int] = 2
+
+    CHILD: ClassVar[str] = "allocpool.studies.realtime.child.search"
+
+    mode: Literal["search"] = "search"
+    low_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="smallest interval that is tried")
+    high_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried")
+    resolution: float = Field(default=0.05, gt=0, lt=0.5, description="width of a bracket over its larger end")
+    probe_seconds: float = Field(gt=0, le=600, description="length of a bracketing probe")
+    probe_warmup_seconds: float = Field(default=0.2, ge=0, le=600)
+    full_seconds: float = Field(gt=0, le=86_400, description="shortest length of a trial of full length")
+    cap_seconds: float = Field(gt=0, le=86_400, description="longest length of a trial of full length")
+    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
+    compared_ns: float = Field(
+        default=COMPARISON_INTERVAL_NS,
+        gt=0,
+        le=LONGEST_INTERVAL_NS,
+        description="where no interval passes, the interval whose loss is told",
+    )
+    larger_heap_mb: int | None = Field(
+        default=None, gt=0, description="where no interval passes, that loss is told with this heap of Java, too"
+    )
+    confirmations: int = Field(
+        default=5, ge=1, le=100, description="trials of full length that decide each end of a bracket"
+    )
+    patience_seconds: float = Field(
+        default=120.0,
+        ge=0,
+        le=86_400,
+        description="most time for waiting until the machine is at its full pace, and for trying again what lost while "
+        "it was not, before the failing end of a bracket is named; 0, or one confirmation: the pace is not asked for",
+    )
+    major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _length(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        spec = dict(given)
+        spec.setdefault("cap_seconds", spec.get("full_seconds"))
+        confirmations = str(spec.get("confirmations", cls.model_fields["confirmations"].default))
+        trials = _FULL_TRIALS_AT_MOST * (int(confirmations) if confirmations.isdigit() else 1)
+        spec.setdefault("patience_seconds", cls.model_fields["patience_seconds"].default)
+        _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * trials, "patience_seconds")
+        return spec
+
+    def expected_seconds(self) -> float:
+        probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
+        full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds)
+        return self.set_up_seconds() + _PROBES * probe_s + (_FULL_TRIALS + 3 * self.confirmations - 2) * full_s
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.low_ns >= self.high_ns:
+            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        if self.low_ns > self.high_ns * (1 - self.resolution):
+            raise ValueError(
+                f"low_ns {self.low_ns:g} and high_ns {self.high_ns:g} are closer than resolution {self.resolution:g}"
+            )
+        if self.cap_seconds < self.full_seconds:
+            raise ValueError(f"cap_seconds {self.cap_seconds:g} is below full_seconds {self.full_seconds:g}")
+        if self.larger_heap_mb and self.larger_heap_mb <= (self.heap_mb or math.inf):
+            raise ValueError(f"larger_heap_mb {self.larger_heap_mb} belongs to Java and must be above its heap_mb")
+        if self.full_seconds < self.probe_seconds:
+            raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
+        for interval_ns in (min(self.low_ns, self.compared_ns), self.high_ns):
+            queue_ticks(self.input_queue_ms, interval_ns)
+        return self
+
+
+_PROBES, _FULL_TRIALS = 12, 5
+"""What a search takes in practice, beside its confirmations."""
+_FULL_TRIALS_AT_MOST = 40
+"""Trials of full length for which a search is given time, for each confirmation."""
+_STRETCH_S = 0.2
+"""Calibration of the source's clock, draining of the queue, the books."""
+_GRACE_S = 60.0
+
+
+def _allow_time(spec: dict[str, Any], *lengths: str) -> None:
+    """A time-out that follows from the lengths asked for, unless one is given."""
+    if "timeout_s" in spec:
+        return
+    try:
+        spec["timeout_s"] = _GRACE_S + 3 * sum(float(spec.get(name) or 0.0) for name in lengths)
+    except (TypeError, ValueError):
+        return  # the field's own validation tells what is wrong with it
+
+
+def _known_collector(collector: str | None, runtime: int | None) -> None:
+    try:
+        check_combination(collector or "", runtime or 0)
+    except UserError as error:
+        raise ValueError(str(error)) from error

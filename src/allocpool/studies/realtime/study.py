@@ -1,0 +1,198 @@
+"""Study 3, real time: at what packet rate does each solution stop losing packets?
+
+A *cell* is a solution with a strategy and a case; each is one search for its smallest interval. *Sweeps* are single
+trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have helped?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+from pydantic import Field, field_validator
+
+from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.errors import UserError, unknown_choice
+from allocpool.packets.batch import every_solution
+from allocpool.packets.specs import CASES, STRATEGIES, Case, Solution, Strategy, scaled_heap_mb
+from allocpool.studies.realtime.specs import (
+    COMPARISON_INTERVAL_NS,
+    FULL_LENGTH_MAJORS,
+    INPUT_QUEUE_MS,
+    LONGEST_INTERVAL_NS,
+    RealtimeSpec,
+    SearchSpec,
+)
+from allocpool.studies.realtime.tables import SCHEMAS, tidy_realtime
+
+NEVER_COLLECTS = "Epsilon never frees: a stream without an end has no place in any heap"
+
+
+class RealtimeProfile(StudyProfile):
+    """A real-time campaign: searches for every solution x strategy x case x heap, and sweeps."""
+
+    solutions: tuple[str, ...] = Field(min_length=1)
+    strategies: tuple[Strategy, ...] = ("alloc", "mix", "pool")
+    cases: tuple[Case, ...] = tuple(CASES)
+    scale: float = Field(gt=0, le=4)
+    heap_factors: tuple[float, ...] = Field(default=(1.0,), description="of the searches, over the published heap")
+    larger_heap_factor: float | None = Field(
+        default=5.0, gt=1, description="second heap, over the first, where no interval passes"
+    )
+    low_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
+    high_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
+    resolution: float = Field(default=0.05, gt=0, lt=0.5)
+    probe_seconds: float = Field(gt=0, le=600)
+    probe_warmup_seconds: float = Field(default=0.2, ge=0, le=600)
+    full_seconds: float = Field(gt=0, le=86_400)
+    cap_seconds: float = Field(gt=0, le=86_400)
+    confirmations: int = Field(default=1, ge=1, le=100)
+    major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
+    prologue_seconds: float = Field(default=0.5, ge=0, le=600)
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600)
+    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0)
+    sweep_solutions: tuple[str, ...] = Field(default=(), description="varied at one interval")
+    sweep_strategies: tuple[Strategy, ...] = ("alloc", "pool")
+    sweep_cases: tuple[Case, ...] = ("B",)
+    sweep_interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
+    sweep_queues_ms: tuple[float, ...] = ()
+    sweep_heap_factors: tuple[float, ...] = ()
+
+    @field_validator("strategies", "cases", "sweep_strategies", "sweep_cases", mode="before")
+    @classmethod
+    def _known(cls, given: Any, info: Any) -> Any:
+        valid = STRATEGIES if info.field_name.endswith("strategies") else tuple(CASES)
+        for value in given if isinstance(given, (list, tuple)) else [given]:
+            if value not in valid:
+                raise ValueError(str(unknown_choice(info.field_name, value, valid)))
+        return given
+
+    @field_validator("solutions", "sweep_solutions")
+    @classmethod
+    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(Solution.parse(text).key for text in given)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+
+    @field_validator("heap_factors", "sweep_heap_factors", "sweep_queues_ms")
+    @classmethod
+    def _positive(cls, given: tuple[float, ...], info: Any) -> tuple[float, ...]:
+        if any(not value > 0 for value in given):
+            raise ValueError(f"{info.field_name}: every value must be above 0")
+        return given
+
+
+def plan_realtime(profile: RealtimeProfile) -> list[Planned]:
+    """Searches and sweeps, block after block."""
+    planned: list[Planned] = []
+    for block in range(profile.blocks):
+        planned += _searches(profile, block)
+        planned += plan_sweeps(profile, block)
+    return planned
+
+
+def estimate_seconds(profile: RealtimeProfile) -> float:
+    """About how long the whole campaign takes, seconds; from lengths and sizes alone."""
+    return sum(item.spec.expected_seconds() for item in plan_realtime(profile) if not item.unavailable)
+
+
+def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    for factor in profile.heap_factors:
+        for text in profile.solutions:
+            solution = Solution.parse(text)
+            if solution.language == "cpp" and factor != profile.heap_factors[0]:
+                continue
+            for strategy in filter(solution.offers, profile.strategies):
+                for case in profile.cases:
+                    spec = SearchSpec(
+                        **_common(profile, solution, strategy, case, block, factor),
+                        larger_heap_mb=_larger_heap_mb(profile, solution, factor),
+                        low_ns=profile.low_ns,
+                        high_ns=profile.high_ns,
+                        resolution=profile.resolution,
+                        probe_seconds=profile.probe_seconds,
+                        probe_warmup_seconds=profile.probe_warmup_seconds,
+                        full_seconds=profile.full_seconds,
+                        confirmations=profile.confirmations,
+                        input_queue_ms=profile.input_queue_ms,
+                    )
+                    yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
+
+
+def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    """The single trials at one interval of one block."""
+    points = {(queue_ms, 1.0): None for queue_ms in profile.sweep_queues_ms}
+    points |= {(profile.input_queue_ms, factor): None for factor in profile.sweep_heap_factors}
+    for text in profile.sweep_solutions:
+        solution = Solution.parse(text)
+        for strategy in filter(solution.offers, profile.sweep_strategies):
+            for case in profile.sweep_cases:
+                for queue_ms, factor in points:
+                    if solution.language == "cpp" and factor != 1.0:
+                        continue
+                    spec = RealtimeSpec(
+                        **_common(profile, solution, strategy, case, block, factor),
+                        interval_ns=profile.sweep_interval_ns,
+                        seconds=profile.full_seconds,
+                        input_queue_ms=queue_ms,
+                    )
+                    yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
+
+
+def _heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int:
+    return round(scaled_heap_mb(solution.layout, solution.collector or "", profile.scale) * factor)
+
+
+def _larger_heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int | None:
+    if solution.language == "cpp" or profile.larger_heap_factor is None:
+        return None
+    return _heap_mb(profile, solution, factor * profile.larger_heap_factor)
+
+
+def _common(
+    profile: RealtimeProfile, solution: Solution, strategy: Strategy, case: Case, block: int, heap_factor: float
+) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        **solution.model_dump(exclude_none=True),
+        "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
+        "cap_seconds": profile.cap_seconds, "major_collections": profile.major_collections,
+        "prologue_seconds": profile.prologue_seconds, "warmup_seconds": profile.warmup_seconds,
+    }  # fmt: skip
+    if solution.language == "java" and heap_factor != 1.0:
+        settings["heap_mb"] = _heap_mb(profile, solution, heap_factor)
+    return settings
+
+
+def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per solution of the study, with what the profile searches of it and why the rest is left out."""
+    asked = set(profile.solutions)
+    reasons: dict[str, set[str]] = {}
+    for item in planned:
+        if item.unavailable and isinstance(item.spec, SearchSpec):
+            reasons.setdefault(item.spec.solution.key, set()).add(item.unavailable)
+    keys = {solution.key: solution for solution in every_solution()}
+    keys.update({text: Solution.parse(text) for text in profile.solutions})
+    return pd.DataFrame([
+        {
+            "solution": solution.label,
+            "key": key,
+            "planned": key in asked,
+            "left_out_because": None if key in asked else f"profile {profile.profile} leaves it out",
+            "unavailable_because": "; ".join(sorted(reasons.get(key, ()))) or None,
+        }
+        for key, solution in keys.items()
+    ])  # fmt: skip
+
+
+STUDY = Study(
+    name="realtime",
+    notebook="04_realtime",
+    question="At what packet rate does each solution stop losing packets?",
+    profile_model=RealtimeProfile,
+    plan=plan_realtime,
+    tidy=tidy_realtime,
+    schemas=SCHEMAS,
+    catalogue=catalogue,
+)

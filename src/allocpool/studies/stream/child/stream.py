@@ -1,0 +1,108 @@
+"""A stream trial: a pipeline in this process, on a member of its own, and what each window's results took.
+
+While windows are measured, this thread sleeps: everything is written down inside the JVM and read at the end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from allocpool.trial.child import jvm
+from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+
+_LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
+_VM_OPTIONS = ("ParallelGCThreads", "ConcGCThreads")
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+    """Measure one rate."""
+    jvm.start(launch)
+    return measure_rate(spec)
+
+
+def measure_rate(spec: dict[str, Any]) -> dict[str, Any]:
+    """A job of its own on a member of its own, in the JVM that runs.
+
+    A member that does not start and an exhausted heap are outcomes and are returned as such.
+    """
+    trial_class = jvm.java_class("allocpool.stream.StreamTrial")
+    try:
+        trial = trial_class(
+            spec["events_per_second"], spec["keys"], spec["window_ms"], spec["slide_ms"], spec["aggregate"],
+            spec["cooperative_threads"], spec["processors"], spec["port"],
+            _warmup_ms(spec), _length_ms(spec), round(spec["patience_seconds"] * 1000),
+        )  # fmt: skip
+    except Exception as error:
+        return _outcome(error, "the engine did not start: ")
+    try:
+        exposed = _listens_beyond_loopback()
+        if exposed:
+            return {"status": "failed", "reason": f"the member listens beyond loopback, at {', '.join(exposed)}"}
+        return _measure(spec, trial, trial_class)
+    except Exception as error:
+        return _outcome(error, "the pipeline failed: ")
+    finally:
+        trial.close()
+
+
+def _warmup_ms(spec: dict[str, Any]) -> int:
+    """Up to a whole slide, as ``StreamSpec.warmup_ms``."""
+    slide_ms = int(spec["slide_ms"])
+    return math.ceil(float(spec["warmup_seconds"]) * 1000 / slide_ms) * slide_ms
+
+
+def _length_ms(spec: dict[str, Any]) -> int:
+    slide_ms = int(spec["slide_ms"])
+    return _warmup_ms(spec) + int(float(spec["seconds"]) * 1000 + 1e-6) // slide_ms * slide_ms
+
+
+def _outcome(error: Exception, what: str) -> dict[str, Any]:
+    said = " ".join(str(error).split())
+    status = "out_of_memory" if jvm.is_out_of_memory(error) or "OutOfMemoryError" in said else "failed"
+    return {"status": status, "reason": f"{what}{said[:300]}"}
+
+
+def _listens_beyond_loopback() -> list[str]:
+    listening = [c for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    return [f"{c.laddr.ip}:{c.laddr.port}" for c in listening if c.laddr.ip not in _LOOPBACK]
+
+
+def _measure(spec: dict[str, Any], trial: Any, trial_class: Any) -> dict[str, Any]:
+    origin_ns = int(trial.start())
+    start_ns, end_ns = (origin_ns + ms * 1_000_000 for ms in (_warmup_ms(spec), _length_ms(spec)))
+    _sleep_until(start_ns)
+    allocated_bytes = int(trial_class.allocatedBytes())
+    window = CpuWindow()
+    _sleep_until(end_ns)
+    cpu = window.close()
+    allocated_bytes = int(trial_class.allocatedBytes()) - allocated_bytes
+    trial.join()
+    gave_up = bool(trial.hasGivenUp())
+    fault = str(trial.fault())
+    return {
+        "status": "failed" if fault else "ok",
+        "reason": f"wrong results: {fault}" if fault else None,
+        "gave_up": gave_up,
+        "source_lag_ns": None if gave_up else int(trial.sourceLagNs()),
+        "latencies_ns": [int(ns) for ns in trial.latenciesNs()],
+        "firsts_ns": [int(ns) for ns in trial.firstsNs()],
+        "histogram": str(trial.encodedLatencies()),
+        "events": int(trial.events()),
+        "results": int(trial.results()),
+        "measured_results": int(trial.measuredResults()),
+        "allocated_bytes": allocated_bytes,
+        "start_ns": start_ns,
+        "end_ns": end_ns,
+        "cpu": cpu,
+        "vm_options": {name: int(str(trial_class.vmOption(name))) for name in _VM_OPTIONS},
+        "peak_rss_mb": peak_rss_mb(),
+    }
+
+
+def _sleep_until(instant_ns: int) -> None:
+    time.sleep(max(0, instant_ns - monotonic_ns()) / 1e9)

@@ -1,0 +1,229 @@
+"""The modes stream and stream_search: keyed sliding windows over simulated events, on the real engine.
+
+The engine is Hazelcast with Jet, one member. The model is that of "Sub-10 ms Latency in Java: Concurrent GC with Green
+Threads" (Hazelcast, 2020): sources that simulate a rate, windows over many keys, and the latency of each window's
+results from the window's end.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from allocpool.errors import UserError, unknown_choice
+from allocpool.packets.specs import DEFAULT_RUNTIME
+from allocpool.runtimes.collectors import FEATURES, check_combination
+from allocpool.studies.stream.latency import windows_needed
+from allocpool.trial.spec import TrialSpec
+
+Aggregate = Literal["boxed", "garbage_free"]
+Processors = Literal["cooperative", "native", "platform", "virtual"]
+AGGREGATES: tuple[Aggregate, ...] = ("boxed", "garbage_free")
+PROCESSORS: tuple[Processors, ...] = ("cooperative", "native", "platform", "virtual")
+"""Of Jet: on shared threads, or each on a native thread; and the window step alone, on threads of this kind."""
+OLDEST_RUNTIME = 17
+FIRST_WITH_VIRTUAL_THREADS = 21
+HEAP_MB = 1024
+G1_PAUSE_TARGET_MS = 5
+"""As published: ``-XX:MaxGCPauseMillis=5``."""
+SIZED_YOUNG = ("g1", "parallel", "serial")
+"""Collectors whose young generation ``-XX:MaxNewSize`` limits."""
+HIGHEST_RATE = 10**9
+_SET_UP_S = 4.0
+_PROBE_SET_UP_S = 1.5
+_RATES_AT_MOST = 15
+_GRACE_S = 60.0
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class PipelineSpec(TrialSpec):
+    """A pipeline on a member of its own, whatever its rate of events."""
+
+    runtime: int = DEFAULT_RUNTIME
+    collector: str = "g1"
+    heap_mb: int = Field(default=HEAP_MB, ge=256)
+    pause_target_ms: int | None = Field(default=None, gt=0, description="-XX:MaxGCPauseMillis; 5 of g1")
+    new_size_mb: int | None = Field(default=None, gt=0, description="-XX:MaxNewSize")
+    concurrent_gc_threads: int | None = Field(default=None, gt=0, description="-XX:ConcGCThreads")
+    parallel_gc_threads: int | None = Field(default=None, gt=0, description="-XX:ParallelGCThreads")
+    keys: int = Field(default=10_000, ge=1, le=10**7)
+    window_ms: int = Field(default=1000, ge=1, le=3_600_000)
+    slide_ms: int = Field(default=10, ge=1, le=3_600_000, description="from window to window")
+    aggregate: Aggregate = "boxed"
+    processors: Processors = "cooperative"
+    cooperative_threads: int = Field(default=1, ge=1, description="and processors of each kind")
+    port: int = Field(default=0, ge=0, le=65_535, description="of 127.0.0.1; 0: any free one")
+    seconds: float = Field(gt=0, le=86_400, description="measured, after the warm-up")
+    warmup_seconds: float = Field(default=3.0, ge=0, le=600, description="windows that are checked and not counted")
+    late_ms: float = Field(default=200.0, gt=0, description="behind by more at the end: has not kept up")
+    patience_seconds: float = Field(default=2.0, gt=0, le=600, description="that a late pipeline may go on for")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        spec = dict(given)
+        for key, valid in (("aggregate", AGGREGATES), ("processors", PROCESSORS)):
+            if key in spec and spec[key] not in valid:
+                raise ValueError(str(unknown_choice(key, spec[key], valid)))
+        if spec.get("collector", "g1") == "g1":
+            spec.setdefault("pause_target_ms", G1_PAUSE_TARGET_MS)
+        return spec
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        if self.runtime in FEATURES and self.runtime < OLDEST_RUNTIME:
+            newer = ", ".join(str(feature) for feature in FEATURES if feature >= OLDEST_RUNTIME)
+            raise ValueError(f"runtime {self.runtime} can't run Hazelcast 5.7: choose one of {newer}")
+        try:
+            check_combination(self.collector, self.runtime)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        if self.processors == "virtual" and self.runtime < FIRST_WITH_VIRTUAL_THREADS:
+            raise ValueError(
+                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or processors=platform"
+            )
+        if self.new_size_mb is not None and self.collector not in SIZED_YOUNG:
+            raise ValueError(
+                f"new_size_mb means nothing to collector {self.collector}: choose one of {', '.join(SIZED_YOUNG)}"
+            )
+        if self.window_ms % self.slide_ms:
+            raise ValueError(
+                f"window_ms {self.window_ms} is no multiple of slide_ms {self.slide_ms}: "
+                f"give {self.slide_ms * max(1, round(self.window_ms / self.slide_ms))}"
+            )
+        if self.windows < 1:
+            raise ValueError(f"seconds {self.seconds:g} hold no window: give at least {self.slide_ms / 1000:g}")
+        return self
+
+    @property
+    def warmup_ms(self) -> int:
+        """Windows that end after it are measured; whole slides."""
+        return math.ceil(self.warmup_seconds * 1000 / self.slide_ms) * self.slide_ms
+
+    @property
+    def windows(self) -> int:
+        """Measured windows, each with one latency."""
+        return int(self.seconds * 1000 + 1e-6) // self.slide_ms
+
+    def seconds_for(self, percentile: float) -> float:
+        """Measured seconds that a percentile takes."""
+        return windows_needed(percentile) * self.slide_ms / 1000
+
+    def offered_items(self, events_per_second: int) -> float:
+        """Input and output together, items per second, as on the published axis, once windows are full.
+
+        Each slide brings one result per key that has events.
+        """
+        results = min(self.keys, events_per_second * self.window_ms / 1000) * 1000 / self.slide_ms
+        return events_per_second + results
+
+    def configuration(self) -> str:
+        return (
+            f"{self.collector} {self.runtime}, {self.cooperative_threads} {self.processors} threads, {self.aggregate}"
+        )
+
+
+class StreamSpec(PipelineSpec):
+    """One job at one rate."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream"
+
+    mode: Literal["stream"] = "stream"
+    events_per_second: int = Field(ge=1, le=HIGHEST_RATE)
+    percentile: float | None = Field(default=None, gt=0, lt=100, description="that the trial must be long enough for")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _length(cls, given: Any) -> Any:
+        return _with_time(given, 1) if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _long_enough(self) -> Self:
+        if self.percentile is not None and self.windows < windows_needed(self.percentile):
+            needed = windows_needed(self.percentile)
+            raise ValueError(
+                f"p{self.percentile:g} takes {needed:,} windows, and {self.seconds:g} s have {self.windows:,}: give "
+                f"seconds={self.seconds_for(self.percentile):g} at slide_ms={self.slide_ms}"
+            )
+        return self
+
+    def configuration(self) -> str:
+        return f"{super().configuration()}, {self.events_per_second:,} events/s"
+
+    def expected_seconds(self) -> float:
+        return _SET_UP_S + self.warmup_seconds + self.seconds
+
+
+class StreamSearchSpec(PipelineSpec):
+    """One JVM, one job after the other: the highest rate between two bounds whose windows hold a latency at the tail.
+
+    A rate holds when every one of its ``confirmations`` probes kept up and held ``target_ms``; ``seconds`` and
+    ``warmup_seconds`` are those of a probe.
+    """
+
+    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream_search"
+
+    mode: Literal["stream_search"] = "stream_search"
+    low_events_per_second: int = Field(ge=1, le=HIGHEST_RATE, description="the lowest rate that is tried")
+    high_events_per_second: int = Field(ge=1, le=HIGHEST_RATE, description="the highest rate that is tried")
+    resolution: float = Field(default=0.1, ge=0.01, lt=1, description="width of the bracket over its lower end")
+    confirmations: int = Field(default=2, ge=1, le=100, description="probes that a rate must hold in")
+    target_ms: float = Field(default=10.0, gt=0, description="the latency that is held at the tail")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _length(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        confirmations = given.get("confirmations", 2)
+        return _with_time(given, _RATES_AT_MOST * (int(confirmations) if str(confirmations).isdigit() else 1))
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        low, high = self.low_events_per_second, self.high_events_per_second
+        if high <= low * (1 + self.resolution):
+            raise ValueError(
+                f"high_events_per_second {high} is not above low_events_per_second {low} by more than "
+                f"resolution {self.resolution:g}: give at least {math.ceil(low * (1 + self.resolution)) + 1}"
+            )
+        if self.windows < windows_needed(50):
+            raise ValueError(f"seconds {self.seconds:g} hold {self.windows} window(s), too few for any percentile")
+        return self
+
+    def configuration(self) -> str:
+        return f"{super().configuration()}, highest rate"
+
+    def expected_seconds(self) -> float:
+        steps = math.log(self.high_events_per_second / self.low_events_per_second) / math.log1p(self.resolution)
+        probes = (2 + math.log2(max(1.0, steps))) * (1 + (self.confirmations - 1) / 2)
+        return _SET_UP_S + probes * (_PROBE_SET_UP_S + self.warmup_seconds + self.seconds)
+
+
+def too_many_threads(spec: PipelineSpec) -> str | None:
+    """One line that says why this machine has too few processors for the spec, or None."""
+    if spec.cooperative_threads <= cores():
+        return None
+    return (
+        f"cooperative_threads {spec.cooperative_threads} are more than the {cores()} processors of this machine: "
+        f"choose 1 to {cores()}"
+    )
+
+
+def _with_time(given: dict[str, Any], probes: int) -> dict[str, Any]:
+    """With a time-out that so many probes of the stated length can't reach, where none is given."""
+    if "timeout_s" in given:
+        return given
+    try:
+        stated = sum(float(given.get(name, 3.0)) for name in ("seconds", "warmup_seconds", "patience_seconds"))
+    except (TypeError, ValueError):
+        return given  # refused field by field
+    return {**given, "timeout_s": 2 * probes * stated + _GRACE_S}

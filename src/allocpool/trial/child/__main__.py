@@ -1,0 +1,46 @@
+"""``python -m allocpool.trial.child FOLDER``: run the trial that ``FOLDER/spec.json`` describes.
+
+Writes ``measurement.json`` atomically as its last act. Exit status 0 with that file is a finished trial; anything
+else is told from the exit status and the tail of stderr by the parent.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from allocpool.trial.child.process import die_with_parent
+
+
+def run(folder: Path) -> dict[str, Any]:
+    """Run the trial in ``folder`` and return its measurement."""
+    asked = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+    module = importlib.import_module(asked["launch"]["child"])
+    measured: dict[str, Any] = module.run(asked["spec"], asked["launch"], folder)
+    return measured
+
+
+def main() -> None:
+    """Entry of the child process."""
+    folder = Path(sys.argv[1])
+    die_with_parent()
+    gc.disable()  # JPype asks the JVM to collect whenever Python does
+    measurement = run(folder)
+    scratch = folder / ".measurement.json"
+    with scratch.open("w", encoding="utf-8") as file:
+        json.dump(measurement, file)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(folder / "measurement.json")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # the measurement is on disk: nothing that a JVM does at exit may change the outcome
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""The record of one trial: what was asked, what happened, on which machine, with which code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from allocpool.machine.host import Host
+from allocpool.trial.spec import TrialSpec
+
+Status = Literal[
+    "ok", "failed", "out_of_memory", "crashed", "timeout", "killed", "invalid", "unavailable"
+]  # fmt: skip
+
+RESULT = "result.json"
+SPEC = "spec.json"
+MEASUREMENT = "measurement.json"
+STDOUT = "stdout.txt"
+STDERR = "stderr.txt"
+GC_LOG = "gc.log"
+
+
+class JvmLaunch(BaseModel):
+    """How the child starts its JVM: library, flags in order, class path."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    libjvm: str
+    version: str
+    flags: tuple[str, ...]
+    classpath: tuple[str, ...]
+    compiler: str
+
+
+class NativeLaunch(BaseModel):
+    """The native library that the child loads, the programs that it starts, and how they were compiled."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    library: str
+    header: str
+    compiler: str
+    compiler_flags: str
+    programs: dict[str, str] = {}
+
+
+class Launch(BaseModel):
+    """Everything that a child needs beside its spec; depends on this machine, so it is no part of the spec."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    code_hash: str
+    child: str = ""
+    """The module that measures."""
+    jvm: JvmLaunch | None = None
+    native: NativeLaunch | None = None
+    larger_heap: JvmLaunch | str | None = None
+    """The JVM of a search's second heap, or one line that says why this machine can't run it."""
+    environment: dict[str, str] = {}
+
+
+class TrialRecord(BaseModel):
+    """The content of ``result.json``, written last and atomically: a trial without it never took place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trial_id: str
+    spec: dict[str, Any]
+    status: Status
+    reason: str | None = None
+    log_tail: str | None = None
+    measurement: dict[str, Any] | None = None
+    launch: Launch
+    command: tuple[str, ...]
+    exit_code: int | None
+    host: Host
+    started_utc: str
+    wall_s: float
+    cpu_s: float
+    load_before: float
+    directory: str = ""
+
+
+def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
+    """Name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host.
+
+    The time-out does not count: it changes what is given up on, never what is measured.
+    """
+    stated = json.dumps(spec.model_dump(mode="json", exclude={"timeout_s"}), sort_keys=True)
+    return hashlib.sha256(f"{stated}\n{code_hash}\n{host_id}".encode()).hexdigest()[:16]
+
+
+def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
+    """The row of a planned trial that this machine can't run; it is made anew each time and never stored."""
+    return TrialRecord(
+        trial_id=trial_id(spec, "unavailable", host.fingerprint()), spec=spec.model_dump(mode="json"),
+        status="unavailable", reason=reason, launch=Launch(code_hash=""), command=(), exit_code=None, host=host,
+        started_utc="", wall_s=0.0, cpu_s=0.0, load_before=0.0,
+    )  # fmt: skip
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write so that a reader sees the whole text or no file, also after a crash in between."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    with scratch.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)
+
+
+def read_record(directory: Path) -> TrialRecord | None:
+    """The record in a trial's folder, or None when the trial did not finish."""
+    path = directory / RESULT
+    if not path.exists():
+        return None
+    record = TrialRecord.model_validate_json(path.read_text(encoding="utf-8"))
+    return record.model_copy(update={"directory": str(directory)})

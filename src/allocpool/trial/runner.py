@@ -1,0 +1,196 @@
+"""Run trials: one child process each, one at a time, every outcome a record.
+
+The child writes ``measurement.json``; the runner adds what only a parent can know (exit status, signals, time-outs)
+and writes ``result.json`` last. A trial without it never took place, so a campaign that was killed, however hard,
+continues where it stopped.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from allocpool import home
+from allocpool.errors import UserError
+from allocpool.machine.host import Host
+from allocpool.trial.launch import Launcher
+from allocpool.trial.record import (
+    MEASUREMENT,
+    RESULT,
+    SPEC,
+    STDERR,
+    STDOUT,
+    Launch,
+    Status,
+    TrialRecord,
+    trial_id,
+    write_atomically,
+)
+from allocpool.trial.spec import TrialSpec
+
+TAIL_LINES = 20
+_EPSILON_EXHAUSTED = 3
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial with its name and its folder."""
+
+    trial_id: str
+    spec: TrialSpec
+    launch: Launch
+    folder: Path
+
+
+def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task:
+    """Name the trial: builds what it needs, because the code is part of the name."""
+    launch = launcher.launch_of(spec)
+    name = trial_id(spec, launch.code_hash, host.fingerprint())
+    return Task(name, spec, launch, raw / name)
+
+
+def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list[_T]:
+    """Blocks in their order, the items of each in a random order that ``order_seed`` fixes."""
+    blocks: dict[int, list[_T]] = {}
+    for block, item in items:
+        blocks.setdefault(block, []).append(item)
+    ordered: list[_T] = []
+    for block in sorted(blocks):
+        random.Random(f"{order_seed}/{block}").shuffle(blocks[block])
+        ordered += blocks[block]
+    return ordered
+
+
+@contextmanager
+def alone(raw: Path) -> Iterator[None]:
+    """Hold the machine for measuring: a second campaign beside the first would spoil both.
+
+    Raises:
+        UserError: another campaign is running on the same data folder.
+    """
+    raw.mkdir(parents=True, exist_ok=True)
+    with (raw / ".running").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(f"another campaign is measuring into {raw}: wait for it or stop it") from None
+        yield
+
+
+def run_trial(task: Task, host: Host) -> TrialRecord:
+    """Run one trial to its record. KeyboardInterrupt kills the child, leaves no record and goes on up."""
+    _empty(task.folder)
+    asked = {"spec": task.spec.model_dump(mode="json"), "launch": task.launch.model_dump(mode="json")}
+    write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
+    command = (sys.executable, "-m", "allocpool.trial.child", str(task.folder))
+    load_before = os.getloadavg()[0]
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    cpu_before_s = _children_cpu_s()
+    begun_s = time.monotonic()
+    exit_code = _run_child(command, task)
+    wall_s = time.monotonic() - begun_s
+    status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
+    record = TrialRecord(
+        trial_id=task.trial_id,
+        spec=asked["spec"],
+        status=status,
+        reason=reason,
+        log_tail=None if status == "ok" else _tail(task.folder),
+        measurement=measurement,
+        launch=task.launch,
+        command=command,
+        exit_code=exit_code,
+        host=host,
+        started_utc=started,
+        wall_s=wall_s,
+        cpu_s=_children_cpu_s() - cpu_before_s,
+        load_before=load_before,
+    )
+    write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
+    return record.model_copy(update={"directory": str(task.folder)})
+
+
+def _empty(folder: Path) -> None:
+    """A folder without what an interrupted attempt left."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _run_child(command: Sequence[str], task: Task) -> int | None:
+    """Exit status of the child (negative: the signal), or None when it was given up on."""
+    environment = {
+        **os.environ,
+        "ALLOCPOOL_PARENT": str(os.getpid()),
+        "PYTHONPATH": os.pathsep.join((str(home.home() / "src"), *filter(None, [os.environ.get("PYTHONPATH")]))),
+        **task.launch.environment,
+    }
+    for inherited in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"):
+        environment.pop(inherited, None)  # a user's own flags would make the record untrue
+    with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            cwd=task.folder, env=environment, start_new_session=True,
+        )  # fmt: skip
+        try:
+            return child.wait(timeout=task.spec.timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _end(child)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill whatever is left of the child's process group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Status, str | None, dict[str, Any] | None]:
+    """What happened, in the words of the record."""
+    path = folder / MEASUREMENT
+    if path.exists():
+        measurement = json.loads(path.read_text(encoding="utf-8"))
+        return measurement.pop("status"), measurement.pop("reason"), measurement
+    if exit_code is None:
+        return "timeout", f"did not end within {spec.timeout_s:g} s", None
+    said = _tail(folder).strip().splitlines()
+    if getattr(spec, "collector", None) == "epsilon" and exit_code == _EPSILON_EXHAUSTED:
+        return "out_of_memory", "Epsilon used up its heap", None
+    if exit_code < 0:
+        name = signal.Signals(-exit_code).name
+        if -exit_code in (signal.SIGKILL, signal.SIGTERM):
+            return "killed", f"ended by {name}, not by this package", None
+        return "crashed", f"ended by {name}", None
+    return "failed", said[-1] if said else f"exit status {exit_code} without a word", None
+
+
+def _tail(folder: Path) -> str:
+    """The last lines of what the child printed, errors last."""
+    lines: list[str] = []
+    for name in (STDOUT, STDERR):
+        path = folder / name
+        if path.exists():
+            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
+    return "\n".join(lines[-TAIL_LINES:])
