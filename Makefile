@@ -25,7 +25,7 @@ prerequisites:
 	  { echo 'missing: Python 3.11 or newer: install it, or name it: make PYTHON=/path/to/python3' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo 'missing: the venv module of $(PYTHON): install python3-venv (Debian)' >&2; exit 1; }
-	@PYTHONPATH=src $(PYTHON) -m allocpool.machine.tools
+	@PYTHONPATH=src $(PYTHON) -m allocpool.prerequisites
 
 .venv/.installed: requirements.lock pyproject.toml
 	@$(MAKE) --no-print-directory prerequisites

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allocpool.campaign import campaign, modes
+from allocpool.campaign import campaign, single
+from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.studies.allocation import claims as allocation_claims
@@ -25,12 +26,12 @@ SHORT = "seconds=0.05 warmup_seconds=0.02 iteration_ms=5"
 
 
 def record(text: str) -> Any:
-    return modes.run_single(modes.parse_spec(text.split()))
+    return single.run_single(single.parse_spec(text.split()))
 
 
 def summary(text: str) -> dict[str, Any]:
-    spec = modes.parse_spec(text.split())
-    told = modes.run_and_summarise(spec)
+    spec = single.parse_spec(text.split())
+    told = single.run_and_summarise(spec)
     return json.loads(json.dumps(told))  # type: ignore[no-any-return]
 
 
@@ -58,7 +59,7 @@ def summary(text: str) -> dict[str, Any]:
 )
 def test_a_wrong_setting_is_refused_in_one_line_that_names_the_choices(text: str, names: str) -> None:
     with pytest.raises(UserError) as caught:
-        modes.parse_spec(text.split())
+        single.parse_spec(text.split())
     assert names in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -72,7 +73,7 @@ def test_a_wrong_setting_is_refused_in_one_line_that_names_the_choices(text: str
     ],
 )
 def test_a_live_set_larger_than_the_machine_is_refused_before_anything_starts(text: str) -> None:
-    refusal = Launcher().refusal(modes.parse_spec(text.split()))
+    refusal = Launcher().refusal(single.parse_spec(text.split()))
     assert refusal is not None
     assert "this machine has" in refusal and "choose" in refusal
 
@@ -81,7 +82,7 @@ def test_direct_memory_is_reclaimed_on_request_and_only_there() -> None:
     launcher = Launcher()
     flags = {}
     for technique in ("direct_buffer", "byte_array"):
-        spec = modes.parse_spec(["mode=allocation", f"technique={technique}", "bytes=1024"])
+        spec = single.parse_spec(["mode=allocation", f"technique={technique}", "bytes=1024"])
         launch = launcher.launch_of(spec)
         assert launch.jvm is not None
         flags[technique] = launch.jvm.flags
@@ -92,7 +93,7 @@ def test_direct_memory_is_reclaimed_on_request_and_only_there() -> None:
 @pytest.mark.parametrize("allocator", ["glibc", "glibc_keeping", "jemalloc", "mimalloc", "tcmalloc"])
 def test_malloc_and_free_are_told_apart_and_agree_with_the_allocators_books(data: Path, allocator: str) -> None:
     text = f"mode=allocation technique=malloc allocator={allocator} bytes=1024 {SHORT}"
-    if reason := Launcher().refusal(modes.parse_spec(text.split())):
+    if reason := Launcher().refusal(single.parse_spec(text.split())):
         assert "install" in reason
         return
     told = summary(text)
@@ -166,7 +167,7 @@ def test_phases_are_whole_and_their_tables_can_be_drawn_from_with_ten_bits(distr
 def test_every_profile_is_a_plan_of_distinct_trials(profile: str) -> None:
     opened = campaign.open_study("allocation", profile)
     assert isinstance(opened.profile, AllocationProfile)
-    planned = plan_allocation(opened.profile)
+    planned = plan_allocation(opened.profile, Machine(cores=2))
     assert planned and len({item.spec for item in planned}) == len(planned)
 
 
@@ -200,10 +201,10 @@ def test_a_campaign_goes_on_past_a_trial_that_runs_out_of_memory(data: Path) -> 
 
 
 def test_epsilon_gets_as_many_buffers_as_its_heap_holds() -> None:
-    spec = modes.parse_spec(["mode=allocation", "technique=byte_array", "collector=epsilon", "bytes=1048576"])
+    spec = single.parse_spec(["mode=allocation", "technique=byte_array", "collector=epsilon", "bytes=1048576"])
     assert isinstance(spec, AllocationSpec) and spec.heap_mb and spec.max_buffers
     assert 2 * spec.max_buffers * spec.bytes < spec.heap_mb * 2**20
-    churn = modes.parse_spec(
+    churn = single.parse_spec(
         [
             "mode=fragmentation",
             "technique=byte_array",

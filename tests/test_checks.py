@@ -9,6 +9,7 @@ import pytest
 import synthetic
 
 from allocpool import stats
+from allocpool.campaign.study import Machine
 from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
@@ -138,7 +139,7 @@ def instrument(**settings: Any) -> InstrumentProfile:
 
 def test_the_instruments_plan_has_one_contract_trial_per_strategy_and_timed_trials_in_every_block() -> None:
     profile = instrument()
-    plan = [item.spec.model_dump() for item in plan_instrument(profile)]
+    plan = [item.spec.model_dump() for item in plan_instrument(profile, Machine(cores=2))]
     contract = [spec for spec in plan if spec["packets"]]
     timed = [spec for spec in plan if spec["seconds"]]
     assert len(contract) == 3 * (len(STRATEGIES) - 1)

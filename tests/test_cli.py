@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from allocpool import home
-from allocpool.campaign import modes
+from allocpool.campaign import registry, single
 from allocpool.cli import main
 
 
@@ -35,9 +35,9 @@ def test_every_command_has_help(command: str) -> None:
     assert len(told.output.splitlines()) > 5
 
 
-@pytest.mark.parametrize("mode", modes.MODES)
+@pytest.mark.parametrize("mode", registry.modes())
 def test_the_example_of_every_mode_is_a_valid_trial(mode: str) -> None:
-    assert modes.parse_spec(modes.MODES[mode].example.split()).mode == mode
+    assert single.parse_spec(registry.mode_named(mode).example.split()).mode == mode
 
 
 def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_the_same(data: Path) -> None:
@@ -77,7 +77,7 @@ def documented_trials() -> list[str]:
 
 @pytest.mark.parametrize("words", documented_trials())
 def test_every_documented_trial_is_valid(words: str) -> None:
-    modes.parse_spec([word for word in words.split() if word != "--json"])
+    single.parse_spec([word for word in words.split() if word != "--json"])
 
 
 def test_a_trial_prints_its_figures_and_one_json_object_when_asked(data: Path) -> None:

@@ -18,7 +18,6 @@ from allocpool.studies.buffered_io import connections, plots
 from allocpool.studies.buffered_io import story as echo_report
 from allocpool.studies.buffered_io.child import footprint
 from allocpool.studies.buffered_io.specs import EchoSpec, Variant
-from allocpool.studies.buffered_io.study import STUDY as BUFFERED_IO
 from allocpool.studies.buffered_io.tables import PARTS_TABLE, TRIALS
 
 MB = 2**20
@@ -197,14 +196,14 @@ def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> Non
 @pytest.mark.parametrize("profile", campaign.profiles())
 def test_every_profile_plans_each_configuration_once_a_block(profile: str) -> None:
     opened = campaign.open_study("buffered_io", profile)
-    specs = [item.spec for item in BUFFERED_IO.plan(opened.profile)]
+    specs = [item.spec for item in opened.plan()]
     assert len(set(specs)) == len(specs)
-    assert BUFFERED_IO.plan(opened.profile) == BUFFERED_IO.plan(opened.profile)
+    assert opened.plan() == opened.plan()
     assert {spec.block for spec in specs} == set(range(opened.profile.blocks))
 
 
 def test_quick_stays_within_2000_connections_and_runs_every_published_row() -> None:
-    specs = [item.spec for item in BUFFERED_IO.plan(campaign.open_study("buffered_io", "quick").profile)]
+    specs = [item.spec for item in campaign.open_study("buffered_io", "quick").plan()]
     echoes = [spec for spec in specs if isinstance(spec, EchoSpec)]
     assert max(spec.connections for spec in echoes) <= 2000
     planned = {(spec.io, spec.buffer or 0) for spec in echoes if spec.threads == "platform"}

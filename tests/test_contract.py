@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from allocpool import home
-from allocpool.campaign import modes
+from allocpool.campaign import single
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.allocators import find_allocator, find_boost
@@ -35,13 +35,13 @@ VECTOR = max(vectors(), key=lambda row: int(row["evicted"]))
 
 def run(*settings: str) -> dict[str, Any]:
     """One trial with the sizes of the vector, as a user would run it."""
-    spec = modes.parse_spec([
+    spec = single.parse_spec([
         "mode=batch", "scale=0.05", f"seed={VECTOR['seed']}", f"packets={VECTOR['packets']}",
         f"queue_size={VECTOR['queue_size']}", f"stored_count={VECTOR['stored_count']}", *settings,
     ])  # fmt: skip
-    record = modes.run_single(spec)
+    record = single.run_single(spec)
     assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
-    return modes.MODES["batch"].summarise(record)
+    return single.summary_of(record)
 
 
 def assert_is_the_known_answer(summary: dict[str, Any]) -> None:
@@ -90,15 +90,15 @@ def test_every_memory_resource_does_the_known_work_or_says_how_to_get_it(data: P
 def test_what_is_counted_is_the_known_work_or_says_how_to_count(data: Path, layout: str) -> None:
     sizes = [f"{name}={VECTOR[name]}" for name in ("seed", "queue_size", "stored_count")]
     whole = ["language=cpp", f"layout={layout}", "strategy=pool", "scale=0.05", *sizes]
-    counted = modes.parse_spec(["mode=counters", "counter=simulated", "packets=20000", *whole])
+    counted = single.parse_spec(["mode=counters", "counter=simulated", "packets=20000", *whole])
     if shutil.which("valgrind") is None:
         with pytest.raises(UserError, match=r"install valgrind"):
-            modes.run_single(counted)
+            single.run_single(counted)
         return
-    summary = modes.run_and_summarise(counted)
+    summary = single.run_and_summarise(counted)
     assert isinstance(counted, CountersSpec)
     received = counted.fill_packets + 2_000 + counted.packets
-    same = modes.run_and_summarise(modes.parse_spec(["mode=batch", f"packets={received}", *whole]))
+    same = single.run_and_summarise(single.parse_spec(["mode=batch", f"packets={received}", *whole]))
     assert summary["checksum"] == same["checksum"]
     # A packet is written and read, in hundreds of instructions, thousands would be something else.
     assert 50 < summary["instructions_per_packet"] < 5_000

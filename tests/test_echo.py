@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from allocpool import home
-from allocpool.campaign import modes
+from allocpool.campaign import single
 from allocpool.errors import UserError
 from allocpool.studies.buffered_io import limits
 from allocpool.studies.buffered_io.specs import EchoSpec, Variant
@@ -52,9 +52,9 @@ def spec_of(key: str, **settings: Any) -> EchoSpec:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_every_way_of_io_echoes_every_message(key: str, data: Path) -> None:
-    record: TrialRecord = modes.run_single(spec_of(key))
+    record: TrialRecord = single.run_single(spec_of(key))
     assert (record.status, record.reason) == ("ok", None)
-    told = modes.MODES["echo"].summarise(record)
+    told = single.summary_of(record)
     assert told["connections"] == 20
     assert told["errors"] == 0
     assert told["messages_per_second"] > 0
@@ -190,7 +190,7 @@ def test_wrong_settings_are_refused_in_one_line(settings: list[str], complaint: 
     given = {"mode": "echo", "connections": "5", "seconds": "1"}
     given |= dict(word.split("=") for word in settings)
     with pytest.raises(UserError, match=complaint) as told:
-        modes.parse_spec([f"{name}={value}" for name, value in given.items()])
+        single.parse_spec([f"{name}={value}" for name, value in given.items()])
     assert "\n" not in str(told.value)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from allocpool.campaign import campaign, modes
+from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Planned
 from allocpool.errors import UserError
 from allocpool.packets.specs import PacketsSpec
@@ -22,7 +22,7 @@ OWN_SECONDS_OF_QUICK = 120
 
 def run(*settings: str) -> TrialRecord:
     """One trial as a user would run it; it must end well."""
-    record = modes.run_single(modes.parse_spec(settings))
+    record = single.run_single(single.parse_spec(settings))
     assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
     return record
 
@@ -30,7 +30,7 @@ def run(*settings: str) -> TrialRecord:
 @cache
 def planned(study: str, profile: str) -> tuple[Planned, ...]:
     opened = campaign.open_study(study, profile)
-    return tuple(opened.study.plan(opened.profile))
+    return tuple(opened.plan())
 
 
 def own(profile: str) -> list[Planned]:
@@ -92,7 +92,7 @@ LIVE_SET = "mode=live_set layout=heap strategy=pool seconds=1"
 )
 def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
     with pytest.raises(UserError) as caught:
-        modes.parse_spec(text.split())
+        single.parse_spec(text.split())
     assert names in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allocpool.campaign.modes import parse_spec, run_and_summarise
+from allocpool.campaign.single import parse_spec, run_and_summarise
 from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.machine.host import read_host

@@ -18,7 +18,8 @@ import pytest
 from MLRsearch import MeasurementResult
 from test_contract import SAME_IN_ALL, vectors
 
-from allocpool.campaign import campaign, modes
+from allocpool.campaign import campaign, single
+from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.java_layouts import JAVA_LAYOUTS
@@ -41,14 +42,14 @@ POOLING = ("alloc", "mix", "pool")
 
 def run(*settings: str) -> TrialRecord:
     """One trial as a user would run it; it must end well."""
-    record = modes.run_single(modes.parse_spec(settings))
+    record = single.run_single(single.parse_spec(settings))
     assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
     return record
 
 
 def summary(record: TrialRecord) -> dict[str, Any]:
     """What the command line prints of it."""
-    return modes.MODES[record.spec["mode"]].summarise(record)
+    return single.summary_of(record)
 
 
 def known_answer(case: str) -> dict[str, str]:
@@ -217,7 +218,7 @@ SEARCH = (
 )
 def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
     with pytest.raises(UserError) as caught:
-        modes.parse_spec(text.split())
+        single.parse_spec(text.split())
     assert names in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -233,7 +234,7 @@ def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
 )  # fmt: skip
 def test_more_memory_than_there_is_is_refused_before_anything_starts(data: Path, text: str, names: str) -> None:
     with pytest.raises(UserError) as caught:
-        modes.run_single(modes.parse_spec(text.split()))
+        single.run_single(single.parse_spec(text.split()))
     assert names in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -484,8 +485,8 @@ def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
 
 def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) -> None:
     text = "mode=search layout=heap collector=serial strategy=pool case=C scale=0.1 heap_mb=40"
-    spec = modes.parse_spec([*text.split(), "low_ns=20", "high_ns=2000", "probe_seconds=0.1", "full_seconds=0.2"])
-    record = modes.run_single(spec)
+    spec = single.parse_spec([*text.split(), "low_ns=20", "high_ns=2000", "probe_seconds=0.1", "full_seconds=0.2"])
+    record = single.run_single(spec)
     assert record.status == "out_of_memory"
     assert "heap" in str(record.reason).lower()
     assert tidy_realtime([record])["searches"]["status"].tolist() == ["out_of_memory"]
@@ -552,9 +553,9 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     opened = campaign.open_study("realtime", profile)
     settings = opened.profile
     assert isinstance(settings, RealtimeProfile)
-    planned = plan_realtime(settings)
+    planned = plan_realtime(settings, Machine(cores=2))
     assert len({item.spec for item in planned}) == len(planned)
-    assert planned == plan_realtime(settings)
+    assert planned == plan_realtime(settings, Machine(cores=2))
     limit_s = {"smoke": 90, "quick": 240, "standard": 7200}.get(profile, 24 * 3600)
     assert 0 < estimate_seconds(settings) <= limit_s
 
@@ -562,7 +563,7 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
 def test_the_article_profile_has_the_published_72_cells() -> None:
     settings = campaign.open_study("realtime", "article").profile
     assert isinstance(settings, RealtimeProfile)
-    searches = [item.spec for item in plan_realtime(settings) if isinstance(item.spec, SearchSpec)]
+    searches = [item.spec for item in plan_realtime(settings, Machine(cores=2)) if isinstance(item.spec, SearchSpec)]
     cells = {(spec.solution.key, spec.strategy, spec.case) for spec in searches}
     assert len(cells) == 72
     assert {spec.heap_mb for spec in searches if spec.layout == "heap"} == {2048}

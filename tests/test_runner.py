@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from allocpool.campaign import campaign, modes
+from allocpool.campaign import campaign, single
 from allocpool.errors import UserError
 from allocpool.trial.record import RESULT, TrialRecord
 from allocpool.trial.runner import alone, shuffled_in_blocks
@@ -62,11 +62,11 @@ def results(data: Path) -> dict[str, float]:
     return {path.parent.name: path.stat().st_mtime_ns for path in (data / "raw").glob(f"*/{RESULT}")}
 
 
-def single(data: Path, *settings: str, meanwhile: Callable[[psutil.Process], None] | None = None) -> TrialRecord:
+def run_one(data: Path, *settings: str, meanwhile: Callable[[psutil.Process], None] | None = None) -> TrialRecord:
     """One trial; ``meanwhile`` is called with its child once that has begun."""
     if meanwhile is not None:
         threading.Thread(target=_with_child, args=(meanwhile,), daemon=True).start()
-    return modes.run_single(modes.parse_spec(["mode=batch", *settings]))
+    return single.run_single(single.parse_spec(["mode=batch", *settings]))
 
 
 def _with_child(act: Callable[[psutil.Process], None]) -> None:
@@ -124,20 +124,20 @@ def test_a_time_out_does_not_rename_a_trial(data: Path) -> None:
 
 
 def test_a_child_that_is_too_slow_is_a_time_out(data: Path) -> None:
-    record = single(data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=1")
+    record = run_one(data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=1")
     assert record.status == "timeout"
     assert record.reason == "did not end within 1 s"
     assert not psutil.Process().children()
 
 
 def test_an_exhausted_java_heap_is_out_of_memory(data: Path) -> None:
-    record = single(data, "layout=heap", "strategy=pool", "case=C", "scale=0.1", "heap_mb=40", "packets=1000")
+    record = run_one(data, "layout=heap", "strategy=pool", "case=C", "scale=0.1", "heap_mb=40", "packets=1000")
     assert record.status == "out_of_memory"
     assert "OutOfMemoryError" in str(record.reason) or "Java heap space" in str(record.reason)
 
 
 def test_epsilon_that_used_up_its_heap_is_out_of_memory(data: Path) -> None:
-    record = single(
+    record = run_one(
         data, "layout=heap", "strategy=alloc", "collector=epsilon", "scale=0.01", "heap_mb=64", "packets=1000000"
     )
     assert record.status == "out_of_memory"
@@ -147,7 +147,7 @@ def test_epsilon_that_used_up_its_heap_is_out_of_memory(data: Path) -> None:
     ("number", "status"), [(signal.SIGKILL, "killed"), (signal.SIGSEGV, "crashed"), (signal.SIGABRT, "crashed")]
 )
 def test_a_child_ended_by_a_signal_is_recorded(data: Path, number: signal.Signals, status: str) -> None:
-    record = single(
+    record = run_one(
         data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=20",
         meanwhile=lambda child: child.send_signal(number),
     )  # fmt: skip
@@ -181,7 +181,7 @@ def test_order_is_random_inside_blocks_and_the_same_for_the_same_seed() -> None:
 
 
 def test_a_record_says_what_ran(data: Path) -> None:
-    record = single(
+    record = run_one(
         data, "layout=heap", "runtime=17", "collector=serial", "strategy=pool", "scale=0.01", "packets=9999"
     )
     assert record.status == "ok"

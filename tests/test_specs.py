@@ -8,7 +8,8 @@ from itertools import product
 import pytest
 
 from allocpool import home
-from allocpool.campaign import campaign, modes
+from allocpool.campaign import campaign, single
+from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.packets.batch import BatchSpec
@@ -20,7 +21,7 @@ from allocpool.studies.native.study import ladder
 
 
 def spec(text: str) -> BatchSpec:
-    parsed = modes.parse_spec(["mode=batch", *text.split()])
+    parsed = single.parse_spec(["mode=batch", *text.split()])
     assert isinstance(parsed, BatchSpec)
     return parsed
 
@@ -100,7 +101,7 @@ def test_a_mistake_is_told_in_one_line_that_names_the_valid_choices(text: str, n
 
 def test_a_heap_larger_than_the_machine_is_refused_before_anything_starts() -> None:
     with pytest.raises(UserError, match="choose a heap of at most"):
-        modes.run_single(spec("layout=heap strategy=pool packets=1 heap_mb=99000000"))
+        single.run_single(spec("layout=heap strategy=pool packets=1 heap_mb=99000000"))
 
 
 @pytest.mark.parametrize("profile", campaign.profiles())
@@ -108,11 +109,11 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
     opened = campaign.open_study("batch", profile)
     settings = opened.profile
     assert isinstance(settings, BatchProfile)
-    planned = plan_batch(settings)
+    planned = plan_batch(settings, Machine(cores=2))
     per_block = len(settings.solutions) * len(settings.strategies) * len(settings.cases)
     assert len(planned) == per_block * settings.blocks
     assert len({item.spec for item in planned}) == len(planned)
-    assert planned == plan_batch(settings)
+    assert planned == plan_batch(settings, Machine(cores=2))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_overrides_equal_to_the_profile_change_nothing_and_others_rename_the_cam
 
 def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> None:
     opened = campaign.open_study("batch", "smoke", {"solutions": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64})
-    for item in opened.study.plan(opened.profile):
+    for item in opened.plan():
         assert isinstance(item.spec, BatchSpec)
         if item.unavailable:
             assert "takes a heap of" in item.unavailable
@@ -164,7 +165,7 @@ def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> Non
 
 def test_a_plan_leaves_out_what_a_layout_does_not_offer_and_needs_no_bound_where_nothing_is_allocated() -> None:
     opened = campaign.open_study("batch", "smoke", {"solutions": ["java/flat/epsilon/25", "java/heap/g1/25"]})
-    specs = [item.spec for item in opened.study.plan(opened.profile) if isinstance(item.spec, BatchSpec)]
+    specs = [item.spec for item in opened.plan() if isinstance(item.spec, BatchSpec)]
     flat = {s.strategy for s in specs if s.layout == "flat"}
     assert flat == {"dummy", "mix", "pool"} & {s.strategy for s in specs}
     assert all(s.seconds is not None for s in specs if s.layout == "flat")
@@ -204,14 +205,14 @@ def test_a_slab_has_all_steps_unless_some_are_named() -> None:
 )
 def test_what_makes_no_sense_on_any_machine_is_refused_in_one_line(text: str, reason: str) -> None:
     with pytest.raises(UserError, match=reason) as caught:
-        modes.run_single(spec(text))
+        single.run_single(spec(text))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("profile", campaign.profiles())
 def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile: str) -> None:
     opened = campaign.open_study("native", profile)
-    planned = opened.study.plan(opened.profile)
+    planned = opened.plan()
     assert len({item.spec for item in planned}) == len(planned)
     timed = [(item.spec, item.unavailable) for item in planned if isinstance(item.spec, BatchSpec)]
     keys = {spec.solution.key for spec, _ in timed}

@@ -16,16 +16,18 @@ import psutil
 import pytest
 
 from allocpool import home
-from allocpool.campaign import campaign, modes
+from allocpool.campaign import campaign, single
+from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
+from allocpool.machine.host import usable_cores
 from allocpool.machine.threads import APPLICATION, group_of
 from allocpool.studies.stream import story as stream_report
 from allocpool.studies.stream.child import stream as child
 from allocpool.studies.stream.child import stream_search
 from allocpool.studies.stream.latency import kept_up, percentiles_ms, windows_needed
-from allocpool.studies.stream.specs import PipelineSpec, StreamSearchSpec, StreamSpec, cores
+from allocpool.studies.stream.specs import PipelineSpec, StreamSearchSpec, StreamSpec
 from allocpool.studies.stream.study import STUDY as STREAM
 from allocpool.studies.stream.study import StreamProfile
 from allocpool.studies.stream.tables import SEARCHES, TRIALS, tidy_stream
@@ -39,8 +41,8 @@ SHORT: dict[str, Any] = {
 
 
 def run(**settings: Any) -> tuple[TrialRecord, dict[str, Any]]:
-    record = modes.run_single(StreamSpec(**{**SHORT, **settings}))
-    return record, modes.MODES["stream"].summarise(record)
+    record = single.run_single(StreamSpec(**{**SHORT, **settings}))
+    return record, single.summary_of(record)
 
 
 @pytest.mark.parametrize(
@@ -150,16 +152,16 @@ def test_listening_beyond_loopback_is_found() -> None:
 def test_wrong_settings_are_one_line(settings: dict[str, Any], said: str) -> None:
     words = [f"{name}={value}" for name, value in {**SHORT, "mode": "stream", **settings}.items()]
     with pytest.raises(UserError) as refused:
-        modes.parse_spec(words)
+        single.parse_spec(words)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_more_threads_than_processors_are_refused() -> None:
-    refused = Launcher().refusal(StreamSpec(**SHORT, cooperative_threads=cores() + 1))
+    refused = Launcher().refusal(StreamSpec(**SHORT, cooperative_threads=usable_cores() + 1))
     assert refused == (
-        f"cooperative_threads {cores() + 1} are more than the {cores()} processors of this machine: "
-        f"choose 1 to {cores()}"
+        f"cooperative_threads {usable_cores() + 1} are more than the {usable_cores()} processors of this machine: "
+        f"choose 1 to {usable_cores()}"
     )
 
 
@@ -212,11 +214,11 @@ def profile(**changes: Any) -> StreamProfile:
 
 
 def planned(asked: Any) -> list[StreamSpec]:
-    return [item.spec for item in STREAM.plan(asked) if isinstance(item.spec, StreamSpec)]
+    return [item.spec for item in STREAM.plan(asked, Machine(cores=2)) if isinstance(item.spec, StreamSpec)]
 
 
 def planned_searches(asked: Any) -> list[StreamSearchSpec]:
-    return [item.spec for item in STREAM.plan(asked) if isinstance(item.spec, StreamSearchSpec)]
+    return [item.spec for item in STREAM.plan(asked, Machine(cores=2)) if isinstance(item.spec, StreamSearchSpec)]
 
 
 def test_the_plan_scales_with_the_processors() -> None:
@@ -229,7 +231,7 @@ def test_the_plan_scales_with_the_processors() -> None:
 
 def test_a_configuration_of_two_groups_runs_once() -> None:
     group = {"solutions": ["g1/25"], "events_per_second_per_core": [1000]}
-    assert len(STREAM.plan(profile(groups={"one": group, "two": group}))) == 2
+    assert len(STREAM.plan(profile(groups={"one": group, "two": group}), Machine(cores=2))) == 2
 
 
 @pytest.mark.parametrize("solution", ["g1", "g1/11", "genzgc/17", "shiny/25"])
@@ -245,7 +247,10 @@ def test_profiles_plan_and_their_expected_length(name: str) -> None:
     specs = planned(opened)
     assert len(specs) == len(set(specs))
     assert planned_searches(opened)
-    assert all(isinstance(item.spec, PipelineSpec) and item.spec.expected_seconds() > 0 for item in STREAM.plan(opened))
+    assert all(
+        isinstance(item.spec, PipelineSpec) and item.spec.expected_seconds() > 0
+        for item in STREAM.plan(opened, Machine(cores=2))
+    )
     if name == "article":
         assert all(spec.windows >= windows_needed(99.99) for spec in specs if spec.slide_ms == 10)
 
@@ -310,9 +315,9 @@ SEARCH = {
 
 
 def test_a_search_runs_one_job_after_the_other(data: Path) -> None:
-    record = modes.run_single(StreamSearchSpec(**SEARCH, target_ms=60_000, confirmations=2))
+    record = single.run_single(StreamSearchSpec(**SEARCH, target_ms=60_000, confirmations=2))
     assert (record.status, record.reason) == ("ok", None), record.log_tail
-    told = modes.MODES["stream_search"].summarise(record)
+    told = single.summary_of(record)
     assert [probe["events_per_second"] for probe in told["probes"]] == [2000, 2000, 8000, 8000]
     assert all(probe["holds"] and probe["windows"] == 20 for probe in told["probes"])
     assert (told["holds_events_per_second"], told["fails_events_per_second"]) == (8000, None)
@@ -324,8 +329,8 @@ def test_a_search_runs_one_job_after_the_other(data: Path) -> None:
 
 
 def test_a_rate_that_does_not_hold_ends_at_its_first_probe(data: Path) -> None:
-    record = modes.run_single(StreamSearchSpec(**SEARCH, target_ms=1e-6, confirmations=3))
-    told = modes.MODES["stream_search"].summarise(record)
+    record = single.run_single(StreamSearchSpec(**SEARCH, target_ms=1e-6, confirmations=3))
+    told = single.summary_of(record)
     assert (told["holds_events_per_second"], told["fails_events_per_second"]) == (None, 2000)
     assert len(told["probes"]) == 1
 
@@ -352,7 +357,7 @@ def test_a_bracket_of_a_rate_too_low_is_open_below() -> None:
 
 def test_a_probe_that_fails_outright_ends_the_search_with_its_reason(data: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        record = modes.run_single(StreamSearchSpec(**SEARCH, port=taken.getsockname()[1]))
+        record = single.run_single(StreamSearchSpec(**SEARCH, port=taken.getsockname()[1]))
     assert record.status == "failed"
     assert record.reason is not None and record.reason.startswith("at 2,000 events/s: the engine did not start")
     assert list(tidy_stream([record])["searches"]["probes"]) == [0]
@@ -377,7 +382,7 @@ def test_a_probe_that_fails_outright_ends_the_search_with_its_reason(data: Path)
 def test_wrong_searches_are_one_line(settings: dict[str, Any], said: str) -> None:
     words = [f"{name}={value}" for name, value in {**SEARCH, **settings}.items()]
     with pytest.raises(UserError) as refused:
-        modes.parse_spec(words)
+        single.parse_spec(words)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 

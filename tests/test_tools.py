@@ -65,7 +65,7 @@ def test_a_named_compiler_that_does_not_start_is_told(monkeypatch: pytest.Monkey
 def test_the_check_before_set_up_needs_only_the_standard_library() -> None:
     # -S leaves site-packages out, as in a Python that nothing was installed into.
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "allocpool.machine.tools"],
+        [sys.executable, "-S", "-m", "allocpool.prerequisites"],
         env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/nowhere"},
         capture_output=True,
         text=True,

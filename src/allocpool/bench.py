@@ -74,7 +74,7 @@ def packets(
     Every trial is a fresh process. The contenders of a case take turns, in an order that turns with the rounds;
     then each receives the same packets once more, for the checksum.
     """
-    from allocpool.campaign import modes
+    from allocpool.campaign import single
     from allocpool.packets.specs import CASES, DEFAULT_RUNTIME, Solution
 
     for case in cases:
@@ -86,8 +86,8 @@ def packets(
 
     def trial(key: str, case: str, **length: str) -> dict[str, Any]:
         settings = {**contenders[key], "strategy": "pool", "case": case, "scale": scale, **length}
-        spec = modes.parse_spec(["mode=batch", *(f"{name}={value}" for name, value in settings.items())])
-        return modes.run_and_summarise(spec)
+        spec = single.parse_spec(["mode=batch", *(f"{name}={value}" for name, value in settings.items())])
+        return single.run_and_summarise(spec)
 
     for case in cases:
         costs: dict[str, list[float]] = {key: [] for key in contenders}

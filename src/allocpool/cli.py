@@ -57,71 +57,38 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-@main.command(context_settings=CONTEXT)
+class _TrialCommand(click.Command):
+    """A command whose help is made of the registry: the modes, or with ``mode=NAME`` the keys of one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Read here because --help ends the parsing before any other word is seen.
+        ctx.meta["mode"] = next((word.partition("=")[2] for word in args if word.startswith("mode=")), None)
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from allocpool.campaign import single
+
+        mode = ctx.meta.get("mode")
+        try:
+            formatter.write("\n" + (single.describe_keys(mode) if mode else single.describe_modes()) + "\n")
+        except UserError as error:
+            formatter.write(f"\n{error}\n")
+
+
+@main.command(cls=_TrialCommand, context_settings=CONTEXT)
 @click.argument("settings", nargs=-1, metavar="KEY=VALUE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def trial(settings: tuple[str, ...], as_json: bool) -> None:
     """Run one trial: one fresh process with one fixed configuration.
 
-    \b
-    Java:  layout=heap|native|flat|flat_ffm|netty_pooled|netty_unpooled|netty_adaptive|commons_pool|agrona
-           runtime=11|17|21|25
-           collector=serial|parallel|cms|g1|zgc|genzgc|shenandoah|genshenandoah|epsilon
-           [heap_mb=N] [direct_mb=N] [pause_target_ms=N] [compact_headers=true] [large_pages=true]
-    C++:   layout=allocating|flat|slab language=cpp
-           [allocator=glibc|glibc_keeping|jemalloc|mimalloc|tcmalloc|pmr_pool|pmr_monotonic|boost_pool]
-           [steps=contiguous,one_line,stride,huge_pages,prefetch]   (layout slab; all when left out)
-    Both:  strategy=dummy|alloc|mix|pool case=A|B|C scale=S seed=N
-           [queue_size=N] [stored_count=N] [pool_size=N]
-    Length: seconds=S [warmup_seconds=S] [iteration_ms=MS], or packets=N exactly
-
-    \b
-    mode=batch     packets without end: what does one cost?
-    mode=realtime  packets every interval_ns=NS through the input queue [input_queue_ms=100]: what is lost?
-    mode=search    low_ns=NS high_ns=NS probe_seconds=S full_seconds=S: the smallest interval without loss (NDR),
-                   and with little (PDR) [resolution=0.05] [confirmations=5] [patience_seconds=120]
-    mode=echo      server=java|cpp io=WAY connections=N seconds=S: what does a connection cost?
-                   Java: buffered_reader|buffered_stream [buffer=8192], stream, each threads=platform|virtual;
-                   nio_buffer_per_connection, nio_pooled, netty_pooled, netty_unpooled.  C++: threads, epoll
-                   [rate=MESSAGES_PER_SECOND] [message_bytes=512] [port=0] [runtime=N collector=C heap_mb=N]
-    mode=counters  counter=hardware|simulated packets=N: events per packet, by the processor or by cachegrind
-    mode=allocation  technique=malloc|byte_array|heap_buffer|direct_buffer|arena_confined|arena_auto|arena_slicing
-                     bytes=N [strategy=alloc|pool] [touch=none|first|page|zero] [live_mb=N] [allocator=A]
-    mode=access      memory=c|heap|direct|segment operation=write|random_write|copy [bytes=N]
-    mode=fragmentation  technique=malloc|slab|byte_array distribution=uniform|lognormal|phases [live_mb=N]
-                     [turnovers=N] [idle_seconds=S]
-    mode=jmh         technique=byte_array|heap_buffer|direct_buffer bytes=N: the same under JMH
-    mode=stream    events_per_second=N keys=N seconds=S: windows on Hazelcast Jet; how late is each one's result set?
-                   [runtime=17|21|25 collector=C heap_mb=N] [window_ms=1000] [slide_ms=10] [cooperative_threads=1]
-                   [aggregate=boxed|garbage_free] [processors=cooperative|native|platform|virtual] [port=0]
-                   [new_size_mb=N] [concurrent_gc_threads=N] [parallel_gc_threads=N] [percentile=99.99]
-    mode=stream_search  low_events_per_second=N high_events_per_second=N seconds=S: the highest rate that holds
-                   [target_ms=10] at the tail [resolution=0.1] [confirmations=2]; the rest as mode=stream
-    mode=ring      language=java|cpp interval_ns=NS seconds=S: the source and a consumer that only reads
-
-    \b
-    Examples:
-      allocpool trial mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A \\
-          scale=0.1 seconds=5 --json
-      allocpool trial mode=batch layout=flat language=cpp strategy=pool case=C packets=1000000
-      allocpool trial mode=batch layout=slab language=cpp steps=contiguous,one_line strategy=pool case=B seconds=1
-      allocpool trial mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 \\
-          interval_ns=1000 seconds=10 --json
-      allocpool trial mode=ring language=java runtime=25 interval_ns=10 seconds=60 --json
-      allocpool trial mode=echo server=java io=buffered_reader buffer=8192 threads=platform \\
-          connections=1000 seconds=5 --json
-      allocpool trial mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 \\
-          cooperative_threads=1 seconds=10 --json
-      allocpool trial mode=counters counter=simulated layout=slab strategy=pool case=B packets=1000000
-      allocpool trial mode=allocation technique=malloc allocator=glibc bytes=1024 --json
-
-    Exit status: 0 when the trial's status is ok, 1 when it is another, 2 when the settings are refused.
+    `allocpool trial mode=NAME --help` lists the keys of a mode. Exit status: 0 when the trial's status is ok, 1 when it
+    is another, 2 when the settings are refused.
     """
-    from allocpool.campaign import modes
+    from allocpool.campaign import single
 
-    spec = modes.parse_spec(settings)
-    record = modes.run_single(spec)
-    summary = modes.MODES[spec.mode].summarise(record)
+    spec = single.parse_spec(settings)
+    record = single.run_single(spec)
+    summary = single.summary_of(record)
     if as_json:
         click.echo(json.dumps(summary, indent=1, default=str))
     else:

@@ -19,7 +19,7 @@ from allocpool.compile import check_module, java_modules, module_release
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
-from allocpool.machine.tools import tools
+from allocpool.prerequisites import tools
 from allocpool.runtimes import COLLECTORS, FEATURES, Runtime, find_javac, find_runtime, jvm_flags, verify_flags
 from allocpool.studies.native.specs import why_not_counted
 

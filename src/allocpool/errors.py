@@ -2,33 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 if TYPE_CHECKING:
     # For the annotations only: errors are also told before anything is installed.
-    from pydantic import BaseModel, ValidationError
+    from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
+    from pydantic_core import CoreSchema
 
 
 class UserError(Exception):
     """A setting, file or machine does not allow what was asked; the message is one complete line."""
 
 
-def unknown_choice(what: str, given: object, valid: Iterable[object]) -> UserError:
-    """The error for a value outside a closed list: names what, what was given and every valid choice."""
-    return UserError(f"unknown {what} {given!r}: choose one of {', '.join(str(v) for v in valid)}")
+def unknown_choice(what: str, value: object, valid: Iterable[object]) -> UserError:
+    """The error for a value outside a closed list: names what, the value and every valid choice."""
+    return UserError(f"unknown {what} {value!r}: choose one of {', '.join(str(v) for v in valid)}")
+
+
+@dataclass(frozen=True, eq=False)
+class OneOf:
+    """Metadata of an ``Annotated`` field whose values are the words of a table, which a Literal can't name.
+
+    ``what`` is the word's kind in an error; ``valid`` the table or its keys. Equal only to itself: types must be hashable,
+    and tables are not.
+    """
+
+    what: str
+    valid: Collection[Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Pydantic's hook: the field's own type first, then membership."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, value: Any) -> Any:
+        if value not in self.valid:
+            raise ValueError(str(unknown_choice(self.what, value, self.valid)))
+        return value
+
+
+def choices_of(annotation: Any, metadata: Iterable[Any] = ()) -> tuple[Any, ...]:
+    """The closed list that a field's type allows, through ``Annotated``, unions with None and tuples; else empty."""
+    for item in metadata:
+        if isinstance(item, OneOf):
+            return tuple(item.valid)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return arguments
+    if origin is Annotated:
+        return choices_of(arguments[0], arguments[1:])
+    for argument in arguments:
+        if argument not in (NoneType, Ellipsis) and (choices := choices_of(argument)):
+            return choices
+    return ()
 
 
 def from_validation(what: str, error: ValidationError, model: type[BaseModel]) -> UserError:
-    """Every complaint of a pydantic model on one line; an unknown key names the keys that exist."""
-    complaints = []
-    for item in error.errors():
-        key = ".".join(str(part) for part in item["loc"])
-        if item["type"] == "extra_forbidden":
-            valid = ", ".join(sorted(model.model_fields))
-            complaints.append(f"unknown key {key!r} (valid keys: {valid})")
-            continue
-        message = item["msg"].removeprefix("Value error, ")
-        given = "" if item["type"] in ("missing", "value_error") else f", not {item['input']!r}"
-        complaints.append(f"{key}: {message}{given}" if key else message)
+    """Every complaint of a pydantic model on one line; an unknown key or word names those that exist."""
+    complaints = [_complaint(item, model) for item in error.errors() if item["type"] != "default_factory_not_called"]
     return UserError(f"{what}: " + "; ".join(complaints).replace("\n", " "))
+
+
+_NUMBERS = {"int": "a whole number", "float": "a number"}
+
+
+def _complaint(item: Any, model: type[BaseModel]) -> str:
+    key = ".".join(str(part) for part in item["loc"])
+    kind, value = item["type"], item["input"]
+    if kind == "extra_forbidden":
+        return f"unknown key {key!r} (valid keys: {', '.join(sorted(model.model_fields))})"
+    field = model.model_fields.get(str(item["loc"][0])) if item["loc"] else None
+    choices = choices_of(field.annotation, field.metadata) if field else ()
+    if kind == "literal_error" and choices:
+        return str(unknown_choice(key, value, choices))
+    if kind == "missing":
+        return f"{key} is missing" + (f": choose one of {', '.join(map(str, choices))}" if choices else "")
+    if kind == "value_error":
+        message = item["msg"].removeprefix("Value error, ")
+        return f"{key}: {message}" if key and not message.startswith("unknown ") else message
+    expected = _NUMBERS.get(kind.partition("_")[0]) if kind.endswith(("_parsing", "_type", "_from_float")) else None
+    return f"{key}: {expected or item['msg']}, not {value!r}"

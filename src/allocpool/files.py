@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -33,3 +34,29 @@ def write_atomically(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+class Remembered:
+    """Answers that are worth keeping between processes: text by text, in one JSON file.
+
+    A file that can't be read holds nothing, and one that can't be written keeps nothing: both cost the asking again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, key: str) -> str | None:
+        """The answer, or None when there is none."""
+        return self._read().get(key)
+
+    def remember(self, key: str, answer: str) -> None:
+        """Keep an answer, beside those that other processes keep meanwhile."""
+        with suppress(OSError), locked(self._path.with_name(f".{self._path.name}.lock")):
+            write_atomically(self._path, json.dumps({**self._read(), key: answer}, indent=1))
+
+    def _read(self) -> dict[str, str]:
+        try:
+            answers = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return answers if isinstance(answers, dict) else {}

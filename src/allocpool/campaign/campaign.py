@@ -26,11 +26,12 @@ from tqdm import tqdm
 from allocpool import home
 from allocpool.campaign import tidy
 from allocpool.campaign.registry import every_study, study_named
-from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
-from allocpool.machine.host import Host, read_host
+from allocpool.files import write_atomically
+from allocpool.machine.host import Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher
-from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, write_atomically
+from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record
 from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 
 
@@ -41,7 +42,7 @@ def profiles() -> tuple[str, ...]:
     return (*(name for name in order if name in found), *sorted(found - set(order)))
 
 
-def read_profile(study: Study, profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
+def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
     """The profile's YAML with the overrides laid over it, validated.
 
     An override of None means: as the profile has it. A campaign with other overrides gets a name of its own.
@@ -62,7 +63,8 @@ def read_profile(study: Study, profile: str, overrides: Mapping[str, Any]) -> St
         digest = hashlib.sha256(json.dumps(changes, sort_keys=True, default=str).encode()).hexdigest()[:6]
         changes["profile"] = f"{profile}-{digest}"
     try:
-        return study.profile_model(**{**settings, **changes})
+        profile_settings: StudyProfile = study.profile_model(**{**settings, **changes})
+        return profile_settings
     except ValidationError as error:
         raise from_validation(f"study {study.name}, profile {profile}", error, study.profile_model) from None
 
@@ -96,16 +98,23 @@ class CampaignStatus:
 class Campaign:
     """One study under one profile."""
 
-    def __init__(self, study: Study, profile: StudyProfile) -> None:
+    def __init__(self, study: Study[Any], profile: StudyProfile) -> None:
         self.study = study
         self.profile = profile
         self._launcher = Launcher()
+        self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
 
     @cached_property
     def planned(self) -> list[Planned]:
         """The plan, with the trials that this machine can't run marked."""
-        plan: list[Planned] = self.study.plan(self.profile)
-        return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
+        return [
+            item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in self.plan()
+        ]
+
+    def plan(self) -> list[Planned]:
+        """The plan for a machine with so many processors as this one, whatever else this one has."""
+        planned: list[Planned] = self.study.plan(self.profile, Machine(cores=usable_cores()))
+        return planned
 
     @cached_property
     def host(self) -> Host:
@@ -114,7 +123,7 @@ class Campaign:
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """The trials that can run here, in plan order, named; builds what they need."""
+        """The trials that can run here, in plan order, named; starts and builds nothing."""
         raw = home.raw_dir()
         return [task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable]
 
@@ -124,20 +133,27 @@ class Campaign:
         Raises:
             UserError: a build failed, or another campaign is measuring.
         """
-        missing = [task for task in self.tasks if not (task.folder / RESULT).exists()]
         begun_s = time.monotonic()
+        self._prepare()
+        missing = {task.trial_id: task for task in self.tasks if self._record(task) is None}
         if missing:
+            launches = {name: self._launcher.launch_of(task.spec) for name, task in missing.items()}
             order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
-            waiting = {task.trial_id for task in missing}
             with alone(home.raw_dir()), self._bar(len(order), len(order) - len(missing)) as bar:
                 for task in order:
-                    if task.trial_id in waiting:
-                        record = run_trial(task, self.host)
+                    if task.trial_id in missing:
+                        record = run_trial(task, launches[task.trial_id], self.host)
                         bar.update()
                         if record.status != "ok":
                             bar.write(f"{task.trial_id} {record.status}: {record.reason}")
         self.tables()
         return self.status(time.monotonic() - begun_s)
+
+    def _prepare(self) -> None:
+        """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""
+        self._launcher.prepare(task.spec for task in self.tasks if self._record(task) is None)
+        for name in ("planned", "tasks"):
+            self.__dict__.pop(name, None)
 
     def _bar(self, total: int, done: int) -> Any:
         title = f"{self.study.name} ({self.profile.profile})"
@@ -167,7 +183,19 @@ class Campaign:
 
     def records(self) -> list[TrialRecord]:
         """The records of the trials that took place, in plan order."""
-        return [record for task in self.tasks if (record := read_record(task.folder)) is not None]
+        return [record for task in self.tasks if (record := self._record(task)) is not None]
+
+    def _record(self, task: Task) -> TrialRecord | None:
+        """The record of a trial, read again only when its file has changed."""
+        try:
+            about = (task.folder / RESULT).stat()
+        except OSError:
+            return None
+        version = (about.st_mtime_ns, about.st_size)
+        kept = self._records.get(task.trial_id)
+        if kept is None or kept[0] != version:
+            kept = self._records[task.trial_id] = (version, read_record(task.folder))
+        return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tidy tables of what was measured so far, checked and written to ``data/tidy/<profile>/<study>/``."""

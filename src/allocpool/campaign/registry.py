@@ -1,11 +1,12 @@
-"""The studies by name. A study is a folder of ``allocpool.studies`` and one word here."""
+"""The studies by name, and the modes of their trials. A study is a folder of ``studies/`` and one word here."""
 
 from __future__ import annotations
 
 import importlib
 from functools import cache
+from typing import Any
 
-from allocpool.campaign.study import Study
+from allocpool.campaign.study import Mode, Study
 from allocpool.errors import unknown_choice
 
 STUDY_NAMES = ("instrument", "batch", "pauses", "realtime", "native", "allocation", "buffered_io", "stream")
@@ -13,14 +14,28 @@ STUDY_NAMES = ("instrument", "batch", "pauses", "realtime", "native", "allocatio
 
 
 @cache
-def study_named(name: str) -> Study:
+def study_named(name: str) -> Study[Any]:
     """The study of that name; UserError that lists the names otherwise."""
     if name not in STUDY_NAMES:
         raise unknown_choice("study", name, STUDY_NAMES)
-    study: Study = importlib.import_module(f"allocpool.studies.{name}.study").STUDY
+    study: Study[Any] = importlib.import_module(f"allocpool.studies.{name}.study").STUDY
     return study
 
 
-def every_study() -> list[Study]:
+def every_study() -> list[Study[Any]]:
     """All studies, in their order."""
     return [study_named(name) for name in STUDY_NAMES]
+
+
+@cache
+def modes() -> dict[str, Mode]:
+    """Every mode of a trial by its name."""
+    return {mode.name: mode for study in every_study() for mode in study.modes}
+
+
+def mode_named(name: object) -> Mode:
+    """The mode of that name; UserError that lists the names otherwise."""
+    known = modes()
+    if not isinstance(name, str) or name not in known:
+        raise unknown_choice("mode", name, known)
+    return known[name]

@@ -1,11 +1,11 @@
-"""What a study is: a profile model, a pure plan, and the tidy tables its trials become."""
+"""What a study is: a profile model, a pure plan, the modes of its trials, and the tidy tables that they become."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 from pandera.pandas import DataFrameSchema
@@ -43,16 +43,53 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Study:
-    """One question with one notebook."""
+class Machine:
+    """What plans may depend on of a machine."""
+
+    cores: int
+    """Processors that trials may use."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One kind of trial: its spec, and its record as plain data for a reader of JSON."""
+
+    spec: type[TrialSpec]
+    summarise: Callable[[TrialRecord], dict[str, Any]]
+    example: str
+    """Settings of a whole trial, as the command line takes them."""
+
+    @property
+    def name(self) -> str:
+        """The value of ``mode``."""
+        return str(self.spec.model_fields["mode"].default)
+
+
+Profile = TypeVar("Profile", bound=StudyProfile)
+
+
+@dataclass(frozen=True)
+class Study(Generic[Profile]):
+    """One question with one notebook.
+
+    Attributes:
+        name: the folder under ``allocpool.studies``.
+        notebook: stem of its notebook, and of its YAML in each profile.
+        question: in one sentence.
+        modes: the kinds of trials that are this study's own; it may plan those of others, too.
+        profile_model: what its YAML may say.
+        plan: profile and machine to planned trials: a pure function, no I/O, in the order of the blocks.
+        tidy: records to tables.
+        schemas: of these tables.
+        catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
+    """
 
     name: str
     notebook: str
     question: str
-    profile_model: type[StudyProfile]
-    plan: Callable[[Any], list[Planned]]
-    """Profile to planned trials: a pure function, no I/O, in the order of the blocks."""
+    modes: tuple[Mode, ...]
+    profile_model: type[Profile]
+    plan: Callable[[Profile, Machine], list[Planned]]
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
-    catalogue: Callable[[Any, Sequence[Planned]], pd.DataFrame]
-    """One row per configuration of the whole study with ``planned`` and ``left_out_because``."""
+    catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]

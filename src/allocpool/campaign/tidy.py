@@ -16,7 +16,8 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool import gclog
-from allocpool.trial.record import GC_LOG, Status, TrialRecord, write_atomically
+from allocpool.files import write_atomically
+from allocpool.trial.record import GC_LOG, Status, TrialRecord
 
 COUNT = Check.ge(0)
 POSITIVE = Check.gt(0)

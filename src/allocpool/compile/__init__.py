@@ -2,9 +2,10 @@
 
 from allocpool.compile.java import JavaBuild, check_module, java_classpath, java_classpaths
 from allocpool.compile.native import NativeBuild, echo_library, native_library
-from allocpool.compile.sources import code_hash, java_modules, module_release, source_sets
+from allocpool.compile.sources import ECHO, code_hash, java_modules, module_release, source_sets
 
 __all__ = [
+    "ECHO",
     "JavaBuild",
     "NativeBuild",
     "check_module",

@@ -25,7 +25,7 @@ from allocpool.compile.sources import ECHO, code_hash
 from allocpool.errors import UserError
 from allocpool.files import locked
 from allocpool.machine.allocators import Boost, find_boost
-from allocpool.machine.tools import find_compiler
+from allocpool.machine.compiler import find_compiler
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 LIBRARY = f"liballocpool_native{_SUFFIX}"

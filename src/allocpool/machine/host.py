@@ -111,6 +111,11 @@ def read_host() -> Host:
     )
 
 
+def usable_cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def transparent_huge_pages() -> str | None:
     """The kernel's setting: ``always``, ``madvise`` or ``never``; None where there is none."""
     chosen = re.search(r"\[(\w+)\]", _first_line("/sys/kernel/mm/transparent_hugepage/enabled") or "")

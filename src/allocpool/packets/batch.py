@@ -32,10 +32,10 @@ class BatchSpec(PacketsSpec):
     CHILD: ClassVar[str] = "allocpool.packets.child.batch"
 
     mode: Literal["batch"] = "batch"
-    seconds: float | None = Field(default=None, gt=0, le=3600)
-    packets: int | None = Field(default=None, gt=0, le=10**12)
-    warmup_seconds: float = Field(default=0.5, ge=0, le=600)
-    iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+    seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after the warm-up")
+    packets: int | None = Field(default=None, gt=0, le=10**12, description="exactly, from the first to the last")
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
+    iteration_ms: float = Field(default=50.0, gt=0, le=10_000, description="of one iteration of the measured window")
 
     def expected_seconds(self) -> float:
         measured_s = self.seconds if self.seconds is not None else (self.packets or 0) * _EXPECTED_NS_PER_PACKET / 1e9

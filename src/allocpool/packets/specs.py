@@ -9,15 +9,16 @@ the ratio of live set to heap.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from allocpool.errors import UserError, unknown_choice
+from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.packets.java_layouts import JAVA_LAYOUTS, JavaLayout
 from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination, check_options
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
 Strategy = Literal["dummy", "alloc", "mix", "pool"]
 Case = Literal["A", "B", "C"]
@@ -27,6 +28,7 @@ STRATEGIES: tuple[Strategy, ...] = ("dummy", "alloc", "mix", "pool")
 CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
 LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": ("allocating", "flat", "slab")}
+LAYOUT_NAMES = tuple(dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts))
 SLAB_STEPS = ("contiguous", "one_line", "stride", "huge_pages", "prefetch")
 """The ladder from ``flat`` to ``slab``, in order; a slab is contiguous, the others are switches."""
 BOOST_POOL = "boost_pool"
@@ -36,6 +38,7 @@ ALLOCATORS = (*PRELOADED, *RESOURCES)
 JAVA_OPTIONS = ("compact_headers", "large_pages")
 POOL_SIZE = 1_000_000
 MIX_POOL_SIZE = 200_000
+POOL_SIZES: dict[Strategy, int] = {"dummy": 0, "alloc": 0, "mix": MIX_POOL_SIZE, "pool": POOL_SIZE}
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 SMALLEST_HEAP_MB = {"zgc": 48}
@@ -46,6 +49,13 @@ SET_UP_S: dict[Language, float] = {"java": 1.2, "cpp": 0.6}
 _SET_UP_NS_PER_PACKET: dict[Language, float] = {"java": 400.0, "cpp": 150.0}
 DEFAULT_SEED = 20_190_117
 DEFAULT_RUNTIME = FEATURES[-1]
+DEFAULT_COLLECTOR = "g1"
+DEFAULT_ALLOCATOR = "glibc"
+_HUGE_PAGES_OF_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""Makes glibc 2.35 and later ask for transparent huge pages: direct memory comes from malloc, where the JVM's own flag
+does not reach."""
+_CPP_PACKET_BYTES = 1280
+"""A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
 
 
 class Solution(BaseModel):
@@ -131,56 +141,101 @@ class Solution(BaseModel):
         return f"C++ {self.layout}{allocator}{steps}"
 
 
+def _is_java(spec: dict[str, Any]) -> bool:
+    return bool(spec["language"] == "java")
+
+
+def scaled(size: int, scale: float, smallest: int = 1) -> int:
+    """A published size at this scale."""
+    return max(smallest, round(size * scale))
+
+
+def scaled_heap_mb(layout: str, collector: str | None, scale: float) -> int:
+    """The published heap of a Java layout at this scale, MiB, or the smallest that the collector starts with."""
+    smallest_mb = SMALLEST_HEAP_MB.get(collector or "", SMALLEST_MB)
+    return max(smallest_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
+
+
+def _default_heap_mb(spec: dict[str, Any]) -> int | None:
+    return scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if _is_java(spec) else None
+
+
+def _default_direct_mb(spec: dict[str, Any]) -> int | None:
+    layout = JAVA_LAYOUTS.get(spec["layout"])
+    if not _is_java(spec) or layout is None or not layout.direct_mb:
+        return None
+    return max(SMALLEST_MB, math.ceil(layout.direct_mb * float(spec["scale"])))
+
+
+def packets_to_fill(queue_size: int, stored_count: int) -> int:
+    """Packets after which queue and store are full but for a chance below one in ten thousand.
+
+    The store takes one packet in sixteen; four standard deviations of that binomial are added.
+    """
+    return queue_size + TCP_ONE_IN * (stored_count + math.ceil(4 * math.sqrt(max(0, stored_count))))
+
+
 class PacketsSpec(TrialSpec):
-    """A trial of the packets workload; sizes left out follow from strategy, case and scale."""
+    """A trial of the packets workload; sizes left out follow from layout, strategy, case and scale."""
+
+    processes: ClassVar[int] = 1
+    """Processes of the trial that hold its whole memory at the same time."""
 
     language: Language
-    layout: str
-    runtime: int | None = None
-    collector: str | None = None
-    pause_target_ms: int | None = Field(default=None, gt=0, description="-XX:MaxGCPauseMillis")
+    layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
+    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
+    pause_target_ms: int | None = Field(
+        default_factory=lambda spec: published_pause_target_ms(spec["collector"], spec["runtime"]),
+        gt=0,
+        description="-XX:MaxGCPauseMillis",
+    )
     compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 25 on")
     large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
-    allocator: str | None = None
-    steps: str | None = Field(default=None, description="of layout slab; all when left out")
+    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
+        default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
+    )
+    steps: str | None = Field(default=None, description="of layout slab, comma-separated; all when left out")
     strategy: Strategy
     case: Case = "A"
-    scale: float = Field(default=1.0, gt=0, le=4)
-    queue_size: int = Field(gt=0)
-    stored_count: int = Field(gt=0)
-    pool_size: int = Field(ge=0, description="packets made before the start")
-    slot_count: int = Field(gt=0, description="layouts with one region of memory: packets it has room for")
-    fill_packets: int = Field(gt=0, description="packets after which queue and store are full")
-    heap_mb: int | None = Field(default=None, gt=0)
-    direct_mb: int | None = Field(default=None, ge=0)
-    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
+    scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
+    queue_size: int = Field(gt=0, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]))
+    stored_count: int = Field(gt=0, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]))
+    pool_size: int = Field(
+        ge=0,
+        default_factory=lambda spec: scaled(POOL_SIZES[spec["strategy"]], spec["scale"], smallest=0),
+        description="packets made before the start",
+    )
+    slot_count: int = Field(
+        gt=0,
+        default_factory=lambda spec: scaled(POOL_SIZE, spec["scale"]),
+        description="layouts with one region of memory: packets it has room for",
+    )
+    fill_packets: int = Field(
+        gt=0,
+        default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
+        description="packets after which queue and store are full",
+    )
+    heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx")
+    direct_mb: int | None = Field(ge=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize")
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of the packet generator")
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, given: Any) -> Any:
-        """Complete what follows from layout, case and scale; what is given explicitly stays."""
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        for key, valid in (("strategy", STRATEGIES), ("case", CASES), ("language", LAYOUTS)):
-            if key in spec and spec[key] not in valid:
-                raise ValueError(str(unknown_choice(key, spec[key], valid)))
-        if "layout" not in spec:
-            raise ValueError(
-                "layout is missing: choose " + "; ".join(f"{k}: {', '.join(v)}" for k, v in LAYOUTS.items())
-            )
-        if "language" not in spec:
-            spec["language"] = _language_of(spec["layout"])
-        _fill_in_sizes(spec)
-        if spec["language"] == "java":
-            spec["runtime"] = _whole(spec, "runtime", DEFAULT_RUNTIME)
-            spec["collector"] = spec.get("collector") or "g1"
-            if spec["collector"] in ("cms", "parallel", "g1") and spec["runtime"] == FEATURES[0]:
-                spec.setdefault("pause_target_ms", 80)
-        else:
-            spec["allocator"] = spec.get("allocator") or "glibc"
-        spec["steps"] = _steps_of(spec)
-        return spec
+    def _language_of_layout(cls, settings: Any) -> Any:
+        """The language follows from a layout that only one language has; steps are put in the ladder's order."""
+        if not isinstance(settings, dict) or "layout" not in settings:
+            return settings
+        layout = settings["layout"]
+        owners = [language for language, layouts in LAYOUTS.items() if layout in layouts]
+        if "language" not in settings and len(owners) > 1:
+            raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
+        language = settings.get("language", owners[0] if owners else "java")
+        try:
+            steps = checked_steps(str(layout), settings.get("steps"))
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return {**settings, "language": language, "steps": steps}
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -188,23 +243,20 @@ class PacketsSpec(TrialSpec):
             self.solution.require_known_words()
         except UserError as error:
             raise ValueError(str(error)) from error
-        java_only = {
-            "runtime": self.runtime, "collector": self.collector, "heap_mb": self.heap_mb,
-            "direct_mb": self.direct_mb, "pause_target_ms": self.pause_target_ms,
-            **{option: getattr(self, option) for option in JAVA_OPTIONS},
-        }  # fmt: skip
-        if self.language == "cpp" and (wrong := [key for key, value in java_only.items() if value is not None]):
+        java_only = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms", *JAVA_OPTIONS)
+        wrong = [key for key in java_only if getattr(self, key) is not None]
+        if self.language == "cpp" and wrong:
             raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
         if self.language == "java" and self.allocator is not None:
             raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
         out_at_once = self.queue_size + self.stored_count + 1
         if self.strategy == "pool" and self.pool_size < out_at_once:
             raise ValueError(f"pool_size {self.pool_size} is too small: queue, store and one more need {out_at_once}")
+        layout = self.java_layout
+        if layout and (no_such_strategy := layout.why_not(self.layout, self.strategy)):
+            raise ValueError(no_such_strategy)
         needed = max(out_at_once, self.pool_size)
-        if self.java_layout and (wrong_strategy := self.java_layout.why_not(self.layout, self.strategy)):
-            raise ValueError(wrong_strategy)
-        has_slots = self.java_layout is not None and self.java_layout.slots
-        if has_slots and self.strategy != "dummy" and self.slot_count < needed:
+        if layout and layout.slots and self.strategy != "dummy" and self.slot_count < needed:
             raise ValueError(f"slot_count {self.slot_count} is too small: the packets out at once need {needed}")
         return self
 
@@ -224,11 +276,34 @@ class PacketsSpec(TrialSpec):
     @property
     def solution(self) -> Solution:
         """The row of a results table that this trial belongs to."""
-        return Solution(
-            language=self.language, layout=self.layout, runtime=self.runtime,
-            collector=self.collector, allocator=self.allocator, steps=self.steps,
-            compact_headers=self.compact_headers, large_pages=self.large_pages,
-        )  # fmt: skip
+        return Solution(**{name: getattr(self, name) for name in Solution.model_fields})
+
+    def impossible(self) -> str | None:
+        return no_such_pair(self.solution, self.strategy)
+
+    def needs(self) -> Needs:
+        if self.java_layout is None:
+            out_at_once = self.queue_size + self.stored_count + 1
+            return Needs(
+                native="packets",
+                allocator=self.allocator,
+                boost=self.allocator == BOOST_POOL,
+                memory_mb=max(self.pool_size, out_at_once) * _CPP_PACKET_BYTES * self.processes // 2**20,
+                processes=self.processes,
+            )
+        jvm = Jvm(
+            module=self.java_layout.module,
+            runtime=self.runtime or 0,
+            collector=self.collector or "",
+            heap_mb=self.heap_mb or 0,
+            direct_mb=self.direct_mb or 0,
+            pause_target_ms=self.pause_target_ms,
+            compact_headers=self.compact_headers,
+            large_pages=self.large_pages,
+            unsafe=self.java_layout.unsafe,
+        )
+        environment = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
+        return Needs(jvm=jvm, processes=self.processes, environment=environment)
 
 
 def no_such_pair(solution: Solution, strategy: Strategy) -> str | None:
@@ -243,83 +318,23 @@ def no_such_pair(solution: Solution, strategy: Strategy) -> str | None:
     return None
 
 
-def checked_steps(layout: str, given: str | None) -> str | None:
+def checked_steps(layout: str, asked: str | None) -> str | None:
     """Steps of layout ``slab``, comma-separated, in the order of the ladder; None for other layouts.
 
     Raises:
         UserError: an unknown step, or steps of a layout that has none.
     """
     if layout != "slab":
-        if given is not None:
+        if asked is not None:
             raise UserError(f"steps belong to layout slab, not to layout {layout}")
         return None
-    asked = SLAB_STEPS if given is None else (SLAB_STEPS[0], *given.split(","))
-    for step in asked:
+    steps = SLAB_STEPS if asked is None else (SLAB_STEPS[0], *asked.split(","))
+    for step in steps:
         if step not in SLAB_STEPS:
             raise unknown_choice("step", step, SLAB_STEPS)
-    return ",".join(step for step in SLAB_STEPS if step in asked)
+    return ",".join(step for step in SLAB_STEPS if step in steps)
 
 
-def _steps_of(spec: dict[str, Any]) -> str | None:
-    try:
-        return checked_steps(str(spec["layout"]), spec.get("steps"))
-    except UserError as error:
-        raise ValueError(str(error)) from error
-
-
-def _language_of(layout: object) -> Language:
-    owners: list[Language] = [language for language, layouts in LAYOUTS.items() if layout in layouts]
-    if len(owners) > 1:
-        raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
-    if not owners:
-        every = dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts)
-        raise ValueError(str(unknown_choice("layout", layout, every)))
-    return owners[0]
-
-
-def _whole(spec: dict[str, Any], key: str, default: int) -> int:
-    value = spec.get(key)
-    try:
-        return default if value is None else int(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{key}: a whole number, not {value!r}") from None
-
-
-def _fill_in_sizes(spec: dict[str, Any]) -> None:
-    try:
-        scale = float(spec.get("scale", 1.0))
-    except (TypeError, ValueError):
-        raise ValueError(f"scale: a number above 0, not {spec['scale']!r}") from None
-    if not 0 < scale <= 4:
-        raise ValueError(f"scale: above 0 and at most 4, not {scale:g}")
-
-    def scaled(size: int) -> int:
-        return max(1, round(size * scale))
-
-    packets = scaled(CASES[spec.get("case", "A")])
-    spec.setdefault("queue_size", packets)
-    spec.setdefault("stored_count", packets)
-    pool_sizes = {"dummy": 0, "alloc": 0, "mix": scaled(MIX_POOL_SIZE), "pool": scaled(POOL_SIZE)}
-    spec.setdefault("pool_size", pool_sizes.get(spec.get("strategy", ""), 0))
-    spec.setdefault("slot_count", scaled(POOL_SIZE))
-    if "fill_packets" not in spec:
-        spec["fill_packets"] = _fill_packets(_whole(spec, "queue_size", 1), _whole(spec, "stored_count", 1))
-    if spec["language"] == "java":
-        spec.setdefault("heap_mb", scaled_heap_mb(spec["layout"], str(spec.get("collector")), scale))
-        layout = JAVA_LAYOUTS.get(spec["layout"])
-        if layout and layout.direct_mb:
-            spec.setdefault("direct_mb", max(SMALLEST_MB, math.ceil(layout.direct_mb * scale)))
-
-
-def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
-    """The published heap of a Java layout at this scale, MiB, or the smallest that the collector starts with."""
-    smallest_mb = SMALLEST_HEAP_MB.get(collector, SMALLEST_MB)
-    return max(smallest_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
-
-
-def _fill_packets(queue_size: int, stored_count: int) -> int:
-    """Packets after which queue and store are full but for a chance below one in ten thousand.
-
-    The store takes one packet in sixteen; four standard deviations of that binomial are added.
-    """
-    return queue_size + TCP_ONE_IN * (stored_count + math.ceil(4 * math.sqrt(max(0, stored_count))))
+def published_pause_target_ms(collector: str | None, runtime: int | None) -> int | None:
+    """The soft pause target that the article's settings have, milliseconds; None where they have none."""
+    return 80 if collector in ("cms", "parallel", "g1") and runtime == FEATURES[0] else None

@@ -12,7 +12,7 @@ from allocpool.runtimes.collectors import (
 )
 from allocpool.runtimes.discovery import Runtime, find_runtime, find_runtimes
 from allocpool.runtimes.embedded import provision
-from allocpool.runtimes.flags import available_memory_mb, check, jvm_flags, log_flags, verify_flags
+from allocpool.runtimes.flags import check, jvm_flags, log_flags, remembered_refusal, try_flags, verify_flags
 from allocpool.runtimes.javac import Javac, find_javac
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Javac",
     "Preset",
     "Runtime",
-    "available_memory_mb",
     "check",
     "check_combination",
     "collector_flags",
@@ -34,5 +33,7 @@ __all__ = [
     "jvm_flags",
     "log_flags",
     "provision",
+    "remembered_refusal",
+    "try_flags",
     "verify_flags",
 ]

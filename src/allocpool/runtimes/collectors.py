@@ -130,6 +130,14 @@ def check_combination(collector: str, feature: int) -> None:
         )
 
 
+def require_combination(collector: str | None, feature: int | None) -> None:
+    """`check_combination` for validators of models: the same in a ValueError."""
+    try:
+        check_combination(collector or "", feature or 0)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
 def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None = None) -> tuple[str, ...]:
     """The JVM flags that choose ``collector`` on Java ``feature``.
 

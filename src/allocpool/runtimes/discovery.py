@@ -12,11 +12,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from allocpool import home
 from allocpool.errors import UserError, unknown_choice
+from allocpool.files import Remembered
 from allocpool.runtimes.collectors import FEATURES
 from allocpool.runtimes.embedded import embedded_home
 
@@ -61,11 +62,21 @@ class BrokenRuntime(Exception):
     """A folder that was meant to be a Java home and does not work; the message says why."""
 
 
-@lru_cache(maxsize=64)
 def _properties(java_home: Path) -> dict[str, str]:
+    """What a Java says of itself: asked once, then remembered as long as its launcher does not change."""
     java = java_home / "bin" / "java"
     if not java.is_file():
         raise BrokenRuntime("there is no bin/java in it")
+    answers = Remembered(home.build_dir() / "remembered" / "runtimes.json")
+    key = f"{java} {java.stat().st_mtime_ns}"
+    said = answers.get(key)
+    if said is None:
+        said = _ask(java)
+        answers.remember(key, said)
+    return dict(_PROPERTY.findall(said))
+
+
+def _ask(java: Path) -> str:
     try:
         done = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],
@@ -80,10 +91,10 @@ def _properties(java_home: Path) -> dict[str, str]:
     if done.returncode != 0:
         last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
         raise BrokenRuntime(f"its java ends with {done.returncode}: {last}")
-    found: dict[str, str] = dict(_PROPERTY.findall(done.stderr))
-    if "java.specification.version" not in found:
+    properties = [line for line in done.stderr.splitlines() if _PROPERTY.match(line)]
+    if not any("java.specification.version" in line for line in properties):
         raise BrokenRuntime("its java does not say its version")
-    return found
+    return "\n".join(properties)
 
 
 def feature_of(version: str) -> int:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from functools import lru_cache
 from pathlib import Path
 
+from allocpool import home
 from allocpool.errors import UserError
+from allocpool.files import Remembered
+from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes.collectors import check_combination, check_options, collector_flags
 from allocpool.runtimes.discovery import Runtime, find_runtime
-
-_MB = 1024 * 1024
 
 OVERHEAD_MB = 300
 """Memory of a JVM and its host process beside heap and direct memory, megabytes: code, metaspace, stacks."""
@@ -152,24 +152,6 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
     return find_runtime(feature)
 
 
-def available_memory_mb() -> int:
-    """Memory that a new process can get now, megabytes; a container's limit counts."""
-    # Imported here because this package also serves before psutil is installed.
-    import psutil
-
-    available = psutil.virtual_memory().available
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
-        try:
-            free = int(Path(limit).read_text()) - int(Path(used).read_text())
-        except (OSError, ValueError):  # no such controller, or its limit is the word "max"
-            continue
-        available = min(available, max(free, 0))
-    return available // _MB
-
-
 def check_huge_pages(collector: str) -> None:
     """Refuses transparent huge pages where the kernel grants none to memory of this kind.
 
@@ -188,26 +170,57 @@ def check_huge_pages(collector: str) -> None:
         raise UserError(f"large_pages: not granted to {collector} here, write {remedy} to {setting} as root")
 
 
-def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
-    """Tries ``flags`` in a throw-away process: a JVM that refuses them would end the process that hosts it.
+def try_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
+    """Try ``flags`` in a throw-away process, once: a JVM that refuses them would end the process that hosts it.
 
-    A log file named in ``flags`` is replaced by a temporary one. The answer is remembered for this process.
+    A log file named in ``flags`` is replaced by a temporary one. What was accepted is remembered on disk and not tried
+    again; what was refused is tried again each time, because the machine may have changed.
+    """
+    answers = _answers()
+    key = _key(runtime, flags)
+    if answers.get(key) != "":
+        answers.remember(key, _complaint(runtime.java, flags))
+
+
+def remembered_refusal(runtime: Runtime, flags: tuple[str, ...]) -> str | None:
+    """What the runtime said to these flags when they were tried, in one line; None if it took them or was not tried."""
+    complaint = _answers().get(_key(runtime, flags))
+    if not complaint:
+        return None
+    return f"Java {runtime.feature} ({runtime.version}) does not start with {' '.join(flags)}: {complaint}"
+
+
+def verify_flags(runtime: Runtime, flags: tuple[str, ...]) -> None:
+    """Try ``flags`` if they never were.
 
     Raises:
         UserError: the runtime does not start with them; holds what it said.
     """
-    complaint = _complaint(runtime.java, tuple(flag for flag in flags if flag != "-XX:+AlwaysPreTouch"))
-    if complaint:
-        raise UserError(
-            f"Java {runtime.feature} ({runtime.version}) does not start with {' '.join(flags)}: {complaint}"
-        )
+    try_flags(runtime, flags)
+    refusal = remembered_refusal(runtime, flags)
+    if refusal:
+        raise UserError(refusal)
 
 
-@lru_cache(maxsize=512)
+def _answers() -> Remembered:
+    return Remembered(home.build_dir() / "remembered" / "jvm-flags.json")
+
+
+def _key(runtime: Runtime, flags: tuple[str, ...]) -> str:
+    """The runtime as it lies on disk now, and its flags."""
+    changed_ns = runtime.java.stat().st_mtime_ns if runtime.java.exists() else 0
+    return " ".join([str(runtime.java), str(changed_ns), runtime.version, *_tried(flags)])
+
+
+def _tried(flags: tuple[str, ...]) -> list[str]:
+    return [flag for flag in flags if flag != "-XX:+AlwaysPreTouch"]
+
+
 def _complaint(java: Path, flags: tuple[str, ...]) -> str:
+    """What the JVM says when it does not start with these flags; empty when it does."""
     with tempfile.TemporaryDirectory(prefix="allocpool-") as folder:
         log = str(Path(folder) / "gc.log")
-        harmless = [_LOG_FILE.sub(lambda _: f'"{log}"', f) if f.startswith("-Xlog:") else f for f in flags]
+        harmless = [_LOG_FILE.sub(lambda _: f'"{log}"', f) if f.startswith("-Xlog:") else f for f in _tried(flags)]
         try:
             done = subprocess.run(
                 [java, *harmless, "-version"],

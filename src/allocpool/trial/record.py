@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from allocpool.machine.host import Host
 from allocpool.trial.spec import TrialSpec
@@ -17,6 +18,8 @@ Status = Literal[
     "ok", "failed", "out_of_memory", "crashed", "timeout", "killed", "invalid", "unavailable"
 ]  # fmt: skip
 
+FORMAT: Literal[2] = 2
+"""Of records. One that says another is of another version of this package, and is not read."""
 RESULT = "result.json"
 SPEC = "spec.json"
 MEASUREMENT = "measurement.json"
@@ -69,6 +72,7 @@ class TrialRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    format: Literal[2] = FORMAT
     trial_id: str
     spec: dict[str, Any]
     status: Status
@@ -104,20 +108,26 @@ def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
     )  # fmt: skip
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write so that a reader sees the whole text or no file, also after a crash in between."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    with scratch.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
-
-
 def read_record(directory: Path) -> TrialRecord | None:
-    """The record in a trial's folder, or None when the trial did not finish."""
+    """The record in a trial's folder, or None when the trial did not finish.
+
+    A record that can't be read, for whatever reason, counts as not run and is named in one line on stderr.
+    """
     path = directory / RESULT
     if not path.exists():
         return None
-    record = TrialRecord.model_validate_json(path.read_text(encoding="utf-8"))
+    try:
+        record = TrialRecord.model_validate_json(path.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        reason = error.errors()[0]
+        where = ".".join(map(str, reason["loc"]))
+        return _unreadable(path, f"{where}: {reason['msg']}" if where else str(reason["msg"]))
+    except (OSError, ValueError) as error:
+        return _unreadable(path, str(error))
     return record.model_copy(update={"directory": str(directory)})
+
+
+@cache
+def _unreadable(path: Path, reason: str) -> None:
+    """Said once of each record."""
+    print(f"allocpool: {path} can't be read and counts as not run: {' '.join(reason.split())}", file=sys.stderr)

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 from allocpool import home
 from allocpool.errors import UserError
+from allocpool.files import write_atomically
 from allocpool.machine.host import Host
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import (
@@ -38,12 +39,27 @@ from allocpool.trial.record import (
     Status,
     TrialRecord,
     trial_id,
-    write_atomically,
 )
 from allocpool.trial.spec import TrialSpec
 
 TAIL_LINES = 20
 _EPSILON_EXHAUSTED = 3
+_MACHINE_LOCK = "/tmp/allocpool.lock"
+_INHERITED = (
+    "PATH",
+    "HOME",
+    "USER",
+    "TMPDIR",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "PYTHONPATH",
+)
+"""What a child gets of this process's environment, after pyperf's list: nothing that changes how memory is allocated or
+how a JVM runs. The library paths stay because some Python interpreters don't start without them."""
+_INHERITED_PREFIXES = ("LC_", "ALLOCPOOL_")
 _T = TypeVar("_T")
 
 
@@ -53,15 +69,13 @@ class Task:
 
     trial_id: str
     spec: TrialSpec
-    launch: Launch
     folder: Path
 
 
 def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task:
-    """Name the trial: builds what it needs, because the code is part of the name."""
-    launch = launcher.launch_of(spec)
-    name = trial_id(spec, launch.code_hash, host.fingerprint())
-    return Task(name, spec, launch, raw / name)
+    """Name the trial; starts and builds nothing."""
+    name = trial_id(spec, launcher.code_hash(spec), host.fingerprint())
+    return Task(name, spec, raw / name)
 
 
 def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list[_T]:
@@ -77,32 +91,59 @@ def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list
 
 
 @contextmanager
-def alone(raw: Path) -> Iterator[None]:
-    """Hold the machine for measuring: a second campaign beside the first would spoil both.
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the machine for measuring into ``folder``: a second campaign beside the first would spoil both.
+
+    The lock is one file for all users of the machine, ``ALLOCPOOL_LOCK`` or a name in ``/tmp`` that does not depend on
+    the environment. It is held by the process, so that it is free as soon as that has died.
 
     Raises:
-        UserError: another campaign is running on the same data folder.
+        UserError: another campaign is measuring on this machine; names its process and its folder.
     """
-    raw.mkdir(parents=True, exist_ok=True)
-    with (raw / ".running").open("a+") as lock:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = Path(os.environ.get("ALLOCPOOL_LOCK") or _MACHINE_LOCK)
+    try:
+        descriptor = _open_lock(path)
+    except OSError as error:
+        raise UserError(f"the machine's lock {path} can't be opened ({error}): set ALLOCPOOL_LOCK to another") from None
+    with os.fdopen(descriptor, "r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UserError(f"another campaign is measuring into {raw}: wait for it or stop it") from None
+            holder = lock.read().strip() or "unknown"
+            raise UserError(
+                f"another campaign is measuring on this machine ({holder}): wait for it or stop it"
+            ) from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()}, into {folder}")
+        lock.flush()
         yield
 
 
-def run_trial(task: Task, host: Host) -> TrialRecord:
+def _open_lock(path: Path) -> int:
+    """Open the lock, made for all users if it is not there.
+
+    Linux refuses ``O_CREAT`` on another user's file in a sticky folder (proc(5), protected_regular), so creation is
+    tried only where there is no file.
+    """
+    with suppress(FileNotFoundError):
+        return os.open(path, os.O_RDWR)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    os.fchmod(descriptor, 0o666)  # whatever the umask
+    return descriptor
+
+
+def run_trial(task: Task, launch: Launch, host: Host) -> TrialRecord:
     """Run one trial to its record. KeyboardInterrupt kills the child, leaves no record and goes on up."""
     _empty(task.folder)
-    asked = {"spec": task.spec.model_dump(mode="json"), "launch": task.launch.model_dump(mode="json")}
+    asked = {"spec": task.spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
     write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
     command = (sys.executable, "-m", "allocpool.trial.child", str(task.folder))
     load_before = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
     cpu_before_s = _children_cpu_s()
     begun_s = time.monotonic()
-    exit_code = _run_child(command, task)
+    exit_code = _run_child(command, task, launch)
     wall_s = time.monotonic() - begun_s
     status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
     record = TrialRecord(
@@ -112,7 +153,7 @@ def run_trial(task: Task, host: Host) -> TrialRecord:
         reason=reason,
         log_tail=None if status == "ok" else _tail(task.folder),
         measurement=measurement,
-        launch=task.launch,
+        launch=launch,
         command=command,
         exit_code=exit_code,
         host=host,
@@ -137,27 +178,29 @@ def _children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _run_child(command: Sequence[str], task: Task) -> int | None:
+def _run_child(command: Sequence[str], task: Task, launch: Launch) -> int | None:
     """Exit status of the child (negative: the signal), or None when it was given up on."""
-    environment = {
-        **os.environ,
-        "ALLOCPOOL_PARENT": str(os.getpid()),
-        "PYTHONPATH": os.pathsep.join((str(home.home() / "src"), *filter(None, [os.environ.get("PYTHONPATH")]))),
-        **task.launch.environment,
-    }
-    for inherited in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"):
-        environment.pop(inherited, None)  # a user's own flags would make the record untrue
+    environment = child_environment(launch)
     with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             cwd=task.folder, env=environment, start_new_session=True,
         )  # fmt: skip
         try:
-            return child.wait(timeout=task.spec.timeout_s)
+            return child.wait(timeout=task.spec.allowed_seconds)
         except subprocess.TimeoutExpired:
             return None
         finally:
             _end(child)
+
+
+def child_environment(launch: Launch) -> dict[str, str]:
+    """The whole environment of a trial's process: a short list of what is inherited, and what the launch sets."""
+    inherited = {
+        name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
+    }
+    search_path = os.pathsep.join([str(home.home() / "src"), *filter(None, [inherited.get("PYTHONPATH")])])
+    return {**inherited, "ALLOCPOOL_PARENT": str(os.getpid()), "PYTHONPATH": search_path, **launch.environment}
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -174,7 +217,7 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
         measurement = json.loads(path.read_text(encoding="utf-8"))
         return measurement.pop("status"), measurement.pop("reason"), measurement
     if exit_code is None:
-        return "timeout", f"did not end within {spec.timeout_s:g} s", None
+        return "timeout", f"did not end within {spec.allowed_seconds:g} s", None
     said = _tail(folder).strip().splitlines()
     if getattr(spec, "collector", None) == "epsilon" and exit_code == _EPSILON_EXHAUSTED:
         return "out_of_memory", "Epsilon used up its heap", None

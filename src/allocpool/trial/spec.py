@@ -2,29 +2,64 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from abc import abstractmethod
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from allocpool.errors import OneOf
+from allocpool.runtimes.collectors import COLLECTORS, FEATURES
+from allocpool.trial.needs import Needs
+
+RuntimeNumber = Annotated[int, OneOf("runtime", FEATURES)]
+CollectorName = Annotated[str, OneOf("collector", COLLECTORS)]
+
+DEFAULT_TIMEOUT_S = 120.0
+
 
 class TrialSpec(BaseModel):
-    """What every trial of every study states. A spec is plain data: equal specs describe equal trials."""
+    """One trial. A spec is plain data: equal specs describe equal trials."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    processes: ClassVar[int] = 1
-    """Processes of the trial that hold its whole memory at the same time."""
 
     CHILD: ClassVar[str]
     """The module whose ``run(spec, launch, folder)`` measures a trial, inside its process."""
 
     mode: str
     block: int = Field(default=0, ge=0, description="repetition: every configuration runs once per block")
-    timeout_s: float = Field(default=120.0, gt=0, description="after which the trial is killed and recorded")
+    timeout_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="after which the trial is killed; follows from its lengths when left out",
+    )
+
+    @abstractmethod
+    def needs(self) -> Needs:
+        """What the trial takes to start. Pure: the same on every machine."""
+
+    def impossible(self) -> str | None:
+        """One line that says why the trial makes no sense on any machine, or None."""
+        return None
+
+    def refused_here(self) -> str | None:
+        """One line that says why this machine can't run the trial, beside what it needs; None when it can.
+
+        Looks, but starts nothing.
+        """
+        return None
+
+    def longest_seconds(self) -> float:
+        """After so long a trial without a ``timeout_s`` of its own is given up."""
+        return DEFAULT_TIMEOUT_S
+
+    @property
+    def allowed_seconds(self) -> float:
+        """After so long the trial is killed."""
+        return self.timeout_s if self.timeout_s is not None else self.longest_seconds()
 
     def expected_seconds(self) -> float:
-        """About how long the trial takes, for plans; no longer than its time-out."""
-        return self.timeout_s
+        """About how long the trial takes, for plans; no longer than it is allowed."""
+        return self.allowed_seconds
 
     def configuration(self) -> str:
         """What a trial runs, as plans print it; empty where the mode says it all."""

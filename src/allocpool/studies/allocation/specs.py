@@ -11,15 +11,24 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from allocpool.errors import UserError, unknown_choice
+from allocpool.errors import OneOf, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
-from allocpool.packets.specs import DEFAULT_RUNTIME, DEFAULT_SEED, SMALLEST_HEAP_MB, SMALLEST_MB, Language
-from allocpool.runtimes.collectors import COLLECTORS, check_combination
-from allocpool.trial.spec import TrialSpec
+from allocpool.packets.specs import (
+    DEFAULT_ALLOCATOR,
+    DEFAULT_COLLECTOR,
+    DEFAULT_RUNTIME,
+    DEFAULT_SEED,
+    SMALLEST_HEAP_MB,
+    SMALLEST_MB,
+    Language,
+)
+from allocpool.runtimes.collectors import COLLECTORS, require_combination
+from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
 MODULE, FOREIGN_MODULE, JMH_MODULE = "allocation", "allocation-foreign", "allocation-jmh"
 FOREIGN_RUNTIME = 25
@@ -71,17 +80,24 @@ DISTRIBUTIONS = ("uniform", "lognormal", "phases")
 
 
 class BufferSpec(TrialSpec):
-    """What the buffer modes have in common: a C++ trial names its allocator, a Java trial its JVM."""
+    """What the buffer modes have in common: a C++ trial names its allocator, a Java trial its JVM.
+
+    What is measured is stated by a class of its own that is named last among the bases, so that language, heap and
+    direct memory can follow from it.
+    """
 
     language: Language
-    runtime: int | None = None
-    collector: str | None = None
-    allocator: str | None = None
-    heap_mb: int | None = Field(default=None, gt=0)
-    direct_mb: int | None = Field(default=None, gt=0)
-    seconds: float = Field(default=1.0, gt=0, le=3600)
-    warmup_seconds: float = Field(default=0.5, ge=0, le=600)
-    iteration_ms: float = Field(default=20.0, gt=0, le=10_000)
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
+    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
+    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
+        default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR,
+        description="what malloc reaches",
+    )
+    heap_mb: int | None = Field(default=None, gt=0, description="-Xmx")
+    direct_mb: int | None = Field(default=None, gt=0, description="-XX:MaxDirectMemorySize")
+    seconds: float = Field(default=1.0, gt=0, le=3600, description="measured, after the warm-up")
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
+    iteration_ms: float = Field(default=20.0, gt=0, le=10_000, description="of one iteration of the measured window")
 
     @property
     @abstractmethod
@@ -120,6 +136,22 @@ class BufferSpec(TrialSpec):
     def expected_seconds(self) -> float:
         return (0.6 if self.language == "cpp" else 1.0) + self.warmup_seconds + self.seconds
 
+    def needs(self) -> Needs:
+        if self.language == "cpp":
+            return Needs(
+                native="packets", allocator=self.allocator, memory_mb=self.memory_mb(), memory_setting="live_mb"
+            )
+        jvm = Jvm(
+            module=self.java_module,
+            runtime=self.runtime or 0,
+            collector=self.collector or "",
+            heap_mb=self.heap_mb or 0,
+            initial_heap_mb=self.initial_heap_mb,
+            direct_mb=self.direct_mb or 0,
+            explicit_gc=self.needs_explicit_gc,
+        )
+        return Needs(jvm=jvm)
+
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         java_only = {name: getattr(self, name) for name in ("runtime", "collector", "heap_mb", "direct_mb")}
@@ -131,98 +163,74 @@ class BufferSpec(TrialSpec):
             return self
         if self.allocator is not None:
             raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
-        try:
-            check_combination(self.collector or "", self.runtime or 0)
-        except UserError as error:
-            raise ValueError(str(error)) from error
+        require_combination(self.collector, self.runtime)
         if self.java_module == FOREIGN_MODULE and (self.runtime or 0) < FOREIGN_RUNTIME:
             raise ValueError(f"foreign memory needs runtime={FOREIGN_RUNTIME}, not {self.runtime}")
         return self
 
 
-def _known(given: dict[str, Any], key: str, valid: Any) -> str:
-    """The value of a key out of a closed list; ValueError in one line that names the list."""
-    if key not in given:
-        raise ValueError(f"{key} is missing: choose one of {', '.join(valid)}")
-    if given[key] not in valid:
-        raise ValueError(str(unknown_choice(key, given[key], valid)))
-    return str(given[key])
+def _is_java(spec: dict[str, Any]) -> bool:
+    return bool(spec["language"] == "java")
 
 
-def _whole(given: dict[str, Any], key: str, default: int, most: int = LARGEST_BYTES) -> int:
-    try:
-        value = int(given.get(key, default))
-    except (TypeError, ValueError):
-        raise ValueError(f"{key}: a whole number, not {given[key]!r}") from None
-    if not 1 <= value <= most:
-        raise ValueError(f"{key}: from 1 to {most}, not {value}")
-    return value
+def _heap_mb(spec: dict[str, Any], wanted_mb: int) -> int | None:
+    """The heap that is wanted, MiB, or the smallest that the collector starts with; None in C++."""
+    if not _is_java(spec):
+        return None
+    return max(wanted_mb, SMALLEST_HEAP_MB.get(str(spec["collector"]), SMALLEST_MB))
 
 
-def _fill_in_machine(spec: dict[str, Any], language: Language, heap_mb: int) -> None:
-    """The JVM or the allocator, where the spec does not name it."""
-    if spec.setdefault("language", language) != language:
-        raise ValueError(f"language is {language} here, not {spec['language']}")
-    if language == "cpp":
-        spec["allocator"] = spec.get("allocator") or "glibc"
-        return
-    spec["runtime"] = spec.get("runtime") or DEFAULT_RUNTIME
-    spec["collector"] = spec.get("collector") or "g1"
-    if spec.get("heap_mb") is None:
-        spec["heap_mb"] = max(heap_mb, SMALLEST_HEAP_MB.get(str(spec["collector"]), SMALLEST_MB))
+class _Rounds(BaseModel):
+    """What rounds of allocation are made of."""
 
-
-class AllocationSpec(BufferSpec):
-    """Obtain ``slots`` buffers, touch each, give all of them back; again and again, both parts timed apart."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.allocation"
-
-    mode: Literal["allocation"] = "allocation"
-    technique: str
-    strategy: Literal["alloc", "pool"] = "alloc"
-    bytes: int = Field(gt=0, le=LARGEST_BYTES)
-    touch: Literal["none", "first", "page", "zero"] = "none"
+    technique: Annotated[str, OneOf("technique", TECHNIQUES)]
+    strategy: Literal["alloc", "pool"] = Field(default="alloc", description="fresh buffers, or those of a pool")
+    bytes: int = Field(default=1024, gt=0, le=LARGEST_BYTES, description="of a buffer")
+    touch: Literal["none", "first", "page", "zero"] = Field(default="none", description="what is written to a buffer")
     live_mb: float = Field(default=16.0, gt=0, description="alive at the end of a round, MiB")
-    slots: int = Field(gt=0, le=2**24, description="buffers of a round")
-    max_buffers: int | None = Field(default=None, gt=0, description="after which a stretch ends early")
+    slots: int = Field(
+        gt=0,
+        le=2**24,
+        default_factory=lambda spec: min(2**24, max(1, round(spec["live_mb"] * MIB / spec["bytes"]))),
+        description="buffers of a round",
+    )
 
-    HEAP_MB: ClassVar[int] = 256
-    EPSILON_HEAP_MB: ClassVar[int] = 2048
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        technique = TECHNIQUES[_known(spec, "technique", TECHNIQUES)]
-        for key, valid in (("strategy", SOURCES), ("touch", TOUCHES)):
-            if key in spec:
-                _known(spec, key, valid)
-        if spec.get("strategy") == "pool" and not technique.can_be_pooled:
-            raise ValueError(
-                f"technique {technique.name} has no strategy pool: "
-                "a pool of segments is the same whatever they came from, choose technique arena_confined"
-            )
-        size = _whole(spec, "bytes", 1024)
-        spec["bytes"] = size
-        try:
-            live_mb = float(spec.get("live_mb", 16.0))
-        except (TypeError, ValueError):
-            raise ValueError(f"live_mb: a number above 0, not {spec['live_mb']!r}") from None
-        spec.setdefault("slots", min(2**24, max(1, round(live_mb * MIB / size))))
-        slots = _whole(spec, "slots", 1, 2**24)
-        live = math.ceil(slots * size / MIB)
-        epsilon = spec.get("collector") == "epsilon"
-        _fill_in_machine(spec, technique.language, cls.EPSILON_HEAP_MB if epsilon else max(cls.HEAP_MB, 4 * live))
-        if technique.language == "java" and (technique.direct or technique.module == FOREIGN_MODULE):
-            spec.setdefault("direct_mb", max(256, 4 * live))
-        if epsilon and spec.get("strategy", "alloc") == "alloc":
-            # Nothing is ever freed: warm-up and measurement together must fit, with what stands beside a buffer.
-            beside = 160 if technique.direct or technique.module == FOREIGN_MODULE else 80
-            on_heap = beside if technique.direct or technique.module == FOREIGN_MODULE else size + beside
-            spec.setdefault("max_buffers", max(1, int(0.4 * float(spec["heap_mb"]) * MIB / on_heap)))
-        return spec
+def _rounds_mb(spec: dict[str, Any]) -> int:
+    return math.ceil(int(spec["slots"]) * int(spec["bytes"]) / MIB)
+
+
+def _is_beside_the_heap(spec: dict[str, Any]) -> bool:
+    technique = TECHNIQUES[spec["technique"]]
+    return technique.direct or technique.module == FOREIGN_MODULE
+
+
+def _heap_of_rounds_mb(spec: dict[str, Any]) -> int | None:
+    """Four times what lives; without a collector, a heap that is used up and ends the trial."""
+    return _heap_mb(spec, 2048 if spec["collector"] == "epsilon" else max(256, 4 * _rounds_mb(spec)))
+
+
+def _direct_of_rounds_mb(spec: dict[str, Any]) -> int | None:
+    return max(256, 4 * _rounds_mb(spec)) if _is_java(spec) and _is_beside_the_heap(spec) else None
+
+
+def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
+    """Where nothing is ever freed, warm-up and measurement together must fit, with what stands beside a buffer."""
+    if spec["collector"] != "epsilon" or spec["strategy"] != "alloc":
+        return None
+    on_heap_bytes = 160 if _is_beside_the_heap(spec) else spec["bytes"] + 80
+    return max(1, int(0.4 * spec["heap_mb"] * MIB / on_heap_bytes))
+
+
+class _RoundsSpec(BufferSpec, _Rounds):
+    """Obtain ``slots`` buffers, touch each, give all of them back; again and again."""
+
+    language: Language = Field(default_factory=lambda spec: TECHNIQUES[spec["technique"]].language)
+    heap_mb: int | None = Field(gt=0, default_factory=_heap_of_rounds_mb, description="-Xms and -Xmx")
+    direct_mb: int | None = Field(gt=0, default_factory=_direct_of_rounds_mb, description="-XX:MaxDirectMemorySize")
+    max_buffers: int | None = Field(
+        default_factory=_buffers_that_fit, gt=0, description="after which a stretch ends early"
+    )
 
     @property
     def way(self) -> Technique:
@@ -244,34 +252,75 @@ class AllocationSpec(BufferSpec):
     def memory_mb(self) -> int:
         return math.ceil(self.slots * (self.bytes + 64) / MIB)
 
+    @model_validator(mode="after")
+    def _technique_allows(self) -> Self:
+        if self.language != self.way.language:
+            raise ValueError(f"language is {self.way.language} here, not {self.language}")
+        if self.strategy == "pool" and not self.way.can_be_pooled:
+            raise ValueError(
+                f"technique {self.technique} has no strategy pool: "
+                "a pool of segments is the same whatever they came from, choose technique arena_confined"
+            )
+        return self
 
-class AccessSpec(BufferSpec):
+
+class AllocationSpec(_RoundsSpec):
+    """Obtain ``slots`` buffers, touch each, give all of them back; again and again, both parts timed apart."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.allocation"
+
+    mode: Literal["allocation"] = "allocation"
+
+
+class JmhSpec(_RoundsSpec):
+    """The same allocation measured by JMH in one fork: a second opinion from another harness."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.jmh"
+
+    mode: Literal["jmh"] = "jmh"
+
+    @property
+    def java_module(self) -> str:
+        return JMH_MODULE
+
+    @model_validator(mode="after")
+    def _is_on_the_heap(self) -> Self:
+        if self.technique not in JMH_TECHNIQUES or self.strategy != "alloc" or self.touch != "none":
+            raise ValueError(
+                f"mode jmh takes technique {' or '.join(JMH_TECHNIQUES)}, strategy alloc and touch none: "
+                "it checks what mode allocation finds"
+            )
+        return self
+
+
+class _Passes(BaseModel):
+    """What is passed over."""
+
+    memory: Annotated[str, OneOf("memory", MEMORIES)]
+    operation: Annotated[str, OneOf("operation", OPERATIONS)]
+    bytes: int = Field(default=102_400, gt=0, le=LARGEST_BYTES, description="of the buffer")
+
+
+def _passes_mb(spec: dict[str, Any]) -> int:
+    """Source and target, MiB."""
+    return math.ceil(2 * int(spec["bytes"]) / MIB)
+
+
+def _direct_of_passes_mb(spec: dict[str, Any]) -> int | None:
+    return max(SMALLEST_MB, 2 * _passes_mb(spec)) if spec["memory"] in ("direct", "segment") else None
+
+
+class AccessSpec(BufferSpec, _Passes):
     """Passes over one buffer: write in order, write at random, copy."""
 
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.access"
 
     mode: Literal["access"] = "access"
-    memory: str
-    operation: str
-    bytes: int = Field(gt=0, le=LARGEST_BYTES)
-
-    HEAP_MB: ClassVar[int] = 64
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        memory = _known(spec, "memory", MEMORIES)
-        _known(spec, "operation", OPERATIONS)
-        spec["bytes"] = _whole(spec, "bytes", 102_400)
-        room = math.ceil(2 * spec["bytes"] / MIB)
-        language, _ = MEMORIES[memory]
-        _fill_in_machine(spec, language, max(cls.HEAP_MB, 2 * room))
-        if memory in ("direct", "segment"):
-            spec.setdefault("direct_mb", max(SMALLEST_MB, 2 * room))
-        return spec
+    language: Language = Field(default_factory=lambda spec: MEMORIES[spec["memory"]][0])
+    heap_mb: int | None = Field(
+        gt=0, default_factory=lambda spec: _heap_mb(spec, max(64, 2 * _passes_mb(spec))), description="-Xms and -Xmx"
+    )
+    direct_mb: int | None = Field(gt=0, default_factory=_direct_of_passes_mb, description="-XX:MaxDirectMemorySize")
 
     @property
     def what(self) -> str:
@@ -284,41 +333,40 @@ class AccessSpec(BufferSpec):
     def memory_mb(self) -> int:
         return math.ceil(2 * self.bytes / MIB)
 
+    @model_validator(mode="after")
+    def _memory_has_one_language(self) -> Self:
+        if self.language != MEMORIES[self.memory][0]:
+            raise ValueError(f"language is {MEMORIES[self.memory][0]} here, not {self.language}")
+        return self
 
-class FragmentationSpec(BufferSpec):
+
+class _Churn(BaseModel):
+    """What comes and goes."""
+
+    technique: Annotated[str, OneOf("technique", CHURNED)]
+    distribution: Annotated[str, OneOf("distribution", DISTRIBUTIONS)]
+    live_mb: int = Field(default=64, gt=0, le=2**22, description="alive, MiB")
+    turnovers: float = Field(default=20.0, gt=0, description="bytes allocated in all, over bytes alive")
+    heap_factor: float = Field(default=3.0, ge=1.2, description="largest heap over bytes alive")
+
+
+def _heap_of_churn_mb(spec: dict[str, Any]) -> int | None:
+    if spec["collector"] == "epsilon":
+        return _heap_mb(spec, math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64)
+    return _heap_mb(spec, math.ceil(spec["heap_factor"] * spec["live_mb"]) + 32)
+
+
+class FragmentationSpec(BufferSpec, _Churn):
     """Buffers of mixed sizes come and go at a constant number of bytes alive."""
 
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.fragmentation"
 
     mode: Literal["fragmentation"] = "fragmentation"
-    technique: str
-    distribution: str
-    live_mb: int = Field(default=64, gt=0, description="alive, MiB")
-    turnovers: float = Field(default=20.0, gt=0, description="bytes allocated in all, over bytes alive")
+    language: Language = Field(default_factory=lambda spec: CHURNED[spec["technique"]])
+    heap_mb: int | None = Field(gt=0, default_factory=_heap_of_churn_mb, description="-Xmx; the heap starts small")
     windows: int = Field(default=60, ge=6, le=10_000, description="samples along the curve")
     idle_seconds: float = Field(default=0.5, ge=0, le=600, description="with nothing running, at the end")
-    heap_factor: float = Field(default=3.0, ge=1.2, description="largest heap over bytes alive")
-    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        technique = _known(spec, "technique", CHURNED)
-        _known(spec, "distribution", DISTRIBUTIONS)
-        live_mb = _whole(spec, "live_mb", 64, 2**22)
-        try:
-            factor = float(spec.get("heap_factor", 3.0))
-            turnovers = float(spec.get("turnovers", 20.0))
-        except (TypeError, ValueError):
-            raise ValueError("heap_factor and turnovers: numbers above 0") from None
-        heap_mb = math.ceil(factor * live_mb) + 32
-        if spec.get("collector") == "epsilon":
-            heap_mb = math.ceil(1.3 * turnovers * live_mb) + 64
-        _fill_in_machine(spec, CHURNED[technique], heap_mb)
-        return spec
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of sizes and order")
 
     @property
     def what(self) -> str:
@@ -338,23 +386,8 @@ class FragmentationSpec(BufferSpec):
     def expected_seconds(self) -> float:
         return 1.0 + self.idle_seconds + self.turnovers * self.live_mb / 700
 
-
-class JmhSpec(AllocationSpec):
-    """The same allocation measured by JMH in one fork: a second opinion from another harness."""
-
-    CHILD: ClassVar[str] = "allocpool.studies.allocation.child.jmh"
-
-    mode: Literal["jmh"] = "jmh"  # type: ignore[assignment]
-
-    @property
-    def java_module(self) -> str:
-        return JMH_MODULE
-
     @model_validator(mode="after")
-    def _is_on_the_heap(self) -> Self:
-        if self.technique not in JMH_TECHNIQUES or self.strategy != "alloc" or self.touch != "none":
-            raise ValueError(
-                f"mode jmh takes technique {' or '.join(JMH_TECHNIQUES)}, strategy alloc and touch none: "
-                "it checks what mode allocation finds"
-            )
+    def _technique_has_one_language(self) -> Self:
+        if self.language != CHURNED[self.technique]:
+            raise ValueError(f"language is {CHURNED[self.technique]} here, not {self.language}")
         return self

@@ -13,7 +13,7 @@ from typing import Any, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
@@ -30,7 +30,7 @@ from allocpool.studies.allocation.specs import (
     FragmentationSpec,
     JmhSpec,
 )
-from allocpool.studies.allocation.tables import SCHEMAS, tidy_allocation
+from allocpool.studies.allocation.tables import SCHEMAS, summarise_buffers, tidy_allocation
 
 SIZES = (64, 1024, 10_240, 102_400, 2**20)
 """From smallest to largest; the published three among them."""
@@ -155,7 +155,7 @@ class AllocationProfile(StudyProfile):
     jmh: tuple[JmhGroup, ...] = ()
 
 
-def plan_allocation(profile: AllocationProfile) -> list[Planned]:
+def plan_allocation(profile: AllocationProfile, _machine: Machine) -> list[Planned]:
     """Every configuration of every group, block after block."""
     planned: list[Planned] = []
     for block in range(profile.blocks):
@@ -226,6 +226,24 @@ STUDY = Study(
     name="allocation",
     notebook="06_allocation_speed",
     question="What does a buffer cost: to obtain, to write to, and to live with many of mixed sizes?",
+    modes=(
+        Mode(
+            AllocationSpec,
+            summarise_buffers,
+            "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1",
+        ),
+        Mode(
+            AccessSpec,
+            summarise_buffers,
+            "mode=access memory=heap runtime=25 collector=g1 operation=write bytes=102400 seconds=1",
+        ),
+        Mode(
+            FragmentationSpec,
+            summarise_buffers,
+            "mode=fragmentation technique=malloc allocator=jemalloc distribution=phases live_mb=64",
+        ),
+        Mode(JmhSpec, summarise_buffers, "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1"),
+    ),
     profile_model=AllocationProfile,
     plan=plan_allocation,
     tidy=tidy_allocation,

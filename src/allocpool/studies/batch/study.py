@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from allocpool.campaign.study import Planned, Study
-from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import SCHEMAS, tidy_batch
+from allocpool.campaign.study import Machine, Mode, Planned, Study
+from allocpool.packets.batch import BatchSpec, Selection, Sizes, catalogue_of, every_solution, plan_block
+from allocpool.packets.columns import SCHEMAS, summarise_batch, tidy_batch
 
 
 class BatchProfile(Sizes, Selection):
     """A batch campaign: every solution x strategy x case, ``blocks`` times."""
 
 
-def plan_batch(profile: BatchProfile) -> list[Planned]:
+def plan_batch(profile: BatchProfile, _machine: Machine) -> list[Planned]:
     """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
     return [item for block in range(profile.blocks) for item in plan_block(profile, profile, block)]
 
@@ -33,6 +33,13 @@ STUDY = Study(
     name="batch",
     notebook="02_batch",
     question="What does one packet cost when packets never stop coming?",
+    modes=(
+        Mode(
+            BatchSpec,
+            summarise_batch,
+            "mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A scale=0.1 seconds=5",
+        ),
+    ),
     profile_model=BatchProfile,
     plan=plan_batch,
     tidy=tidy_batch,

@@ -10,9 +10,12 @@ import resource
 import socket
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from allocpool.runtimes.flags import available_memory_mb
-from allocpool.studies.buffered_io.specs import EchoSpec
+from allocpool.machine.memory import available_memory_mb
+
+if TYPE_CHECKING:
+    from allocpool.studies.buffered_io.specs import EchoSpec
 
 _OTHER_DESCRIPTORS = 300
 """Of the server's process: libraries, jars, logs, epoll. The load generator has fewer."""

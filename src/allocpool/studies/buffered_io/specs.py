@@ -7,14 +7,16 @@ sockets. The published study ("Java buffered IO memory", realcomp) held up to 30
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from allocpool.errors import UserError, unknown_choice
-from allocpool.packets.specs import DEFAULT_RUNTIME, SET_UP_S
-from allocpool.runtimes.collectors import check_combination
-from allocpool.trial.spec import TrialSpec
+from allocpool.errors import OneOf, UserError, unknown_choice
+from allocpool.packets.specs import DEFAULT_COLLECTOR, DEFAULT_RUNTIME, SET_UP_S
+from allocpool.runtimes.collectors import require_combination
+from allocpool.studies.buffered_io import limits
+from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
 Server = Literal["java", "cpp"]
 Threads = Literal["platform", "virtual"]
@@ -25,6 +27,7 @@ IO: dict[str, tuple[str, ...]] = {
     "java": (*BLOCKING, "nio_buffer_per_connection", "nio_pooled", "netty_pooled", "netty_unpooled"),
     "cpp": ("threads", "epoll"),
 }
+EVERY_IO = tuple(name for names in IO.values() for name in names)
 BUFFERED = {"buffered_reader": "char", "buffered_stream": "byte"}
 """The ways that have a buffer of selectable size, and what its size counts."""
 THREADS: tuple[Threads, ...] = ("platform", "virtual")
@@ -36,6 +39,13 @@ LARGEST_BUFFER = 1 << 20
 HEAP_MB = 1024
 _CONNECTIONS_PER_S = 5000.0
 _GRACE_S = 60.0
+_SMALL_HEAP_MB = 4
+"""Where a heap starts that may grow and shrink: about what a JVM itself keeps alive, or it would hide small slopes."""
+_Default = TypeVar("_Default", int, str)
+
+
+def _of_java(spec: dict[str, Any], default: _Default) -> _Default | None:
+    return default if spec["server"] == "java" else None
 
 
 class EchoSpec(TrialSpec):
@@ -45,49 +55,40 @@ class EchoSpec(TrialSpec):
 
     mode: Literal["echo"] = "echo"
     server: Server = "java"
-    io: str
-    buffer: int | None = Field(default=None, ge=1, le=LARGEST_BUFFER, description="chars or bytes, where io has one")
-    threads: Threads | None = Field(default=None, description="of the blocking ways of Java")
-    runtime: int | None = None
-    collector: str | None = None
-    heap_mb: int | None = Field(default=None, ge=64, description="-Xmx; the heap starts small and grows")
-    connections: int = Field(ge=1, le=MOST_CONNECTIONS)
+    io: Annotated[str, OneOf("io", EVERY_IO)]
+    buffer: int | None = Field(
+        default_factory=lambda spec: DEFAULT_BUFFER if spec["io"] in BUFFERED else None,
+        ge=1,
+        le=LARGEST_BUFFER,
+        description="chars or bytes, where io has one",
+    )
+    threads: Threads | None = Field(
+        default_factory=lambda spec: "platform" if spec["io"] in BLOCKING else None,
+        description="of the blocking ways of Java",
+    )
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_RUNTIME))
+    collector: CollectorName | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_COLLECTOR))
+    heap_mb: int | None = Field(
+        default_factory=lambda spec: _of_java(spec, HEAP_MB), ge=64, description="-Xmx; the heap starts small and grows"
+    )
+    connections: int = Field(ge=1, le=MOST_CONNECTIONS, description="open at once")
     rate: float = Field(
-        default=1.0, gt=0, le=1e6, description="messages per second in all; left out: one a second on each connection"
+        default_factory=lambda spec: float(spec["connections"]),
+        gt=0,
+        le=1e6,
+        description="messages per second in all; left out: one a second on each connection",
     )
     message_bytes: int = Field(default=MESSAGE_BYTES, ge=2, le=65_536, description="newline included")
-    seconds: float = Field(gt=0, le=3600)
+    seconds: float = Field(gt=0, le=3600, description="measured, after the warm-up")
     warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="messages that are checked and not counted")
     addresses: int = Field(default=16, ge=1, le=250, description="loopback addresses that the connections come from")
     port: int = Field(default=0, ge=0, le=65_535, description="of 127.0.0.1; 0: any free one")
-    seed: int = Field(default=1, ge=0, lt=2**53)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        server = spec.setdefault("server", "java")
-        if server not in IO:
-            raise ValueError(str(unknown_choice("server", server, IO)))
-        if spec.get("io") not in IO[server]:
-            raise ValueError(str(unknown_choice(f"io of server {server}", spec.get("io"), IO[server])))
-        if spec["io"] in BUFFERED:
-            spec.setdefault("buffer", DEFAULT_BUFFER)
-        if spec["io"] in BLOCKING:
-            spec.setdefault("threads", "platform")
-        if server == "java":
-            for key, default in (("runtime", DEFAULT_RUNTIME), ("collector", "g1"), ("heap_mb", HEAP_MB)):
-                if spec.get(key) is None:
-                    spec[key] = default
-        if spec.get("rate") is None:
-            spec["rate"] = spec.get("connections")
-        _allow_time(spec)
-        return spec
+    seed: int = Field(default=1, ge=0, lt=2**53, description="of the messages")
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
+        if self.io not in IO[self.server]:
+            raise ValueError(str(unknown_choice(f"io of server {self.server}", self.io, IO[self.server])))
         if self.buffer is not None and self.io not in BUFFERED:
             raise ValueError(
                 f"io {self.io} has no buffer of a size to choose: leave buffer out, or {_io_with(BUFFERED)}"
@@ -99,10 +100,7 @@ class EchoSpec(TrialSpec):
             if wrong := [key for key, value in java_only.items() if value is not None]:
                 raise ValueError(f"{', '.join(wrong)} belong to server java")
             return self
-        try:
-            check_combination(self.collector or "", self.runtime or 0)
-        except UserError as error:
-            raise ValueError(str(error)) from error
+        require_combination(self.collector, self.runtime)
         if self.threads == "virtual" and (self.runtime or 0) < FIRST_WITH_VIRTUAL_THREADS:
             raise ValueError(
                 f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or threads=platform"
@@ -118,6 +116,26 @@ class EchoSpec(TrialSpec):
     def thread_per_connection(self) -> bool:
         """Whether each connection has a thread of the operating system."""
         return self.threads == "platform" or self.io == "threads"
+
+    def needs(self) -> Needs:
+        """The load generator is native whatever the server is."""
+        if self.server == "cpp":
+            return Needs(native="echo")
+        jvm = Jvm(
+            module="echo",
+            runtime=self.runtime or 0,
+            collector=self.collector or "",
+            heap_mb=self.heap_mb or 0,
+            initial_heap_mb=_SMALL_HEAP_MB,
+            unsafe=self.io.startswith("netty"),
+        )
+        return Needs(jvm=jvm, native="echo")
+
+    def refused_here(self) -> str | None:
+        return limits.refusal(self)
+
+    def longest_seconds(self) -> float:
+        return _GRACE_S + 3 * (self.seconds + self.warmup_seconds) + 4 * self.connections / 1000
 
     def configuration(self) -> str:
         return f"{self.variant.label} ({self.connections} connections)"
@@ -191,14 +209,3 @@ _LABELS = {
 
 def _io_with(names: Any) -> str:
     return f"choose io {', '.join(names)}"
-
-
-def _allow_time(spec: dict[str, Any]) -> None:
-    """A time-out that follows from the lengths asked for, unless one is given."""
-    if "timeout_s" in spec:
-        return
-    try:
-        lengths = float(spec.get("seconds") or 0) + float(spec.get("warmup_seconds") or 1)
-        spec["timeout_s"] = _GRACE_S + 3 * lengths + 4 * int(spec.get("connections") or 0) / 1000
-    except (TypeError, ValueError):
-        return  # the field's own validation tells what is wrong with it

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.studies.buffered_io.specs import MOST_CONNECTIONS, EchoSpec, Variant
-from allocpool.studies.buffered_io.tables import SCHEMAS, tidy_buffered_io
+from allocpool.studies.buffered_io.tables import SCHEMAS, summarise_echo, tidy_buffered_io
 
 _READERS = tuple(f"java/buffered_reader:{size}" for size in (256, 512, 4096, 8192, 16384))
 _STREAMS = ("java/buffered_stream:512", "java/buffered_stream:8192", "java/stream")
@@ -65,7 +65,7 @@ class BufferedIoProfile(StudyProfile):
     heap_mb: int = Field(default=1024, ge=64, description="-Xmx")
 
 
-def plan_buffered_io(profile: BufferedIoProfile) -> list[Planned]:
+def plan_buffered_io(profile: BufferedIoProfile, _machine: Machine) -> list[Planned]:
     """Every variant at every number of connections, block after block."""
     planned = []
     for block in range(profile.blocks):
@@ -117,6 +117,13 @@ STUDY = Study(
     name="buffered_io",
     notebook="07_buffered_io",
     question="What does a connection cost, and which buffer holds it?",
+    modes=(
+        Mode(
+            EchoSpec,
+            summarise_echo,
+            "mode=echo server=java io=buffered_reader buffer=8192 threads=platform connections=1000 seconds=5",
+        ),
+    ),
     profile_model=BufferedIoProfile,
     plan=plan_buffered_io,
     tidy=tidy_buffered_io,

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.campaign.study import Planned, Study
+from allocpool.campaign.study import Machine, Planned, Study
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.columns import SCHEMAS, tidy_batch
 from allocpool.packets.specs import STRATEGIES, Case, PacketsSpec, Solution, Strategy, no_such_pair
@@ -46,7 +46,7 @@ class InstrumentProfile(BatchProfile):
         return self
 
 
-def plan_instrument(profile: InstrumentProfile) -> list[Planned]:
+def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Planned]:
     """Contract trials once, in block 0; timed trials in every block; Epsilon, which never collects, only the former."""
     planned = []
     for block in range(profile.blocks):
@@ -102,6 +102,7 @@ STUDY = Study(
     name="instrument",
     notebook="01_instrument",
     question="Can the instrument be trusted?",
+    modes=(),
     profile_model=InstrumentProfile,
     plan=plan_instrument,
     tidy=tidy_batch,

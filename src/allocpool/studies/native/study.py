@@ -14,7 +14,7 @@ from itertools import product
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.campaign.study import Planned, Study
+from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.errors import UserError
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block
 from allocpool.packets.columns import SCHEMAS, tidy_batch
@@ -22,7 +22,7 @@ from allocpool.packets.java_layouts import JAVA_LAYOUTS
 from allocpool.packets.specs import ALLOCATORS, LAYOUTS, RESOURCES, SLAB_STEPS, Case, Solution, Strategy
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.specs import Counter, CountersSpec
-from allocpool.studies.native.tables import COUNTERS_SCHEMA, tidy_counters
+from allocpool.studies.native.tables import COUNTERS_SCHEMA, summarise_counters, tidy_counters
 from allocpool.trial.record import TrialRecord
 
 
@@ -59,7 +59,7 @@ def ladder() -> tuple[str, ...]:
     return ("cpp/flat/glibc", *(f"cpp/slab/glibc/{steps}" for steps in rungs), "cpp/slab/glibc")
 
 
-def plan_native(profile: NativeProfile) -> list[Planned]:
+def plan_native(profile: NativeProfile, _machine: Machine) -> list[Planned]:
     """What is counted, then every configuration of every group, block after block."""
     planned = [*_counted(profile)]
     for block in range(profile.blocks):
@@ -117,6 +117,13 @@ STUDY = Study(
     name="native",
     notebook="05_native",
     question="How far is pooling from what the hardware allows?",
+    modes=(
+        Mode(
+            CountersSpec,
+            summarise_counters,
+            "mode=counters counter=simulated layout=slab strategy=pool case=B scale=0.1 packets=1000000",
+        ),
+    ),
     profile_model=NativeProfile,
     plan=plan_native,
     tidy=tidy_native,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from allocpool.packets.specs import SMALLEST_MB, PacketsSpec, scaled_heap_mb
 from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
@@ -65,36 +65,38 @@ class LiveSetSpec(PacketsSpec):
         return self
 
 
-class DisturbedSpec(LiveSpec):
+class _Disturbed(BaseModel):
+    """What stops the trial. A class of its own, named last among the bases, so that the heap can follow from it."""
+
+    disturbance: Disturbance
+    native_call_mb: int = Field(
+        default=_NATIVE_CALL_MB, gt=0, lt=2048, description="what a call into native code copies, MiB"
+    )
+
+
+def _heap_with_arrays_mb(spec: dict[str, Any]) -> int | None:
+    """Room for the two arrays of the call into native code, beside the trial's own objects.
+
+    Both must fit beside everything else into the old generation, two thirds of the heap.
+    """
+    if spec["language"] != "java":
+        return None
+    arrays_mb = 3 * int(spec["native_call_mb"]) if spec["disturbance"] == "native_call" else 0
+    return scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) + arrays_mb
+
+
+class DisturbedSpec(LiveSpec, _Disturbed):
     """A real-time trial that is stopped once, by a known cause: what attribution is tested on."""
 
     CHILD: ClassVar[str] = "allocpool.studies.pauses.child.disturbed"
 
     mode: Literal["disturbed"] = "disturbed"
-    interval_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
+    heap_mb: int | None = Field(gt=0, default_factory=_heap_with_arrays_mb)
+    interval_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="time between ticks")
     seconds: float = Field(gt=0, le=600, description="length after the warm-up")
-    input_queue_ms: float = Field(default=5.0, gt=0)
-    disturbance: Disturbance
+    input_queue_ms: float = Field(default=5.0, gt=0, description="ticks between source and consumer")
     disturb_at_s: float = Field(default=0.3, gt=0, description="so long after the warm-up")
     disturb_ms: float = Field(default=100.0, gt=0, description="length of a stop; the others last as long as they do")
-    native_call_mb: int = Field(
-        default=_NATIVE_CALL_MB, gt=0, lt=2048, description="what a call into native code copies"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _heap(cls, given: Any) -> Any:
-        """Room for the two arrays of the call into native code, beside the trial's own objects."""
-        if isinstance(given, dict) and given.get("disturbance") == "native_call" and "heap_mb" not in given:
-            try:
-                # Two of them must fit beside everything else into the old generation, two thirds of the heap.
-                arrays_mb = 3 * int(given.get("native_call_mb", _NATIVE_CALL_MB))
-                scale = float(given.get("scale", 1.0))
-            except (TypeError, ValueError):
-                return given  # the field's own validation tells what is wrong with it
-            own_mb = scaled_heap_mb(str(given.get("layout")), str(given.get("collector")), scale)
-            return {**given, "heap_mb": own_mb + arrays_mb}
-        return given
 
     def expected_seconds(self) -> float:
         return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.seconds)

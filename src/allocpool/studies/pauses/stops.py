@@ -16,7 +16,8 @@ import pandas as pd
 
 from allocpool import gclog
 from allocpool.campaign.tidy import reader_hash
-from allocpool.trial.record import GC_LOG, TrialRecord, write_atomically
+from allocpool.files import write_atomically
+from allocpool.trial.record import GC_LOG, TrialRecord
 
 Intervals = npt.NDArray[np.int64]
 """Shape (n, 2): start and end, nanoseconds of CLOCK_MONOTONIC."""

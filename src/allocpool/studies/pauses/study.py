@@ -13,12 +13,13 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.campaign.study import Planned, Study
+from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.errors import UserError
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
+from allocpool.packets.columns import summarise_batch
 from allocpool.packets.specs import Case, Solution, Strategy
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
-from allocpool.studies.pauses.tables import SCHEMAS, tidy_pauses
+from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, plan_sweeps
 
 
@@ -94,7 +95,7 @@ class PausesProfile(Sizes):
     known_causes: KnownCauses = KnownCauses()
 
 
-def plan_pauses(profile: PausesProfile) -> list[Planned]:
+def plan_pauses(profile: PausesProfile, _machine: Machine) -> list[Planned]:
     """Every configuration of every part, block after block; one of two groups runs once."""
     planned: list[Planned] = []
     for block in range(profile.blocks):
@@ -165,6 +166,19 @@ STUDY = Study(
     name="pauses",
     notebook="03_pauses",
     question="What stops a program, for how long, and what does collecting cost?",
+    modes=(
+        Mode(
+            LiveSetSpec,
+            summarise_batch,
+            "mode=live_set layout=heap runtime=25 collector=g1 strategy=pool pool_size=300000 heap_mb=1024 seconds=0.5",
+        ),
+        Mode(
+            DisturbedSpec,
+            summarise_disturbed,
+            "mode=disturbed layout=heap runtime=25 collector=parallel strategy=pool scale=0.1 "
+            "interval_ns=1000 seconds=1 disturbance=full_collection",
+        ),
+    ),
     profile_model=PausesProfile,
     plan=plan_pauses,
     tidy=tidy_pauses,

@@ -7,14 +7,22 @@ consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from allocpool.errors import UserError
-from allocpool.packets.specs import DEFAULT_RUNTIME, SET_UP_S, Language, PacketsSpec
-from allocpool.runtimes.collectors import check_combination
-from allocpool.trial.spec import TrialSpec
+from allocpool.packets.specs import (
+    DEFAULT_COLLECTOR,
+    DEFAULT_RUNTIME,
+    SET_UP_S,
+    Language,
+    PacketsSpec,
+    packets_to_fill,
+)
+from allocpool.runtimes.collectors import require_combination
+from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
 LONGEST_INTERVAL_NS = 1e9
 LARGEST_QUEUE = (2**31 - 1 - 512) // 8
@@ -52,33 +60,30 @@ class RingSpec(TrialSpec):
 
     mode: Literal["ring"] = "ring"
     language: Language = "java"
-    runtime: int | None = None
-    collector: str | None = None
-    heap_mb: int | None = Field(default=None, gt=0)
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_RUNTIME))
+    collector: CollectorName | None = Field(default_factory=lambda spec: _of_java(spec, DEFAULT_COLLECTOR))
+    heap_mb: int | None = Field(default_factory=lambda spec: _of_java(spec, RING_HEAP_MB), gt=0)
     interval_ns: float = Field(ge=0, le=LONGEST_INTERVAL_NS, description="time between ticks; 0 saturates")
-    seconds: float = Field(gt=0, le=86_400)
+    seconds: float = Field(gt=0, le=86_400, description="after the warm-up")
     warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="left out of all counts")
-    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0)
+    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0, description="ticks between source and consumer")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        if spec.get("language", "java") == "java":
-            for key, default in (("runtime", DEFAULT_RUNTIME), ("collector", "g1"), ("heap_mb", RING_HEAP_MB)):
-                spec.setdefault(key, default)
-        _allow_time(spec, "seconds", "warmup_seconds")
-        return spec
+    def longest_seconds(self) -> float:
+        return _GRACE_S + 3 * (self.seconds + self.warmup_seconds)
 
     def expected_seconds(self) -> float:
         return SET_UP_S[self.language] + self.warmup_seconds + self.seconds
 
+    def needs(self) -> Needs:
+        if self.language == "cpp":
+            return Needs(native="packets")
+        jvm = Jvm("ring", self.runtime or 0, self.collector or "", self.heap_mb or 0)
+        return Needs(jvm=jvm, native="packets")
+
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         if self.language == "java":
-            _known_collector(self.collector, self.runtime)
+            require_combination(self.collector, self.runtime)
         elif any(value is not None for value in (self.runtime, self.collector, self.heap_mb)):
             raise ValueError("runtime, collector, heap_mb belong to Java")
         if self.interval_ns > 0:
@@ -93,13 +98,21 @@ class LiveSpec(PacketsSpec):
     the code is compiled and the collector has settled. Then come warm-up ticks. Both are left out of all counts.
     """
 
-    fill_packets: int = Field(ge=0, description="packets received by the batch path before the source starts")
-    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0)
+    fill_packets: int = Field(
+        ge=0,
+        default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
+        description="packets received by the batch path before the source starts",
+    )
+    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0, description="ticks between source and consumer")
     prologue_seconds: float = Field(default=0.5, ge=0, le=600, description="of the batch path, after filling")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="ticks left out, at the trial's interval")
     major_collections: int = Field(
         default=0, ge=0, description="the trial lasts until it has seen so many, where the collector has any"
     )
+
+    def needs(self) -> Needs:
+        """The source is native whatever the processor is."""
+        return replace(super().needs(), native="packets")
 
     def set_up_seconds(self) -> float:
         """Before the first tick: also the prologue."""
@@ -119,19 +132,17 @@ class RealtimeSpec(LiveSpec):
     mode: Literal["realtime"] = "realtime"
     interval_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="time between ticks, fractions allowed")
     seconds: float = Field(gt=0, le=86_400, description="shortest length, after the warm-up")
-    cap_seconds: float = Field(gt=0, le=86_400, description="longest length, however few major collections there were")
+    cap_seconds: float = Field(
+        gt=0,
+        le=86_400,
+        default_factory=lambda spec: spec["seconds"],
+        description="longest length, however few major collections there were",
+    )
     stall_at_s: float = Field(default=0.0, ge=0, description="the consumer stops on purpose so long after the warm-up")
     stall_ms: float = Field(default=0.0, ge=0, description="for so long; 0: never")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _length(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        spec.setdefault("cap_seconds", spec.get("seconds"))
-        _allow_time(spec, "cap_seconds", "warmup_seconds", "prologue_seconds")
-        return spec
+    def longest_seconds(self) -> float:
+        return _GRACE_S + 3 * (self.cap_seconds + self.warmup_seconds + self.prologue_seconds)
 
     def expected_seconds(self) -> float:
         return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.cap_seconds)
@@ -160,7 +171,12 @@ class SearchSpec(LiveSpec):
     probe_seconds: float = Field(gt=0, le=600, description="length of a bracketing probe")
     probe_warmup_seconds: float = Field(default=0.2, ge=0, le=600)
     full_seconds: float = Field(gt=0, le=86_400, description="shortest length of a trial of full length")
-    cap_seconds: float = Field(gt=0, le=86_400, description="longest length of a trial of full length")
+    cap_seconds: float = Field(
+        gt=0,
+        le=86_400,
+        default_factory=lambda spec: spec["full_seconds"],
+        description="longest length of a trial of full length",
+    )
     pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
     compared_ns: float = Field(
         default=COMPARISON_INTERVAL_NS,
@@ -183,18 +199,15 @@ class SearchSpec(LiveSpec):
     )
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _length(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        spec.setdefault("cap_seconds", spec.get("full_seconds"))
-        confirmations = str(spec.get("confirmations", cls.model_fields["confirmations"].default))
-        trials = _FULL_TRIALS_AT_MOST * (int(confirmations) if confirmations.isdigit() else 1)
-        spec.setdefault("patience_seconds", cls.model_fields["patience_seconds"].default)
-        _allow_time(spec, *("cap_seconds", "warmup_seconds", "prologue_seconds") * trials, "patience_seconds")
-        return spec
+    def longest_seconds(self) -> float:
+        full_s = self.cap_seconds + self.warmup_seconds + self.prologue_seconds
+        return _GRACE_S + 3 * (_FULL_TRIALS_AT_MOST * self.confirmations * full_s + self.patience_seconds)
+
+    def needs(self) -> Needs:
+        needs = super().needs()
+        if needs.jvm is None or self.larger_heap_mb is None:
+            return needs
+        return replace(needs, second_jvm=needs.jvm.with_heap(self.larger_heap_mb))
 
     def expected_seconds(self) -> float:
         probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
@@ -227,20 +240,8 @@ _FULL_TRIALS_AT_MOST = 40
 _STRETCH_S = 0.2
 """Calibration of the source's clock, draining of the queue, the books."""
 _GRACE_S = 60.0
+_Default = TypeVar("_Default", int, str)
 
 
-def _allow_time(spec: dict[str, Any], *lengths: str) -> None:
-    """A time-out that follows from the lengths asked for, unless one is given."""
-    if "timeout_s" in spec:
-        return
-    try:
-        spec["timeout_s"] = _GRACE_S + 3 * sum(float(spec.get(name) or 0.0) for name in lengths)
-    except (TypeError, ValueError):
-        return  # the field's own validation tells what is wrong with it
-
-
-def _known_collector(collector: str | None, runtime: int | None) -> None:
-    try:
-        check_combination(collector or "", runtime or 0)
-    except UserError as error:
-        raise ValueError(str(error)) from error
+def _of_java(spec: dict[str, Any], default: _Default) -> _Default | None:
+    return default if spec["language"] == "java" else None

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from pydantic import Field, field_validator
 
-from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError, unknown_choice
 from allocpool.packets.batch import every_solution
 from allocpool.packets.specs import CASES, STRATEGIES, Case, Solution, Strategy, scaled_heap_mb
@@ -22,8 +22,10 @@ from allocpool.studies.realtime.specs import (
     INPUT_QUEUE_MS,
     LONGEST_INTERVAL_NS,
     RealtimeSpec,
+    RingSpec,
     SearchSpec,
 )
+from allocpool.studies.realtime.summary import summarise_realtime, summarise_ring, summarise_search
 from allocpool.studies.realtime.tables import SCHEMAS, tidy_realtime
 
 NEVER_COLLECTS = "Epsilon never frees: a stream without an end has no place in any heap"
@@ -84,7 +86,7 @@ class RealtimeProfile(StudyProfile):
         return given
 
 
-def plan_realtime(profile: RealtimeProfile) -> list[Planned]:
+def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
     """Searches and sweeps, block after block."""
     planned: list[Planned] = []
     for block in range(profile.blocks):
@@ -95,7 +97,9 @@ def plan_realtime(profile: RealtimeProfile) -> list[Planned]:
 
 def estimate_seconds(profile: RealtimeProfile) -> float:
     """About how long the whole campaign takes, seconds; from lengths and sizes alone."""
-    return sum(item.spec.expected_seconds() for item in plan_realtime(profile) if not item.unavailable)
+    return sum(
+        item.spec.expected_seconds() for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable
+    )
 
 
 def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
@@ -190,6 +194,21 @@ STUDY = Study(
     name="realtime",
     notebook="04_realtime",
     question="At what packet rate does each solution stop losing packets?",
+    modes=(
+        Mode(
+            RealtimeSpec,
+            summarise_realtime,
+            "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 "
+            "interval_ns=1000 seconds=10",
+        ),
+        Mode(
+            SearchSpec,
+            summarise_search,
+            "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 "
+            "full_seconds=2",
+        ),
+        Mode(RingSpec, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
+    ),
     profile_model=RealtimeProfile,
     plan=plan_realtime,
     tidy=tidy_realtime,

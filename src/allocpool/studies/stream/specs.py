@@ -8,16 +8,16 @@ results from the window's end.
 from __future__ import annotations
 
 import math
-import os
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from allocpool.errors import UserError, unknown_choice
+from allocpool.machine.host import usable_cores
 from allocpool.packets.specs import DEFAULT_RUNTIME
-from allocpool.runtimes.collectors import FEATURES, check_combination
+from allocpool.runtimes.collectors import FEATURES, require_combination
 from allocpool.studies.stream.latency import windows_needed
-from allocpool.trial.spec import TrialSpec
+from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
 Aggregate = Literal["boxed", "garbage_free"]
 Processors = Literal["cooperative", "native", "platform", "virtual"]
@@ -36,20 +36,28 @@ _SET_UP_S = 4.0
 _PROBE_SET_UP_S = 1.5
 _RATES_AT_MOST = 15
 _GRACE_S = 60.0
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_HAZELCAST = (
+    "--add-modules=java.se",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.management/sun.management=ALL-UNNAMED",
+    "--add-opens=jdk.management/com.sun.management.internal=ALL-UNNAMED",
+)
+"""What Hazelcast asks for on modular Java (its manual, "Running in Modular Java")."""
 
 
 class PipelineSpec(TrialSpec):
     """A pipeline on a member of its own, whatever its rate of events."""
 
-    runtime: int = DEFAULT_RUNTIME
-    collector: str = "g1"
+    runtime: RuntimeNumber = DEFAULT_RUNTIME
+    collector: CollectorName = "g1"
     heap_mb: int = Field(default=HEAP_MB, ge=256)
-    pause_target_ms: int | None = Field(default=None, gt=0, description="-XX:MaxGCPauseMillis; 5 of g1")
+    pause_target_ms: int | None = Field(
+        default_factory=lambda spec: G1_PAUSE_TARGET_MS if spec["collector"] == "g1" else None,
+        gt=0,
+        description="-XX:MaxGCPauseMillis; 5 of g1",
+    )
     new_size_mb: int | None = Field(default=None, gt=0, description="-XX:MaxNewSize")
     concurrent_gc_threads: int | None = Field(default=None, gt=0, description="-XX:ConcGCThreads")
     parallel_gc_threads: int | None = Field(default=None, gt=0, description="-XX:ParallelGCThreads")
@@ -65,28 +73,12 @@ class PipelineSpec(TrialSpec):
     late_ms: float = Field(default=200.0, gt=0, description="behind by more at the end: has not kept up")
     patience_seconds: float = Field(default=2.0, gt=0, le=600, description="that a late pipeline may go on for")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        spec = dict(given)
-        for key, valid in (("aggregate", AGGREGATES), ("processors", PROCESSORS)):
-            if key in spec and spec[key] not in valid:
-                raise ValueError(str(unknown_choice(key, spec[key], valid)))
-        if spec.get("collector", "g1") == "g1":
-            spec.setdefault("pause_target_ms", G1_PAUSE_TARGET_MS)
-        return spec
-
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         if self.runtime in FEATURES and self.runtime < OLDEST_RUNTIME:
             newer = ", ".join(str(feature) for feature in FEATURES if feature >= OLDEST_RUNTIME)
             raise ValueError(f"runtime {self.runtime} can't run Hazelcast 5.7: choose one of {newer}")
-        try:
-            check_combination(self.collector, self.runtime)
-        except UserError as error:
-            raise ValueError(str(error)) from error
+        require_combination(self.collector, self.runtime)
         if self.processors == "virtual" and self.runtime < FIRST_WITH_VIRTUAL_THREADS:
             raise ValueError(
                 f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or processors=platform"
@@ -103,6 +95,42 @@ class PipelineSpec(TrialSpec):
         if self.windows < 1:
             raise ValueError(f"seconds {self.seconds:g} hold no window: give at least {self.slide_ms / 1000:g}")
         return self
+
+    def needs(self) -> Needs:
+        sizes = {
+            "MaxNewSize": self.new_size_mb and f"{self.new_size_mb}m",
+            "ConcGCThreads": self.concurrent_gc_threads,
+            "ParallelGCThreads": self.parallel_gc_threads,
+        }
+        flags = [f"-XX:{name}={value}" for name, value in sizes.items() if value is not None]
+        if self.processors == "virtual":
+            # Virtual threads get as many native ones as the engine's cooperative processors do.
+            scheduler = "-Djdk.virtualThreadScheduler"
+            flags += [f"{scheduler}.{name}={self.cooperative_threads}" for name in ("parallelism", "maxPoolSize")]
+        return Needs(
+            jvm=Jvm(
+                module="stream",
+                runtime=self.runtime,
+                collector=self.collector,
+                heap_mb=self.heap_mb,
+                pause_target_ms=self.pause_target_ms,
+                unsafe=True,
+                flags=(*_HAZELCAST, *flags),
+            )
+        )
+
+    def refused_here(self) -> str | None:
+        cores = usable_cores()
+        if self.cooperative_threads <= cores:
+            return None
+        return (
+            f"cooperative_threads {self.cooperative_threads} are more than the {cores} processors of this machine: "
+            f"choose 1 to {cores}"
+        )
+
+    def _longest(self, probes: int) -> float:
+        """So long that this number of probes of the stated length can't reach it."""
+        return 2 * probes * (self.seconds + self.warmup_seconds + self.patience_seconds) + _GRACE_S
 
     @property
     def warmup_ms(self) -> int:
@@ -141,10 +169,8 @@ class StreamSpec(PipelineSpec):
     events_per_second: int = Field(ge=1, le=HIGHEST_RATE)
     percentile: float | None = Field(default=None, gt=0, lt=100, description="that the trial must be long enough for")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _length(cls, given: Any) -> Any:
-        return _with_time(given, 1) if isinstance(given, dict) else given
+    def longest_seconds(self) -> float:
+        return self._longest(1)
 
     @model_validator(mode="after")
     def _long_enough(self) -> Self:
@@ -179,13 +205,8 @@ class StreamSearchSpec(PipelineSpec):
     confirmations: int = Field(default=2, ge=1, le=100, description="probes that a rate must hold in")
     target_ms: float = Field(default=10.0, gt=0, description="the latency that is held at the tail")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _length(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        confirmations = given.get("confirmations", 2)
-        return _with_time(given, _RATES_AT_MOST * (int(confirmations) if str(confirmations).isdigit() else 1))
+    def longest_seconds(self) -> float:
+        return self._longest(_RATES_AT_MOST * self.confirmations)
 
     @model_validator(mode="after")
     def _bounds(self) -> Self:
@@ -206,24 +227,3 @@ class StreamSearchSpec(PipelineSpec):
         steps = math.log(self.high_events_per_second / self.low_events_per_second) / math.log1p(self.resolution)
         probes = (2 + math.log2(max(1.0, steps))) * (1 + (self.confirmations - 1) / 2)
         return _SET_UP_S + probes * (_PROBE_SET_UP_S + self.warmup_seconds + self.seconds)
-
-
-def too_many_threads(spec: PipelineSpec) -> str | None:
-    """One line that says why this machine has too few processors for the spec, or None."""
-    if spec.cooperative_threads <= cores():
-        return None
-    return (
-        f"cooperative_threads {spec.cooperative_threads} are more than the {cores()} processors of this machine: "
-        f"choose 1 to {cores()}"
-    )
-
-
-def _with_time(given: dict[str, Any], probes: int) -> dict[str, Any]:
-    """With a time-out that so many probes of the stated length can't reach, where none is given."""
-    if "timeout_s" in given:
-        return given
-    try:
-        stated = sum(float(given.get(name, 3.0)) for name in ("seconds", "warmup_seconds", "patience_seconds"))
-    except (TypeError, ValueError):
-        return given  # refused field by field
-    return {**given, "timeout_s": 2 * probes * stated + _GRACE_S}

@@ -13,7 +13,7 @@ from itertools import product
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from allocpool.campaign.study import Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
 from allocpool.studies.stream.specs import (
@@ -26,9 +26,8 @@ from allocpool.studies.stream.specs import (
     Processors,
     StreamSearchSpec,
     StreamSpec,
-    cores,
 )
-from allocpool.studies.stream.tables import SCHEMAS, label, tidy_stream
+from allocpool.studies.stream.tables import SCHEMAS, label, summarise_stream, summarise_stream_search, tidy_stream
 
 
 def parse_solution(text: str) -> tuple[str, int]:
@@ -124,21 +123,21 @@ class StreamProfile(StudyProfile):
     timeout_s: float = Field(default=600.0, gt=0)
 
 
-def plan_stream(profile: StreamProfile) -> list[Planned]:
+def plan_stream(profile: StreamProfile, machine: Machine) -> list[Planned]:
     """Every configuration of every group, then the searches; block after block."""
+    count = profile.cores or machine.cores
     planned: list[Planned] = []
     for block in range(profile.blocks):
         specs: list[PipelineSpec] = []
         for group in profile.groups.values():
-            specs += _trials(profile, group, block)
+            specs += _trials(profile, group, block, count)
         for selection in profile.searches.values():
-            specs += _searches(profile, selection, block)
+            specs += _searches(profile, selection, block, count)
         planned += [Planned(spec) for spec in dict.fromkeys(specs)]
     return planned
 
 
-def _trials(profile: StreamProfile, group: StreamSelection, block: int) -> Iterator[StreamSpec]:
-    count = profile.cores or cores()
+def _trials(profile: StreamProfile, group: StreamSelection, block: int, count: int) -> Iterator[StreamSpec]:
     axes = (
         group.solutions, group.events_per_second_per_core, group.threads(count), group.aggregates, group.processors,
     )  # fmt: skip
@@ -157,8 +156,7 @@ def _trials(profile: StreamProfile, group: StreamSelection, block: int) -> Itera
             )  # fmt: skip
 
 
-def _searches(profile: StreamProfile, asked: SearchSelection, block: int) -> Iterator[StreamSearchSpec]:
-    count = profile.cores or cores()
+def _searches(profile: StreamProfile, asked: SearchSelection, block: int, count: int) -> Iterator[StreamSearchSpec]:
     for text, threads, aggregate in product(asked.solutions, asked.threads(count), asked.aggregates):
         collector, runtime = parse_solution(text)
         yield StreamSearchSpec(
@@ -200,6 +198,20 @@ STUDY = Study(
     name="stream",
     notebook="08_green_threads",
     question="What does a processor left to the collector buy beside green threads?",
+    modes=(
+        Mode(
+            StreamSpec,
+            summarise_stream,
+            "mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 "
+            "cooperative_threads=1 seconds=10",
+        ),
+        Mode(
+            StreamSearchSpec,
+            summarise_stream_search,
+            "mode=stream_search runtime=25 collector=g1 low_events_per_second=100000 "
+            "high_events_per_second=5000000 seconds=2",
+        ),
+    ),
     profile_model=StreamProfile,
     plan=plan_stream,
     tidy=tidy_stream,

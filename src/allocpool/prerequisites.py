@@ -1,22 +1,20 @@
 """The programs that building needs: where they are, their versions, and how to get what is missing.
 
-``python -m allocpool.machine.tools`` runs before anything is installed, so this module and what it imports need only
+``python -m allocpool.prerequisites`` runs before anything is installed, so this module and what it imports need only
 the standard library.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 
 from allocpool.errors import UserError
+from allocpool.machine.compiler import find_compiler, output_of
 from allocpool.runtimes.javac import OLDEST_JAVAC, find_javac
 
-_TIMEOUT_S = 60
 _CPP17 = "#include <optional>\n#include <string_view>\nstd::optional<std::string_view> probe;\n"
 _OLDEST_CMAKE = (3, 20)
 _OLDEST_MAVEN = (3, 6)
@@ -33,40 +31,13 @@ class Tool:
     problem: str | None
 
 
-def _said(command: list[str], given: str = "") -> tuple[int, str]:
-    """Exit status and output of a command, (-1, reason) if it does not start."""
-    try:
-        done = subprocess.run(command, check=False, input=given, capture_output=True, text=True, timeout=_TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return -1, str(error)
-    return done.returncode, done.stdout + done.stderr
-
-
-def find_compiler() -> tuple[str, str]:
-    """The C++ compiler (``CXX``, else the first of c++, g++, clang++): its path and its version line.
-
-    Raises:
-        UserError: there is none, or it does not compile C++17.
-    """
-    named = os.environ.get("CXX")
-    remedy = "install g++ (Debian), cxx-compiler (conda-forge) or the Xcode command line tools (macOS)"
-    for candidate in [named] if named else ["c++", "g++", "clang++"]:
-        path = shutil.which(candidate)
-        if path is None:
-            continue
-        status, said = _said([path, "--version"])
-        if status == 0 and said:
-            return path, said.splitlines()[0]
-    raise UserError(f"{f'CXX={named} does not start' if named else 'there is no C++ compiler'}: {remedy}")
-
-
 def _compiler() -> Tool:
     purpose = "builds the native library (C++17)"
     try:
         path, version = find_compiler()
     except UserError as error:
         return Tool("C++ compiler", purpose, None, None, str(error))
-    status, said = _said([path, "-std=c++17", "-fsyntax-only", "-x", "c++", "-"], _CPP17)
+    status, said = output_of([path, "-std=c++17", "-fsyntax-only", "-x", "c++", "-"], _CPP17)
     if status != 0:
         said = said.splitlines()[0] if said else "no reason given"
         return Tool("C++ compiler", purpose, path, version, f"{path} does not compile C++17: {said}")
@@ -88,7 +59,7 @@ def _versioned(name: str, program: str, purpose: str, oldest: tuple[int, int], r
     path = shutil.which(program)
     if path is None:
         return Tool(name, purpose, None, None, f"{program} is missing ({needed} or newer): {remedy}")
-    status, said = _said([path, "--version"])
+    status, said = output_of([path, "--version"])
     found = re.search(r"\d+\.\d+(\.\d+)?", said)
     if status != 0 or found is None:
         return Tool(name, purpose, path, None, f"{path} does not work: {(said.splitlines() or ['no output'])[0]}")

@@ -1,0 +1,117 @@
+"""One trial by itself: from ``KEY=VALUE`` words to its record, and what the words may be."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from allocpool import home
+from allocpool.campaign.registry import mode_named, modes
+from allocpool.errors import UserError, choices_of, from_validation
+from allocpool.machine.host import read_host
+from allocpool.trial.launch import Launcher
+from allocpool.trial.record import TrialRecord
+from allocpool.trial.runner import alone, run_trial, task_for
+from allocpool.trial.spec import TrialSpec
+
+_WIDTH = 100
+
+
+def parse_spec(settings: Sequence[str]) -> TrialSpec:
+    """The spec that ``KEY=VALUE`` words describe.
+
+    Raises:
+        UserError: a word is no ``KEY=VALUE``, or key or value is not valid; names the valid ones.
+    """
+    values: dict[str, str] = {}
+    for word in settings:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UserError(f"{word!r} is not KEY=VALUE, for example {next(iter(modes().values())).example}")
+        if key in values:
+            raise UserError(f"{key} is given twice")
+        values[key] = value
+    model = mode_named(values.get("mode")).spec
+    try:
+        return model(**values)
+    except ValidationError as error:
+        raise from_validation("trial", error, model) from None
+
+
+def summary_of(record: TrialRecord) -> dict[str, Any]:
+    """A record as plain data, for a reader of JSON."""
+    return mode_named(record.spec["mode"]).summarise(record)
+
+
+def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
+    """What one trial measured, as plain data.
+
+    Raises:
+        UserError: this machine can't run it, or it did not end well.
+    """
+    record = run_single(spec)
+    if record.status != "ok":
+        raise UserError(f"the trial ended as {record.status}: {record.reason}")
+    return summary_of(record)
+
+
+def run_single(spec: TrialSpec) -> TrialRecord:
+    """Run one trial now, whatever was measured before; its folder is ``data/raw/single/<trial id>``.
+
+    Raises:
+        UserError: this machine can't run it, or a campaign is measuring.
+    """
+    launcher = Launcher()
+    refused = launcher.refusal(spec)
+    if refused is None:
+        launcher.prepare([spec])
+        refused = launcher.refusal(spec)
+    if refused:
+        raise UserError(refused)
+    host = read_host()
+    launch = launcher.launch_of(spec)
+    task = task_for(spec, launcher, host, home.raw_dir() / "single")
+    with alone(home.raw_dir()):
+        return run_trial(task, launch, host)
+
+
+def describe_modes() -> str:
+    """Every mode with what it measures and a whole example."""
+    lines = []
+    for name, mode in modes().items():
+        lines += [f"mode={name}", *_wrapped(_first_sentence(mode.spec), "    "), f"    {mode.example}"]
+    return "\n".join(lines)
+
+
+def describe_keys(mode: str) -> str:
+    """Every key of a mode: what it takes, its default, what it means.
+
+    Raises:
+        UserError: no such mode; names those that there are.
+    """
+    spec = mode_named(mode).spec
+    lines = [*_wrapped(_first_sentence(spec), ""), ""]
+    fields = {name: field for name, field in spec.model_fields.items() if name != "mode"}
+    for name, field in sorted(fields.items(), key=lambda item: not item[1].is_required()):
+        lines += _wrapped(f"{_usage(name, field)}  {field.description or ''}".rstrip(), "  ")
+    return "\n".join([*lines, "", f"Example: allocpool trial {mode_named(mode).example}"])
+
+
+def _first_sentence(spec: type[TrialSpec]) -> str:
+    return " ".join((spec.__doc__ or "").split("\n\n")[0].split())
+
+
+def _usage(name: str, field: FieldInfo) -> str:
+    choices = "|".join(map(str, choices_of(field.annotation, field.metadata)))
+    if field.is_required():
+        return f"{name}={choices or '...'}"
+    default = "" if field.default_factory is not None or field.default is None else f" (default {field.default})"
+    return f"[{name}={choices or '...'}]{default}"
+
+
+def _wrapped(text: str, indent: str) -> Iterator[str]:
+    yield from textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ") or [""]

@@ -1,0 +1,74 @@
+"""What a trial needs to start: stated by its spec, resolved by the launcher. Nothing here looks at this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+NativeProject = Literal["packets", "echo"]
+"""The CMake projects of ``native/``: what a child loads through cffi."""
+
+
+@dataclass(frozen=True)
+class Jvm:
+    """A JVM with the code that it runs.
+
+    Attributes:
+        module: Maven module under ``workloads/`` whose jars are its class path.
+        runtime: Java feature release.
+        collector: name of the collector.
+        heap_mb: largest heap, MiB.
+        initial_heap_mb: heap at the start, MiB; the whole heap, touched before the start, when None.
+        direct_mb: limit of direct memory, MiB; the JVM's default when 0.
+        pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
+        compact_headers: ``-XX:UseCompactObjectHeaders``; the JVM's default when None.
+        large_pages: transparent huge pages; the JVM's default when None.
+        unsafe: whether a library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
+        explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it.
+        flags: what else the JVM is started with; the last of two equal flags counts.
+    """
+
+    module: str
+    runtime: int
+    collector: str
+    heap_mb: int
+    initial_heap_mb: int | None = None
+    direct_mb: int = 0
+    pause_target_ms: int | None = None
+    compact_headers: bool | None = None
+    large_pages: bool | None = None
+    unsafe: bool = False
+    explicit_gc: bool = False
+    flags: tuple[str, ...] = ()
+
+    def with_heap(self, heap_mb: int) -> Jvm:
+        """The same with another largest heap, MiB."""
+        return replace(self, heap_mb=heap_mb)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Everything that a trial takes beside its spec.
+
+    Attributes:
+        jvm: the JVM of a Java trial.
+        second_jvm: one that the trial starts where it can, and tells where it can't.
+        native: the C++ project whose library the child loads.
+        allocator: what serves C++ ``new``, by its name; None where the language is Java.
+        boost: whether boost::pool takes part.
+        memory_mb: what a C++ trial's buffers come to, MiB; a JVM's memory follows from its sizes.
+        memory_setting: the setting that makes it less.
+        processes: those that hold the whole memory at the same time.
+        environment: variables that the child is started with.
+    """
+
+    jvm: Jvm | None = None
+    second_jvm: Jvm | None = None
+    native: NativeProject | None = None
+    allocator: str | None = None
+    boost: bool = False
+    memory_mb: int = 0
+    memory_setting: str = "scale"
+    processes: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
