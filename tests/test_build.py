@@ -22,7 +22,7 @@ from allocpool.compile import (
     sources,
 )
 from allocpool.errors import UserError
-from allocpool.packets.java_layouts import JAVA_LAYOUTS
+from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.runtimes import Javac, find_javac
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,7 +14,7 @@ from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
 from allocpool.packets.cells import CONFIGURATION, cells
-from allocpool.packets.specs import STRATEGIES
+from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument import story as checks
 from allocpool.studies.instrument.study import InstrumentProfile, plan_instrument

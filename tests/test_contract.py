@@ -14,8 +14,9 @@ from allocpool.campaign import single
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.allocators import find_allocator, find_boost
-from allocpool.packets.java_layouts import JAVA_LAYOUTS
-from allocpool.packets.specs import BOOST_POOL, LAYOUTS, RESOURCES, STRATEGIES, Solution, no_such_pair
+from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
+from allocpool.packets.specs import BOOST_POOL, RESOURCES, Solution, no_such_pair
+from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
 from allocpool.studies.native.specs import CountersSpec
 from allocpool.studies.native.study import ladder

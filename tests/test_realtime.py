@@ -22,8 +22,8 @@ from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
-from allocpool.packets.java_layouts import JAVA_LAYOUTS
-from allocpool.packets.specs import CASES, LAYOUTS
+from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
+from allocpool.packets.specs import CASES
 from allocpool.runtimes import FEATURES, collectors_on
 from allocpool.studies.realtime import delays
 from allocpool.studies.realtime.child import pace

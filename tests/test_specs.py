@@ -13,7 +13,7 @@ from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.java_layouts import JAVA_LAYOUTS
+from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.packets.specs import SLAB_STEPS, Solution
 from allocpool.studies.batch.study import BatchProfile, plan_batch
 from allocpool.studies.native.specs import CountersSpec

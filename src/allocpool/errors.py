@@ -26,8 +26,8 @@ def unknown_choice(what: str, value: object, valid: Iterable[object]) -> UserErr
 class OneOf:
     """Metadata of an ``Annotated`` field whose values are the words of a table, which a Literal can't name.
 
-    ``what`` is the word's kind in an error; ``valid`` the table or its keys. Equal only to itself: types must be hashable,
-    and tables are not.
+    ``what`` is the word's kind in an error; ``valid`` the table or its keys. Equal only to itself: types must be
+    hashable, and tables are not.
     """
 
     what: str

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from allocpool.packets.specs import STRATEGIES
+from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
 
 # Okabe and Ito's palette: told apart with any common colour vision; markers tell them apart in grey too.

@@ -17,7 +17,8 @@ from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Verdict, tally, verdict_table
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import records
-from allocpool.packets.specs import CASES, STRATEGIES
+from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
 BEST_JAVA = "#ffe08a"

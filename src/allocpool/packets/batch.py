@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.campaign.study import Planned, StudyProfile
-from allocpool.errors import UserError, unknown_choice
-from allocpool.packets.specs import CASES, STRATEGIES, Case, Language, PacketsSpec, Solution, Strategy, no_such_pair
+from allocpool.packets.specs import CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair
+from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, collectors_on
 
 PUBLISHED_LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
@@ -69,26 +69,9 @@ class Selection(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[str, ...] = Field(min_length=1)
-    strategies: tuple[Strategy, ...] = STRATEGIES
+    solutions: tuple[SolutionKey, ...] = Field(min_length=1)
+    strategies: tuple[StrategyName, ...] = tuple(STRATEGIES)
     cases: tuple[Case, ...] = tuple(CASES)
-
-    @field_validator("strategies", "cases", mode="before")
-    @classmethod
-    def _known(cls, given: Any, info: Any) -> Any:
-        valid = STRATEGIES if info.field_name == "strategies" else tuple(CASES)
-        for value in given if isinstance(given, (list, tuple)) else [given]:
-            if value not in valid:
-                raise ValueError(str(unknown_choice(info.field_name, value, valid)))
-        return given
-
-    @field_validator("solutions")
-    @classmethod
-    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(Solution.parse(text).key for text in given)
-        except UserError as error:
-            raise ValueError(str(error)) from error
 
 
 def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
@@ -102,7 +85,7 @@ def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
     ]
 
 
-def _planned(profile: Sizes, solution: Solution, strategy: Strategy, case: Case, block: int) -> Planned:
+def _planned(profile: Sizes, solution: Solution, strategy: StrategyName, case: Case, block: int) -> Planned:
     settings: dict[str, Any] = {
         **solution.model_dump(exclude_none=True),
         "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
@@ -150,11 +133,18 @@ def every_solution() -> Iterator[Solution]:
         yield Solution.parse(f"cpp/{layout}")
 
 
-def catalogue_of(profile: str, asked: Sequence[str], known: Iterable[str], planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per solution key, the known ones first, then what else was asked for."""
+def catalogue_of(
+    profile: str,
+    asked: Sequence[str],
+    known: Iterable[str],
+    planned: Sequence[Planned],
+    spec_type: type[PacketsSpec] = BatchSpec,
+) -> pd.DataFrame:
+    """One row per solution key, the known ones first, then what else was asked for; reasons are those of one kind of
+    trials."""
     reasons: dict[str, set[str]] = {}
     for item in planned:
-        if item.unavailable and isinstance(item.spec, BatchSpec):
+        if item.unavailable and isinstance(item.spec, spec_type):
             reasons.setdefault(item.spec.solution.key, set()).add(item.unavailable)
     rows = []
     for key in dict.fromkeys([*known, *asked]):

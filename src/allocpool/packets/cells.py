@@ -14,7 +14,8 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.evidence import reference
-from allocpool.packets.specs import LAYOUTS, Solution
+from allocpool.packets.layouts import LAYOUTS
+from allocpool.packets.specs import Solution
 from allocpool.runtimes.collectors import COLLECTORS
 
 CONFIGURATION = ("solution", "strategy", "case")

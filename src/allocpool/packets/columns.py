@@ -10,7 +10,8 @@ from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
 from allocpool.machine.threads import GROUPS, cpu_ns_by_group
-from allocpool.packets.specs import CASES, STRATEGIES, Solution
+from allocpool.packets.specs import CASES, Solution
+from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord
 
 COUNTS = {
@@ -36,7 +37,7 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
     "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
-    "strategy": Column("string", Check.isin(STRATEGIES), description="dummy, alloc, mix or pool"),
+    "strategy": Column("string", Check.isin(list(STRATEGIES)), description="dummy, alloc, mix or pool"),
     "case": Column("string", Check.isin(list(CASES)), description="A light, B realistic, C overload"),
     "scale": Column("float64", Check.gt(0), description="factor on pool, queue, store and heap"),
     "heap_mb": Column("Int64", nullable=True, description="-Xms and -Xmx, MiB"),

@@ -24,7 +24,7 @@ from allocpool.evidence.style import (
 )
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import records
-from allocpool.packets.specs import STRATEGIES
+from allocpool.packets.strategies import STRATEGIES
 
 
 def wall_against_cpu(trials: pd.DataFrame) -> Figure:

@@ -11,24 +11,20 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
-from allocpool.packets.java_layouts import JAVA_LAYOUTS, JavaLayout
+from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, JavaLayout, offered_strategies
+from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination, check_options
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
-Strategy = Literal["dummy", "alloc", "mix", "pool"]
 Case = Literal["A", "B", "C"]
-Language = Literal["java", "cpp"]
 
-STRATEGIES: tuple[Strategy, ...] = ("dummy", "alloc", "mix", "pool")
 CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
-LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": ("allocating", "flat", "slab")}
-LAYOUT_NAMES = tuple(dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts))
 SLAB_STEPS = ("contiguous", "one_line", "stride", "huge_pages", "prefetch")
 """The ladder from ``flat`` to ``slab``, in order; a slab is contiguous, the others are switches."""
 BOOST_POOL = "boost_pool"
@@ -36,9 +32,6 @@ RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
 JAVA_OPTIONS = ("compact_headers", "large_pages")
-POOL_SIZE = 1_000_000
-MIX_POOL_SIZE = 200_000
-POOL_SIZES: dict[Strategy, int] = {"dummy": 0, "alloc": 0, "mix": MIX_POOL_SIZE, "pool": POOL_SIZE}
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 SMALLEST_HEAP_MB = {"zgc": 48}
@@ -114,7 +107,9 @@ class Solution(BaseModel):
 
     def offers(self, strategy: str) -> bool:
         """Whether the strategy makes sense with the layout; a plan leaves out what does not."""
-        return self.language == "cpp" or strategy in JAVA_LAYOUTS[self.layout].strategies
+        if self.language == "cpp":
+            return strategy in offered_strategies("cpp", None)
+        return strategy in offered_strategies("java", JAVA_LAYOUTS[self.layout].strategies)
 
     @property
     def _options(self) -> tuple[str, ...]:
@@ -139,6 +134,17 @@ class Solution(BaseModel):
         off = [step for step in SLAB_STEPS if self.steps and step not in self.steps.split(",")]
         steps = f" / without {', '.join(off)}" if off else ""
         return f"C++ {self.layout}{allocator}{steps}"
+
+
+def _solution_key(text: str) -> str:
+    try:
+        return Solution.parse(text).key
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+SolutionKey = Annotated[str, AfterValidator(_solution_key)]
+"""A solution as profiles write it."""
 
 
 def _is_java(spec: dict[str, Any]) -> bool:
@@ -196,14 +202,14 @@ class PacketsSpec(TrialSpec):
         default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
     )
     steps: str | None = Field(default=None, description="of layout slab, comma-separated; all when left out")
-    strategy: Strategy
+    strategy: StrategyName
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
     queue_size: int = Field(gt=0, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]))
     stored_count: int = Field(gt=0, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]))
     pool_size: int = Field(
         ge=0,
-        default_factory=lambda spec: scaled(POOL_SIZES[spec["strategy"]], spec["scale"], smallest=0),
+        default_factory=lambda spec: scaled(STRATEGIES[spec["strategy"]].pool_size, spec["scale"], smallest=0),
         description="packets made before the start",
     )
     slot_count: int = Field(
@@ -306,15 +312,16 @@ class PacketsSpec(TrialSpec):
         return Needs(jvm=jvm, processes=self.processes, environment=environment)
 
 
-def no_such_pair(solution: Solution, strategy: Strategy) -> str | None:
+def no_such_pair(solution: Solution, strategy: str) -> str | None:
     """One line that says why a solution has no such strategy, on any machine; None when it has."""
-    if solution.layout == "slab" and strategy in ("alloc", "mix"):
-        return (
-            f"layout slab has no strategy {strategy}: choose one of dummy, pool "
-            "(a slab's memory is all there at the start: nothing is left to allocate)"
-        )
-    if solution.allocator in RESOURCES and (solution.layout, strategy) != ("flat", "alloc"):
-        return f"allocator {solution.allocator} makes each packet by itself: choose layout flat and strategy alloc"
+    if solution.language == "java":
+        return None
+    layout = CPP_LAYOUTS[solution.layout]
+    if reason := layout.why_not(solution.layout, strategy):
+        return reason
+    if solution.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
+        having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.resources)
+        return f"allocator {solution.allocator} makes each packet by itself: choose layout {having} and strategy alloc"
     return None
 
 
@@ -324,9 +331,10 @@ def checked_steps(layout: str, asked: str | None) -> str | None:
     Raises:
         UserError: an unknown step, or steps of a layout that has none.
     """
-    if layout != "slab":
+    if layout not in CPP_LAYOUTS or not CPP_LAYOUTS[layout].steps:
         if asked is not None:
-            raise UserError(f"steps belong to layout slab, not to layout {layout}")
+            having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.steps)
+            raise UserError(f"steps belong to layout {having}, not to layout {layout}")
         return None
     steps = SLAB_STEPS if asked is None else (SLAB_STEPS[0], *asked.split(","))
     for step in steps:

@@ -24,8 +24,8 @@ from allocpool.packets.specs import (
     DEFAULT_SEED,
     SMALLEST_HEAP_MB,
     SMALLEST_MB,
-    Language,
 )
+from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import COLLECTORS, require_combination
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec

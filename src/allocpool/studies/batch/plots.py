@@ -27,7 +27,8 @@ from allocpool.evidence.style import (
 )
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import records
-from allocpool.packets.specs import LAYOUTS, STRATEGIES, Language
+from allocpool.packets.layouts import LAYOUTS
+from allocpool.packets.strategies import STRATEGIES, Language
 
 _ROW_INCHES = 0.46
 

@@ -8,7 +8,8 @@ import pandas as pd
 from allocpool import stats
 from allocpool.evidence import tables
 from allocpool.packets import cells as cell_data
-from allocpool.packets.specs import CASES, HEAP_MB, MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
+from allocpool.packets.specs import CASES, HEAP_MB
+from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
 from allocpool.studies.batch.study import BatchProfile
 from allocpool.studies.native.study import NativeProfile
 

@@ -14,14 +14,15 @@ from pydantic import Field, model_validator
 from allocpool.campaign.study import Machine, Planned, Study
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.columns import SCHEMAS, tidy_batch
-from allocpool.packets.specs import STRATEGIES, Case, PacketsSpec, Solution, Strategy, no_such_pair
+from allocpool.packets.specs import Case, PacketsSpec, Solution, no_such_pair
+from allocpool.packets.strategies import STRATEGIES, StrategyName
 from allocpool.studies.batch.study import BatchProfile, catalogue
 
 
 class InstrumentProfile(BatchProfile):
     """``strategies`` and ``cases`` are those of the timed trials; the contract has its own case and its packets."""
 
-    strategies: tuple[Strategy, ...] = ("dummy", "alloc")
+    strategies: tuple[StrategyName, ...] = ("dummy", "alloc")
     cases: tuple[Case, ...] = ("A",)
     contract_case: Case = "B"
     contract_packets: int = Field(gt=0, le=10**9, description="packets of a contract trial, from the first to the last")
@@ -67,7 +68,7 @@ def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Plann
     return planned
 
 
-def _contract(profile: InstrumentProfile, solution: Solution, strategy: Strategy) -> Planned:
+def _contract(profile: InstrumentProfile, solution: Solution, strategy: StrategyName) -> Planned:
     settings: dict[str, Any] = {**solution.model_dump(exclude_none=True), "timeout_s": profile.timeout_s}
     if solution.collector == "epsilon":
         settings["heap_mb"] = profile.epsilon_heap_mb
@@ -82,7 +83,7 @@ def _contract(profile: InstrumentProfile, solution: Solution, strategy: Strategy
     )
 
 
-def _timed(profile: InstrumentProfile, solution: Solution, strategy: Strategy, case: Case, block: int) -> Planned:
+def _timed(profile: InstrumentProfile, solution: Solution, strategy: StrategyName, case: Case, block: int) -> Planned:
     return Planned(
         BatchSpec(
             **solution.model_dump(exclude_none=True),

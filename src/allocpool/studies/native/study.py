@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.errors import UserError
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block
 from allocpool.packets.columns import SCHEMAS, tidy_batch
-from allocpool.packets.java_layouts import JAVA_LAYOUTS
-from allocpool.packets.specs import ALLOCATORS, LAYOUTS, RESOURCES, SLAB_STEPS, Case, Solution, Strategy
+from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
+from allocpool.packets.specs import ALLOCATORS, RESOURCES, SLAB_STEPS, Case, Solution, SolutionKey
+from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.specs import Counter, CountersSpec
 from allocpool.studies.native.tables import COUNTERS_SCHEMA, summarise_counters, tidy_counters
@@ -31,19 +31,11 @@ class CountersSelection(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hardware: tuple[str, ...] = ()
-    simulated: tuple[str, ...] = ()
-    strategies: tuple[Strategy, ...] = ("pool",)
+    hardware: tuple[SolutionKey, ...] = ()
+    simulated: tuple[SolutionKey, ...] = ()
+    strategies: tuple[StrategyName, ...] = ("pool",)
     cases: tuple[Case, ...] = ("B",)
     packets: int = Field(ge=1_000, le=10**9)
-
-    @field_validator("hardware", "simulated")
-    @classmethod
-    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(Solution.parse(text).key for text in given)
-        except UserError as error:
-            raise ValueError(str(error)) from error
 
 
 class NativeProfile(Sizes):

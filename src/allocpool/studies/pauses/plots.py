@@ -29,7 +29,8 @@ from allocpool.evidence.style import (
 from allocpool.machine.threads import GROUPS
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import records
-from allocpool.packets.specs import CASES, STRATEGIES
+from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
 _FACTS = ["trial_id", "solution", "language", "layout", "collector", "runtime", "strategy", "case", "block"]

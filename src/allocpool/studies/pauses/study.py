@@ -7,27 +7,20 @@ real-time trials that a known cause stops.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.errors import UserError
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.packets.columns import summarise_batch
-from allocpool.packets.specs import Case, Solution, Strategy
+from allocpool.packets.specs import Case, Solution, SolutionKey
+from allocpool.packets.strategies import StrategyName
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, plan_sweeps
-
-
-def _keys(given: Iterable[str]) -> tuple[str, ...]:
-    try:
-        return tuple(Solution.parse(text).key for text in given)
-    except UserError as error:
-        raise ValueError(str(error)) from error
 
 
 class _Part(BaseModel):
@@ -35,12 +28,7 @@ class _Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solutions: tuple[str, ...] = ()
-
-    @field_validator("solutions")
-    @classmethod
-    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        return _keys(given)
+    solutions: tuple[SolutionKey, ...] = ()
 
 
 class LiveSet(_Part):
@@ -62,7 +50,7 @@ class LiveSet(_Part):
 class Losses(_Part):
     """Real-time trials at one interval: the sweeps of the real-time study, whose settings these are."""
 
-    strategies: tuple[Strategy, ...] = ("alloc", "pool")
+    strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     cases: tuple[Case, ...] = ("B",)
     scale: float = Field(default=0.1, gt=0, le=4)
     interval_ns: float = Field(default=1000.0, gt=0)

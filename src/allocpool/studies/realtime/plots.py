@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from allocpool.evidence.style import GRID, INK, STRATEGY_STYLE, legend, log_axis, new_figure, nothing, strategy_handles
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import records
-from allocpool.packets.specs import STRATEGIES
+from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.realtime.cells import LOSES, finished
 
 _NOTHING_LOST_PPM = 0.3

@@ -12,14 +12,8 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from allocpool.packets.specs import (
-    DEFAULT_COLLECTOR,
-    DEFAULT_RUNTIME,
-    SET_UP_S,
-    Language,
-    PacketsSpec,
-    packets_to_fill,
-)
+from allocpool.packets.specs import DEFAULT_COLLECTOR, DEFAULT_RUNTIME, SET_UP_S, PacketsSpec, packets_to_fill
+from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import require_combination
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec

@@ -15,7 +15,8 @@ from allocpool.evidence import reference
 from allocpool.evidence.tables import BEST_JAVA, BEST_OVERALL, GAP
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import records
-from allocpool.packets.specs import CASES, STRATEGIES
+from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.realtime.cells import LOSES, NDR, PDR, finished, realtime_cells
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds
 

@@ -13,9 +13,9 @@ import pandas as pd
 from pydantic import Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
-from allocpool.errors import UserError, unknown_choice
-from allocpool.packets.batch import every_solution
-from allocpool.packets.specs import CASES, STRATEGIES, Case, Solution, Strategy, scaled_heap_mb
+from allocpool.packets.batch import catalogue_of, every_solution
+from allocpool.packets.specs import CASES, Case, Solution, SolutionKey, scaled_heap_mb
+from allocpool.packets.strategies import StrategyName
 from allocpool.studies.realtime.specs import (
     COMPARISON_INTERVAL_NS,
     FULL_LENGTH_MAJORS,
@@ -34,8 +34,8 @@ NEVER_COLLECTS = "Epsilon never frees: a stream without an end has no place in a
 class RealtimeProfile(StudyProfile):
     """A real-time campaign: searches for every solution x strategy x case x heap, and sweeps."""
 
-    solutions: tuple[str, ...] = Field(min_length=1)
-    strategies: tuple[Strategy, ...] = ("alloc", "mix", "pool")
+    solutions: tuple[SolutionKey, ...] = Field(min_length=1)
+    strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = tuple(CASES)
     scale: float = Field(gt=0, le=4)
     heap_factors: tuple[float, ...] = Field(default=(1.0,), description="of the searches, over the published heap")
@@ -54,29 +54,12 @@ class RealtimeProfile(StudyProfile):
     prologue_seconds: float = Field(default=0.5, ge=0, le=600)
     warmup_seconds: float = Field(default=0.5, ge=0, le=600)
     input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0)
-    sweep_solutions: tuple[str, ...] = Field(default=(), description="varied at one interval")
-    sweep_strategies: tuple[Strategy, ...] = ("alloc", "pool")
+    sweep_solutions: tuple[SolutionKey, ...] = Field(default=(), description="varied at one interval")
+    sweep_strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     sweep_cases: tuple[Case, ...] = ("B",)
     sweep_interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
     sweep_queues_ms: tuple[float, ...] = ()
     sweep_heap_factors: tuple[float, ...] = ()
-
-    @field_validator("strategies", "cases", "sweep_strategies", "sweep_cases", mode="before")
-    @classmethod
-    def _known(cls, given: Any, info: Any) -> Any:
-        valid = STRATEGIES if info.field_name.endswith("strategies") else tuple(CASES)
-        for value in given if isinstance(given, (list, tuple)) else [given]:
-            if value not in valid:
-                raise ValueError(str(unknown_choice(info.field_name, value, valid)))
-        return given
-
-    @field_validator("solutions", "sweep_solutions")
-    @classmethod
-    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(Solution.parse(text).key for text in given)
-        except UserError as error:
-            raise ValueError(str(error)) from error
 
     @field_validator("heap_factors", "sweep_heap_factors", "sweep_queues_ms")
     @classmethod
@@ -156,7 +139,7 @@ def _larger_heap_mb(profile: RealtimeProfile, solution: Solution, factor: float)
 
 
 def _common(
-    profile: RealtimeProfile, solution: Solution, strategy: Strategy, case: Case, block: int, heap_factor: float
+    profile: RealtimeProfile, solution: Solution, strategy: StrategyName, case: Case, block: int, heap_factor: float
 ) -> dict[str, Any]:
     settings: dict[str, Any] = {
         **solution.model_dump(exclude_none=True),
@@ -171,23 +154,8 @@ def _common(
 
 def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per solution of the study, with what the profile searches of it and why the rest is left out."""
-    asked = set(profile.solutions)
-    reasons: dict[str, set[str]] = {}
-    for item in planned:
-        if item.unavailable and isinstance(item.spec, SearchSpec):
-            reasons.setdefault(item.spec.solution.key, set()).add(item.unavailable)
-    keys = {solution.key: solution for solution in every_solution()}
-    keys.update({text: Solution.parse(text) for text in profile.solutions})
-    return pd.DataFrame([
-        {
-            "solution": solution.label,
-            "key": key,
-            "planned": key in asked,
-            "left_out_because": None if key in asked else f"profile {profile.profile} leaves it out",
-            "unavailable_because": "; ".join(sorted(reasons.get(key, ()))) or None,
-        }
-        for key, solution in keys.items()
-    ])  # fmt: skip
+    known = (solution.key for solution in every_solution())
+    return catalogue_of(profile.profile, profile.solutions, known, planned, SearchSpec)
 
 
 STUDY = Study(

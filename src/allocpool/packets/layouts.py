@@ -1,6 +1,7 @@
-"""The Java layouts: which module has them, what they need, which strategies make sense with them.
+"""The layouts of Java and of C++: what holds them, what they need, which strategies make sense with them.
 
-One entry says all that specs, launches and plans must know of a layout; what it does is in ``workloads/``.
+One row says all that specs, launches and plans must know of a layout; what it does is in ``workloads/`` and in
+``native/src/packets``.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from allocpool.packets.strategies import STRATEGIES, Language
 from allocpool.runtimes.collectors import FEATURES
 
-_ALL = ("dummy", "alloc", "mix", "pool")
 _FLAT = ("dummy", "mix", "pool")
 _SMALL_HEAP_MB = 256
 _DIRECT_MB = 2048
@@ -29,7 +30,7 @@ class JavaLayout:
         packet_bytes: upper bound of one packet on the Java heap, for sizing runs without a collector.
         parse_bytes: upper bound of what else one packet leaves behind there: what a parse makes, what a library does.
         module: Maven module under ``workloads/`` that holds it.
-        strategies: those that make sense with it.
+        strategies: those that make sense with it; None: all of Java.
         direct_mb: limit of direct memory at scale 1, MiB; 0: its buffers are on the heap.
         slots: whether it has one region with room for a fixed number of packets.
         oldest: first feature release that it runs on.
@@ -40,7 +41,7 @@ class JavaLayout:
     packet_bytes: int
     parse_bytes: int
     module: str = "packets"
-    strategies: tuple[str, ...] = _ALL
+    strategies: tuple[str, ...] | None = None
     direct_mb: int = 0
     slots: bool = False
     oldest: int = FEATURES[0]
@@ -48,9 +49,44 @@ class JavaLayout:
 
     def why_not(self, name: str, strategy: str) -> str | None:
         """One line that says why the layout can't go with the strategy, or None when it can."""
-        if strategy in self.strategies:
+        offered = offered_strategies("java", self.strategies)
+        if strategy in offered:
             return None
-        return f"layout {name} has no strategy {strategy!r}: choose one of {', '.join(self.strategies)}"
+        return f"layout {name} has no strategy {strategy!r}: choose one of {', '.join(offered)}"
+
+
+@dataclass(frozen=True)
+class CppLayout:
+    """Where buffers and parse results of a C++ processor live.
+
+    Attributes:
+        strategies: those that make sense with it; None: all of C++.
+        because: why no others do.
+        steps: whether it is a ladder whose steps can be chosen.
+        resources: whether memory resources can make its packets in place of ``new``.
+    """
+
+    strategies: tuple[str, ...] | None = None
+    because: str = ""
+    steps: bool = False
+    resources: bool = False
+
+    def why_not(self, name: str, strategy: str) -> str | None:
+        """One line that says why the layout can't go with the strategy, or None when it can."""
+        offered = offered_strategies("cpp", self.strategies)
+        if strategy in offered:
+            return None
+        because = f" ({self.because})" if self.because else ""
+        return f"layout {name} has no strategy {strategy}: choose one of {', '.join(offered)}{because}"
+
+
+def offered_strategies(language: Language, some: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The strategies of a language, or those of some that it implements."""
+    return tuple(
+        name
+        for name, strategy in STRATEGIES.items()
+        if language in strategy.languages and (some is None or name in some)
+    )
 
 
 JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
@@ -101,3 +137,19 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
     }
 )
 """Every Java layout by its name."""
+
+CPP_LAYOUTS: Mapping[str, CppLayout] = MappingProxyType(
+    {
+        "allocating": CppLayout(),
+        "flat": CppLayout(resources=True),
+        "slab": CppLayout(
+            strategies=("dummy", "pool"),
+            because="a slab's memory is all there at the start: nothing is left to allocate",
+            steps=True,
+        ),
+    }
+)
+"""Every C++ layout by its name."""
+
+LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": tuple(CPP_LAYOUTS)}
+LAYOUT_NAMES = tuple(dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts))
