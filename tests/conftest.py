@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
+
+# Tests measure nothing that anybody reads, so several processes of them may run at once.
+os.environ["ALLOCPOOL_LOCK"] = str(Path(tempfile.gettempdir()) / f"allocpool-tests-{os.getpid()}.lock")
 
 LONGEST = ("test_story.py", "test_realtime.py", "test_contract.py")
 """Files that go first, so that none of several processes is left alone with one at the end."""

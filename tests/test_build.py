@@ -97,9 +97,10 @@ def test_an_unknown_set_is_refused_with_the_known_ones(checkout: Path) -> None:
 
 
 def test_the_child_s_sources_are_what_it_imports() -> None:
-    files = {file.relative_to(ROOT / "src" / "allocpool").as_posix() for file in sources.child_sources("batch")}
-    assert {"__init__.py", "child/__init__.py", "child/__main__.py", "child/batch.py"} <= files
-    assert not files & {"cli.py", "doctor.py", "runner.py"}
+    package = ROOT / "src" / "allocpool"
+    files = {file.relative_to(package).as_posix() for file in sources.child_sources("allocpool.packets.child.batch")}
+    assert {"__init__.py", "trial/child/__init__.py", "trial/child/__main__.py", "packets/child/batch.py"} <= files
+    assert not files & {"cli.py", "doctor.py", "trial/runner.py", "packets/specs.py"}
 
 
 def test_a_module_is_hashed_with_the_siblings_it_uses(checkout: Path) -> None:

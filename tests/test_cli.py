@@ -64,15 +64,34 @@ def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(words: list[str
 
 
 def documented_trials() -> list[str]:
-    """Every `allocpool trial` command line in the help and in the README."""
-    texts = [allocpool("trial", "--help").output, (home.home() / "README.md").read_text(encoding="utf-8")]
-    found = []
-    for text in texts:
-        joined = re.sub(r"\\\s*\n\s*", " ", text)
-        found += [
-            line.split("allocpool trial", 1)[1].split("#")[0] for line in joined.splitlines() if "trial mode=" in line
-        ]
-    return found
+    """Every `allocpool trial` command line in the README."""
+    joined = re.sub(r"\\\s*\n\s*", " ", (home.home() / "README.md").read_text(encoding="utf-8"))
+    return [line.split("allocpool trial", 1)[1].split("#")[0] for line in joined.splitlines() if "trial mode=" in line]
+
+
+@pytest.mark.parametrize("mode", registry.modes())
+def test_the_help_of_a_mode_names_each_of_its_keys_with_its_choices(mode: str) -> None:
+    shown = allocpool("trial", f"mode={mode}", "--help").output
+    assert mode in allocpool("trial", "--help").output
+    spec = registry.mode_named(mode).spec
+    assert [
+        name for name in spec.model_fields if name != "mode" and not re.search(rf"^  \[?{name}=", shown, re.M)
+    ] == []
+    if "collector" in spec.model_fields:
+        assert "collector=serial|parallel|cms" in shown
+
+
+def test_plans_and_states_of_campaigns_start_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allocpool("plan", "batch", "--profile", "smoke")  # what the machine says of itself is asked for once and remembered
+
+    def refuse(*words: object, **_: object) -> None:
+        raise AssertionError(f"started {words[0]}")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr("allocpool.machine.host._output", lambda _command: "")  # git, systemd-detect-virt
+    for words in (["plan", "batch"], ["plan", "stream"], ["plan", "buffered_io"], ["status"]):
+        shown = allocpool(*words, "--profile", "smoke")
+        assert shown.exit_code == 0, shown.output
 
 
 @pytest.mark.parametrize("words", documented_trials())

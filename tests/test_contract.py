@@ -131,7 +131,7 @@ JAVA_SOLUTIONS = [
     (runtime, name, strategy)
     for name, layout in JAVA_LAYOUTS.items()
     for runtime in FEATURES
-    for strategy in layout.strategies
+    for strategy in layout.offered
     if runtime >= layout.oldest and strategy != "dummy"
 ]
 

@@ -101,7 +101,7 @@ _OTHERS = [
     if name not in PUBLISHED_LAYOUTS["java"]
     for runtime in sorted({layout.oldest, FEATURES[-1]})
     for strategy, case in zip(POOLING, CASES, strict=True)
-    if strategy in layout.strategies
+    if strategy in layout.offered
 ]
 COMBINATIONS = [*_PUBLISHED, *_OTHERS]
 

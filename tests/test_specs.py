@@ -54,7 +54,7 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
     [
         ("layout=heap strategy=lake packets=1", "choose one of dummy, alloc, mix, pool"),
         ("layout=roof strategy=pool packets=1", "choose one of heap, native, flat, flat_ffm, netty_pooled"),
-        ("strategy=pool packets=1", "commons_pool, agrona; cpp: allocating, flat, slab"),
+        ("strategy=pool packets=1", "layout is missing: choose one of heap, native, flat"),
         ("layout=flat strategy=pool packets=1", "add language=java|cpp"),
         ("layout=flat language=java strategy=alloc packets=1", "choose one of dummy, mix, pool"),
         ("layout=flat language=java strategy=mix packets=1 slot_count=10", "slot_count 10 is too small"),
@@ -72,7 +72,7 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
         ("layout=heap strategy=pool packets=1 runtime=new", "runtime: a whole number"),
         ("layout=heap strategy=pool packets=1 queue_size=big", "queue_size: a whole number"),
         ("layout=heap strategy=pool packets=1 queue_size=0", "queue_size"),
-        ("layout=heap strategy=pool packets=1 scale=0", "above 0"),
+        ("layout=heap strategy=pool packets=1 scale=0", "scale: Input should be greater than 0, not '0'"),
         ("layout=heap strategy=pool packets=1 scale=many", "scale: a number"),
         ("layout=heap strategy=pool packets=0", "packets"),
         ("layout=heap strategy=pool", "seconds=S or packets=N"),
@@ -129,7 +129,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["java/heap/g1/17/compact_headers"]}, "17 has no compact object headers"),
         ({"solutions": []}, "at least 1"),
         ({"blocks": 0}, "greater than or equal to 1"),
-        ({"scale": "big"}, "valid number"),
+        ({"scale": "big"}, "a number, not 'big'"),
     ],
 )
 def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], names: str) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from allocpool import prerequisites
 from allocpool.errors import UserError
-from allocpool.machine import allocators, tools
+from allocpool.machine import allocators
+from allocpool.machine.compiler import find_compiler
 from allocpool.machine.host import read_host
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +25,7 @@ def program(folder: Path, name: str, says: str, status: int = 0) -> None:
 
 
 def problems() -> dict[str, str | None]:
-    return {tool.name: tool.problem for tool in tools.tools()}
+    return {tool.name: tool.problem for tool in prerequisites.tools()}
 
 
 def test_everything_that_building_needs_is_here() -> None:
@@ -59,7 +61,7 @@ def test_what_is_too_old_or_broken_is_told(tmp_path: Path, monkeypatch: pytest.M
 def test_a_named_compiler_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(UserError, match="CXX=no-such-compiler does not start"):
-        tools.find_compiler()
+        find_compiler()
 
 
 def test_the_check_before_set_up_needs_only_the_standard_library() -> None:

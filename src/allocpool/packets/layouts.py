@@ -47,9 +47,14 @@ class JavaLayout:
     oldest: int = FEATURES[0]
     unsafe: bool = False
 
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Strategies that it goes with."""
+        return _implemented("java", self.strategies)
+
     def why_not(self, name: str, strategy: str) -> str | None:
         """One line that says why the layout can't go with the strategy, or None when it can."""
-        offered = offered_strategies("java", self.strategies)
+        offered = self.offered
         if strategy in offered:
             return None
         return f"layout {name} has no strategy {strategy!r}: choose one of {', '.join(offered)}"
@@ -71,16 +76,21 @@ class CppLayout:
     steps: bool = False
     resources: bool = False
 
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Strategies that it goes with."""
+        return _implemented("cpp", self.strategies)
+
     def why_not(self, name: str, strategy: str) -> str | None:
         """One line that says why the layout can't go with the strategy, or None when it can."""
-        offered = offered_strategies("cpp", self.strategies)
+        offered = self.offered
         if strategy in offered:
             return None
         because = f" ({self.because})" if self.because else ""
         return f"layout {name} has no strategy {strategy}: choose one of {', '.join(offered)}{because}"
 
 
-def offered_strategies(language: Language, some: tuple[str, ...] | None) -> tuple[str, ...]:
+def _implemented(language: Language, some: tuple[str, ...] | None) -> tuple[str, ...]:
     """The strategies of a language, or those of some that it implements."""
     return tuple(
         name

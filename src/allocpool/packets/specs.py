@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
-from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, JavaLayout, offered_strategies
+from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, JavaLayout
 from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination, check_options
 from allocpool.trial.needs import Jvm, Needs
@@ -108,8 +108,8 @@ class Solution(BaseModel):
     def offers(self, strategy: str) -> bool:
         """Whether the strategy makes sense with the layout; a plan leaves out what does not."""
         if self.language == "cpp":
-            return strategy in offered_strategies("cpp", None)
-        return strategy in offered_strategies("java", JAVA_LAYOUTS[self.layout].strategies)
+            return "cpp" in STRATEGIES[strategy].languages
+        return strategy in JAVA_LAYOUTS[self.layout].offered
 
     @property
     def _options(self) -> tuple[str, ...]:
