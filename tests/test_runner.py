@@ -16,10 +16,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from allocpool import home
 from allocpool.campaign import campaign, single
 from allocpool.errors import UserError
-from allocpool.trial.record import RESULT, TrialRecord
-from allocpool.trial.runner import alone, shuffled_in_blocks
+from allocpool.trial.record import RESULT, Launch, TrialRecord
+from allocpool.trial.runner import alone, child_environment, shuffled_in_blocks
 
 SETTINGS = {
     "blocks": 2,
@@ -166,9 +167,49 @@ def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monke
     assert trials["ns_per_packet"].isna().all()
 
 
-def test_two_campaigns_do_not_measure_at_once(data: Path) -> None:
-    with alone(data / "raw"), pytest.raises(UserError, match="another campaign is measuring"):
+def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Path) -> None:
+    with (
+        alone(data / "elsewhere"),
+        pytest.raises(UserError, match=rf"another campaign is measuring .*process {os.getpid()}, into .*elsewhere"),
+    ):
         open_small().run()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", '{"format": 1}', '{"format": 2}', "\0" * 64, '{"format": 3, "trial_id": "later"}'],
+    ids=["empty", "cut", "list", "older", "partial", "zeroed", "newer"],
+)
+def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
+    data: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    settings = {**SETTINGS, "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["pool"], "seconds": 0.01}
+    opened = campaign.open_study("batch", "smoke", settings)
+    opened.run()
+    (path,) = (data / "raw").glob(f"*/{RESULT}")
+    path.write_text(content, encoding="utf-8")
+    again = campaign.open_study("batch", "smoke", settings)
+    assert again.status().missing == 1
+    again.tables()
+    said = capsys.readouterr().err
+    assert said.count(f"{path} can't be read and counts as not run: ") == 1 and said.count("\n") == 1, said
+    assert again.run().complete
+    assert TrialRecord.model_validate_json(path.read_text(encoding="utf-8")).status == "ok"
+
+
+def test_a_child_gets_a_short_list_of_the_environment_and_what_its_launch_sets(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {"PATH": "/bin", "LC_ALL": "C.UTF-8", "ALLOCPOOL_DATA": str(data)}
+    lost = ("LD_PRELOAD", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTHONMALLOC")
+    for name, value in {**kept, **dict.fromkeys(lost, "spoilt")}.items():
+        monkeypatch.setenv(name, value)
+    launch = Launch(child="allocpool.packets.child.batch", code_hash="", environment={"LD_PRELOAD": "chosen.so"})
+    environment = child_environment(launch)
+    assert kept.items() <= environment.items()
+    assert "spoilt" not in environment.values()
+    assert environment["LD_PRELOAD"] == "chosen.so"
+    assert environment["PYTHONPATH"].split(os.pathsep)[0] == str(home.home() / "src")
 
 
 def test_order_is_random_inside_blocks_and_the_same_for_the_same_seed() -> None:

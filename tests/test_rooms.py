@@ -1,0 +1,124 @@
+"""The rooms of the house: which may import which, and that what runs inside a trial stays light."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from allocpool.campaign.registry import STUDY_NAMES, modes
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "allocpool"
+FLOORS = (
+    {"errors", "files", "home", "stats", "percentiles"},
+    {"machine"},
+    {"runtimes", "gclog"},
+    {"compile"},
+    {"trial"},
+    {"campaign"},
+    {"evidence"},
+    {"packets"},
+    {"studies"},
+    {"notebook", "doctor", "prerequisites", "bench", "site", "cli"},
+)
+"""From the ground up. A room imports from lower floors, and from its own floor without going round in a circle."""
+HEAVY = {"pydantic", "pandas", "pandera", "pyarrow", "matplotlib", "seaborn", "great_tables", "scipy", "IPython"}
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for file in PACKAGE.rglob("*.py"):
+        parts = ["allocpool", *file.relative_to(PACKAGE).with_suffix("").parts]
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+MODULES = modules()
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Dotted names that a module imports when it runs, inside functions too; not what only type checkers see."""
+    todo: list[ast.AST] = [ast.parse(file.read_text(encoding="utf-8"))]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in MODULES else node.module
+        todo += ast.iter_child_nodes(node)
+
+
+def room(module: str) -> str:
+    """The room of a module: a study by its name, the child of a room by itself, else the first folder."""
+    parts = module.split(".")[1:]
+    if parts[:1] == ["studies"] and len(parts) > 1:
+        return f"studies.{parts[1]}"
+    return parts[0] if parts else ""
+
+
+def edges() -> set[tuple[str, str]]:
+    """(from, to) of every import between rooms."""
+    return {
+        (room(module), room(name))
+        for module, file in MODULES.items()
+        for name in imports(file)
+        if name.startswith("allocpool.") and room(name) and room(module) and room(name) != room(module)
+    }
+
+
+def test_every_room_has_a_floor() -> None:
+    floors = {name for floor in FLOORS for name in floor}
+    assert {name.partition(".")[0] for name in map(room, MODULES) if name} == floors
+
+
+def test_arrows_between_rooms_point_down() -> None:
+    floor = {name: level for level, names in enumerate(FLOORS) for name in names}
+    wrong = {(start, end) for start, end in edges() if floor[start.partition(".")[0]] < floor[end.partition(".")[0]]}
+    assert wrong == set()
+
+
+def test_no_room_reaches_itself() -> None:
+    graph: dict[str, set[str]] = {}
+    for start, end in edges():
+        graph.setdefault(start, set()).add(end)
+    circles = []
+    for start in graph:
+        reached: set[str] = set()
+        todo = list(graph[start])
+        while todo:
+            name = todo.pop()
+            if name not in reached:
+                reached.add(name)
+                todo += graph.get(name, ())
+        if start in reached:
+            circles.append(start)
+    assert circles == []
+
+
+def test_every_study_is_a_room_in_the_registry() -> None:
+    rooms = {path.name for path in (PACKAGE / "studies").iterdir() if (path / "study.py").exists()}
+    assert rooms == set(STUDY_NAMES)
+
+
+@pytest.mark.parametrize("mode", modes())
+def test_what_runs_inside_a_trial_imports_nothing_heavy(mode: str) -> None:
+    todo = ["allocpool.trial.child.__main__", modes()[mode].spec.CHILD]
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        assert name.partition(".")[0] not in HEAVY, name
+        if name in MODULES:
+            parents = name.split(".")
+            todo += [".".join(parents[:count]) for count in range(1, len(parents))]
+            todo += imports(MODULES[name])
+    assert "allocpool.campaign.study" not in seen
