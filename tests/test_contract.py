@@ -1,4 +1,4 @@
-"""Same work, or no comparison: every layout, strategy, language, runtime and collector does the same to the bit."""
+"""Same work, or no comparison: every C++ layout, strategy and memory does the same to the bit."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from allocpool.campaign import single
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.machine.allocators import find_allocator, find_boost
-from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
+from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import BOOST_POOL, RESOURCES, Solution, no_such_pair
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
 from allocpool.studies.native.specs import CountersSpec
 from allocpool.studies.native.study import ladder
 
@@ -34,12 +33,15 @@ def vectors() -> list[dict[str, str]]:
 VECTOR = max(vectors(), key=lambda row: int(row["evicted"]))
 
 
+def sizes_of(vector: dict[str, str]) -> list[str]:
+    """Settings of a batch trial whose answer the vector is."""
+    sizes = [f"{name}={vector[name]}" for name in ("seed", "packets", "queue_size", "stored_count")]
+    return ["mode=batch", "scale=0.05", *sizes]
+
+
 def run(*settings: str) -> dict[str, Any]:
     """One trial with the sizes of the vector, as a user would run it."""
-    spec = single.parse_spec([
-        "mode=batch", "scale=0.05", f"seed={VECTOR['seed']}", f"packets={VECTOR['packets']}",
-        f"queue_size={VECTOR['queue_size']}", f"stored_count={VECTOR['stored_count']}", *settings,
-    ])  # fmt: skip
+    spec = single.parse_spec([*sizes_of(VECTOR), *settings])
     record = single.run_single(spec)
     assert record.status == "ok", f"{record.status}: {record.reason}\n{record.log_tail}"
     return single.summary_of(record)
@@ -125,36 +127,3 @@ def test_every_allocator_does_the_known_work_or_says_how_to_get_it(data: Path, n
     summary = run(*settings)
     assert_is_the_known_answer(summary)
     assert any(character.isdigit() for character in summary["allocator_version"])
-
-
-JAVA_SOLUTIONS = [
-    (runtime, name, strategy)
-    for name, layout in JAVA_LAYOUTS.items()
-    for runtime in FEATURES
-    for strategy in layout.offered
-    if runtime >= layout.oldest and strategy != "dummy"
-]
-
-
-@pytest.mark.parametrize(("runtime", "layout", "strategy"), JAVA_SOLUTIONS, ids=str)
-def test_java_does_the_known_work_on_every_runtime(data: Path, runtime: int, layout: str, strategy: str) -> None:
-    summary = run(
-        "language=java", f"layout={layout}", f"strategy={strategy}", f"runtime={runtime}", "collector=g1",
-    )  # fmt: skip
-    assert_is_the_known_answer(summary)
-    if JAVA_LAYOUTS[layout].parse_bytes:
-        assert summary["allocated_bytes"] > 0
-    else:
-        assert summary["allocated_bytes"] < summary["packets"] / 100, "no object per packet"
-
-
-COMBINATIONS = [(feature, name) for feature in FEATURES for name in collectors_on(feature) if name != "g1"]
-
-
-@pytest.mark.parametrize(("runtime", "collector"), COMBINATIONS, ids=str)
-def test_java_does_the_known_work_under_every_collector(data: Path, runtime: int, collector: str) -> None:
-    # Epsilon never collects, so its heap must hold all that the trial allocates.
-    heap_mb = 2048 if collector == "epsilon" else 102
-    summary = run("layout=heap", "strategy=mix", f"runtime={runtime}", f"collector={collector}", f"heap_mb={heap_mb}")
-    assert_is_the_known_answer(summary)
-    assert COLLECTORS[collector].label in summary["solution"]

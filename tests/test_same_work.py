@@ -1,0 +1,111 @@
+"""Same work, or no comparison, in Java: every layout, strategy, runtime and collector, in batch and in real time.
+
+The rows of one runtime and collector share a JVM; one trial of each layout starts a process of its own, as a user's do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from pathlib import Path
+
+import pytest
+from shared_jvm import records_of
+from test_contract import VECTOR, assert_is_the_known_answer, sizes_of
+from test_realtime import assert_is_the_known_realtime_answer, realtime_settings
+
+from allocpool.campaign import single
+from allocpool.packets.batch import PUBLISHED_LAYOUTS
+from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
+from allocpool.packets.specs import CASES, PacketsSpec
+from allocpool.packets.strategies import CHOICES
+from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
+from allocpool.trial.record import TrialRecord
+
+Row = tuple[int, str, str, str, str]
+"""Runtime, collector, layout, strategy; and the case in real time, or ``batch``."""
+BATCH = "batch"
+HEAP_MB, UNCOLLECTED_HEAP_MB = 256, 3072
+
+_RUNTIMES = [(feature, name) for feature in FEATURES for name in collectors_on(feature)]
+_BATCH: list[Row] = [
+    # Every layout with every strategy on every runtime, then every other collector.
+    *(
+        (runtime, "g1", name, strategy, BATCH)
+        for runtime in FEATURES
+        for name, layout in JAVA_LAYOUTS.items()
+        for strategy in layout.offered
+        if runtime >= layout.oldest and strategy in CHOICES
+    ),
+    *((runtime, collector, "heap", "mix", BATCH) for runtime, collector in _RUNTIMES if collector != "g1"),
+]
+_VARIED = itertools.cycle(itertools.product(PUBLISHED_LAYOUTS["java"], CHOICES, CASES))
+_REALTIME: list[Row] = [
+    # Neighbours differ in all three: 18 combinations of layout, strategy and case, spread over the runtimes.
+    *((*runtime, *next(itertools.islice(_VARIED, 6, None))) for runtime in _RUNTIMES),
+    # The other layouts, each with its strategies, on the oldest runtime that has it and on the newest.
+    *(
+        (runtime, "g1", name, strategy, case)
+        for name, layout in JAVA_LAYOUTS.items()
+        if name not in PUBLISHED_LAYOUTS["java"]
+        for runtime in sorted({layout.oldest, FEATURES[-1]})
+        for strategy, case in zip(CHOICES, CASES, strict=False)
+        if strategy in layout.offered
+    ),
+]
+ROWS = sorted(dict.fromkeys([*_BATCH, *_REALTIME]))
+
+
+def spec_of(row: Row, heap_mb: int) -> PacketsSpec:
+    """The trial of a row."""
+    runtime, collector, layout, strategy, case = row
+    settings = [
+        "language=java", f"layout={layout}", f"strategy={strategy}", f"runtime={runtime}", f"collector={collector}",
+        f"heap_mb={heap_mb}",
+    ]  # fmt: skip
+    spec = single.parse_spec([*(sizes_of(VECTOR) if case == BATCH else realtime_settings(case)), *settings])
+    assert isinstance(spec, PacketsSpec)
+    return spec
+
+
+@cache
+def records(runtime: int, collector: str) -> dict[Row, TrialRecord]:
+    """Every row of a runtime and a collector, run in one JVM."""
+    # Without collections, the heap must hold all that all trials allocate.
+    heap_mb = UNCOLLECTED_HEAP_MB if collector == "epsilon" else HEAP_MB
+    rows = [row for row in ROWS if row[:2] == (runtime, collector)]
+    return dict(zip(rows, records_of([spec_of(row, heap_mb) for row in rows], heap_mb), strict=True))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row)))
+def test_java_does_the_known_work(row: Row) -> None:
+    runtime, collector, layout, _strategy, case = row
+    record = records(runtime, collector)[row]
+    assert (record.status, record.reason) == ("ok", None)
+    summary = single.summary_of(record)
+    assert COLLECTORS[collector].label in summary["solution"]
+    if case != BATCH:
+        assert_is_the_known_realtime_answer(case, summary)
+        return
+    assert_is_the_known_answer(summary)
+    if JAVA_LAYOUTS[layout].parse_bytes:
+        assert summary["allocated_bytes"] > 0
+    else:
+        assert summary["allocated_bytes"] < summary["packets"] / 100, "no object per packet"
+
+
+@pytest.mark.parametrize("layout", JAVA_LAYOUTS)
+def test_a_process_of_its_own_does_the_known_work(data: Path, layout: str) -> None:
+    row = JAVA_LAYOUTS[layout]
+    strategy = next(name for name in reversed(row.offered) if name in CHOICES)
+    record = single.run_single(spec_of((row.oldest, "g1", layout, strategy, BATCH), 128))
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    assert_is_the_known_answer(single.summary_of(record))
+
+
+def test_the_rows_hold_every_layout_strategy_case_and_collector() -> None:
+    for rows in (_BATCH, _REALTIME):
+        assert {row[2] for row in rows} == set(LAYOUTS["java"])
+        assert {row[3] for row in rows} == set(CHOICES)
+        assert {row[:2] for row in rows} == set(_RUNTIMES)
+    assert {row[4] for row in _REALTIME} == set(CASES)
