@@ -22,7 +22,7 @@ from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.machine.host import usable_cores
-from allocpool.machine.threads import APPLICATION, group_of
+from allocpool.runtimes.threads import APPLICATION, group_of
 from allocpool.studies.stream import story as stream_report
 from allocpool.studies.stream.child import stream as child
 from allocpool.studies.stream.child import stream_search

@@ -9,9 +9,9 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
-from allocpool.machine.threads import GROUPS, cpu_ns_by_group
 from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.strategies import STRATEGIES
+from allocpool.runtimes.threads import GROUPS, cpu_ns_by_group
 from allocpool.trial.record import TrialRecord
 
 COUNTS = {

@@ -10,9 +10,9 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
-from allocpool.machine.threads import GC, group_of
 from allocpool.packets.columns import CPU, cpu_rows
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.runtimes.threads import GC, group_of
 from allocpool.studies.allocation.specs import (
     CHURNED,
     DISTRIBUTIONS,

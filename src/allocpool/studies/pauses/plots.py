@@ -26,11 +26,11 @@ from allocpool.evidence.style import (
     strategy_handles,
     strategy_shapes,
 )
-from allocpool.machine.threads import GROUPS
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import records
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import STRATEGIES
+from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
 _FACTS = ["trial_id", "solution", "language", "layout", "collector", "runtime", "strategy", "case", "block"]

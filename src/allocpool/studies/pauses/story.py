@@ -9,8 +9,8 @@ import pandas as pd
 from allocpool import stats
 from allocpool.campaign import campaign
 from allocpool.errors import UserError
-from allocpool.machine.threads import GROUPS
 from allocpool.packets.cells import CONFIGURATION, CONTROLS, SOLUTION_FACTS, finished, records, solution_order
+from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 from allocpool.studies.pauses.gc_table import per_trial
 from allocpool.studies.pauses.overhead import lower_bound_overhead, saved_by_pooling

@@ -11,8 +11,8 @@ from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.campaign.tidy import COUNT, POSITIVE, TRIAL_COLUMNS, frame, text, trial_row
 from allocpool.gclog import minimum_mutator_utilisation
-from allocpool.machine.threads import cpu_ns_by_group
 from allocpool.packets.columns import CPU, PACKETS_COLUMNS, TRIALS, batch_row, cpu_rows, packets_columns
+from allocpool.runtimes.threads import cpu_ns_by_group
 from allocpool.studies.pauses.attribution import ALL_CAUSES, attribute
 from allocpool.studies.pauses.specs import DISTURBANCES
 from allocpool.studies.pauses.stops import CONSUMER, FORCED, Intervals, Stops, stops_of

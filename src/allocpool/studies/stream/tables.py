@@ -13,8 +13,8 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
-from allocpool.machine.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.runtimes.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
 from allocpool.studies.stream import latency
 from allocpool.studies.stream.latency import PERCENTILES, windows_needed
 from allocpool.studies.stream.specs import AGGREGATES, PROCESSORS, StreamSearchSpec, StreamSpec
