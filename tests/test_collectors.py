@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from allocpool.errors import UserError
-from allocpool.runtimes import COLLECTORS, FEATURES, PRESETS, check, collector_flags, collectors_on, flags, jvm_flags
+from allocpool.runtimes import COLLECTORS, FEATURES, check, collector_flags, collectors_on, flags, jvm_flags
 
 
 def test_the_table_holds_what_openjdk_offers() -> None:
@@ -32,17 +32,6 @@ def test_only_what_is_experimental_unlocks_experiments() -> None:
         if "-XX:+UnlockExperimentalVMOptions" in collector_flags(name, feature)
     }
     assert unlocked == {("zgc", 11), *(("epsilon", feature) for feature in FEATURES)}
-
-
-def test_the_article_ran_on_java_11_with_2_gb() -> None:
-    assert {p.collector for p in PRESETS.values()} == {"cms", "parallel", "g1", "zgc"}
-    assert {(p.feature, p.heap_mb) for p in PRESETS.values()} == {(11, 2048)}
-    assert {p.collector: p.pause_target_ms for p in PRESETS.values()} == {
-        "cms": 80,
-        "parallel": 80,
-        "g1": 80,
-        "zgc": None,
-    }
 
 
 @pytest.mark.parametrize(

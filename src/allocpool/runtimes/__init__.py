@@ -3,11 +3,10 @@
 from allocpool.runtimes.collectors import (
     COLLECTORS,
     FEATURES,
-    PRESETS,
     Collector,
-    Preset,
     check_combination,
     collector_flags,
+    collector_named,
     collectors_on,
 )
 from allocpool.runtimes.discovery import Runtime, find_runtime, find_runtimes
@@ -18,14 +17,13 @@ from allocpool.runtimes.javac import Javac, find_javac
 __all__ = [
     "COLLECTORS",
     "FEATURES",
-    "PRESETS",
     "Collector",
     "Javac",
-    "Preset",
     "Runtime",
     "check",
     "check_combination",
     "collector_flags",
+    "collector_named",
     "collectors_on",
     "find_javac",
     "find_runtime",

@@ -1,4 +1,4 @@
-"""Which collector exists on which runtime, and the flags that choose it.
+"""What is known of each collector: one row says where it exists, what chooses it, how it behaves, how it is drawn.
 
 History behind the gaps: CMS was removed in 14 (JEP 363). ZGC is experimental on 11 (JEP 333), a product
 since 15 (JEP 377), generational by flag since 21 (JEP 439) and only generational since 24 (JEP 490).
@@ -8,8 +8,8 @@ Epsilon (JEP 318) is experimental everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from allocpool.errors import UserError, unknown_choice
@@ -22,89 +22,213 @@ _EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
 
 @dataclass(frozen=True)
 class Collector:
-    """One garbage collector: its name in specs, its name in prose, and its flags by feature release."""
+    """One garbage collector. All else asks this row, so that a new collector is a new row and nothing more.
+
+    Attributes:
+        name: in specs.
+        label: in prose, tables and figures.
+        flags: those that choose it, by feature release; a release without an entry does not have it.
+        colour: of its marks in figures; of Okabe and Ito's palette and shades of it.
+        thread_names: beginnings of the names of the threads that it alone has, at most 15 characters (Linux cuts
+            there); from HotSpot's sources, ``set_name`` and ``initialize_threads`` below ``gc/``. Those that several
+            collectors have are in `allocpool.runtimes.threads`.
+        log_words: what its log needs beside ``gc*=info`` (``-Xlog``, JEP 158).
+        smallest_heap_mb: smallest heap to give it, MiB.
+        heap_is_shared_memory: its heap is a file in memory (ZGC: ``zPhysicalMemoryBacking_linux.cpp``), for which the
+            kernel has another setting of transparent huge pages.
+        has_sized_young: ``-XX:MaxNewSize`` limits its young generation (the ``java`` manual).
+        stop_the_world: old objects are moved by full collections alone, which trace all that lives while the program
+            stands. G1 also moves them part by part, in mixed collections, ZGC and Shenandoah while the program runs.
+        concurrent: does part of its work on threads of its own while the program runs.
+        never_frees: never collects (JEP 318), so that its trials are as long as its heap.
+        exhausted_exit_status: of a JVM whose heap is used up, where that ends it. Epsilon turns on
+            ``ExitOnOutOfMemoryError`` (``epsilonArguments.cpp``), which ends with status 3 (``debug.cpp``).
+        published_family: the published collector that it is set beside (see `allocpool.evidence.reference`).
+        published_pause_target_ms: what the article "To allocate or to pool?" gave it as ``-XX:MaxGCPauseMillis``, by
+            feature release, milliseconds: the default there.
+    """
 
     name: str
     label: str
     flags: Mapping[int, tuple[str, ...]]
+    colour: str
+    thread_names: tuple[str, ...] = ()
+    log_words: tuple[str, ...] = ()
+    smallest_heap_mb: int = 16
+    heap_is_shared_memory: bool = False
+    has_sized_young: bool = False
+    stop_the_world: bool = False
+    concurrent: bool = False
+    never_frees: bool = False
+    exhausted_exit_status: int | None = None
+    published_family: str | None = None
+    published_pause_target_ms: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuses flags for a release that is not measured, and a row without any."""
+        if not self.flags or set(self.flags) - set(FEATURES):
+            raise ValueError(f"collector {self.name}: flags for {sorted(self.flags)}, not for releases of {FEATURES}")
 
     @property
     def features(self) -> tuple[int, ...]:
         """The feature releases that have it, oldest first."""
         return tuple(sorted(self.flags))
 
-
-def _collector(name: str, label: str, flags: Mapping[int, tuple[str, ...]]) -> Collector:
-    return Collector(name, label, MappingProxyType(dict(flags)))
+    @property
+    def is_control(self) -> bool:
+        """No choice for a program that goes on: it shows what a packet costs without collecting."""
+        return self.never_frees
 
 
 def _everywhere(*flags: str) -> dict[int, tuple[str, ...]]:
     return dict.fromkeys(FEATURES, flags)
 
 
-COLLECTORS: Mapping[str, Collector] = MappingProxyType(
-    {
-        c.name: c
-        for c in (
-            _collector("serial", "Serial", _everywhere("-XX:+UseSerialGC")),
-            _collector("parallel", "Parallel", _everywhere("-XX:+UseParallelGC")),
-            _collector("cms", "CMS", {11: ("-XX:+UseConcMarkSweepGC",)}),
-            _collector("g1", "G1", _everywhere("-XX:+UseG1GC")),
-            _collector(
-                "zgc",
-                "ZGC",
-                {
-                    11: (_EXPERIMENTAL, "-XX:+UseZGC"),
-                    17: ("-XX:+UseZGC",),
-                    21: ("-XX:+UseZGC", "-XX:-ZGenerational"),
-                },
-            ),
-            _collector(
-                "genzgc",
-                "generational ZGC",
-                {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 25: ("-XX:+UseZGC",)},
-            ),
-            _collector("shenandoah", "Shenandoah", _everywhere("-XX:+UseShenandoahGC")),
-            _collector(
-                "genshenandoah",
-                "generational Shenandoah",
-                {25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational")},
-            ),
-            _collector("epsilon", "Epsilon", _everywhere(_EXPERIMENTAL, "-XX:+UseEpsilonGC")),
-        )
-    }
-)
-"""Every collector by its name; ``COLLECTORS[name].flags[feature]`` are the flags that choose it."""
+_SHENANDOAH_THREADS = ("Shenandoah",)
+_ZGC_THREADS = ("Director", "Driver", "Stat", "Uncommitter", "Unmapper", "Worker")
+_ROWS = {
+    row.name: row
+    for row in (
+        Collector(
+            "serial",
+            "Serial",
+            _everywhere("-XX:+UseSerialGC"),
+            colour="#999999",
+            has_sized_young=True,
+            stop_the_world=True,
+        ),
+        Collector(
+            "parallel",
+            "Parallel",
+            _everywhere("-XX:+UseParallelGC"),
+            colour="#d55e00",
+            thread_names=("ParGC Thread",),
+            has_sized_young=True,
+            stop_the_world=True,
+            published_family="CMS",
+            published_pause_target_ms={11: 80},
+        ),
+        Collector(
+            "cms",
+            "CMS",
+            {11: ("-XX:+UseConcMarkSweepGC",)},
+            colour="#e69f00",
+            thread_names=("CMS ",),
+            # A concurrent mode failure has level debug only; on the others that level floods the log.
+            log_words=("gc=debug",),
+            has_sized_young=True,
+            stop_the_world=True,
+            concurrent=True,
+            published_family="CMS",
+            published_pause_target_ms={11: 80},
+        ),
+        Collector(
+            "g1",
+            "G1",
+            _everywhere("-XX:+UseG1GC"),
+            colour="#0072b2",
+            thread_names=("G1 ",),
+            has_sized_young=True,
+            concurrent=True,
+            published_family="G1",
+            published_pause_target_ms={11: 80},
+        ),
+        Collector(
+            "zgc",
+            "ZGC",
+            {
+                11: (_EXPERIMENTAL, "-XX:+UseZGC"),
+                17: ("-XX:+UseZGC",),
+                21: ("-XX:+UseZGC", "-XX:-ZGenerational"),
+            },
+            colour="#56b4e9",
+            # On 21, beside the generational one, its names begin with X (src/hotspot/share/gc/x).
+            thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
+            smallest_heap_mb=48,  # on 11 it does not start below 40
+            heap_is_shared_memory=True,
+            concurrent=True,
+            published_family="ZGC",
+        ),
+        Collector(
+            "genzgc",
+            "generational ZGC",
+            {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 25: ("-XX:+UseZGC",)},
+            colour="#009e73",
+            thread_names=("RuntimeWorker", *("Z" + rest for rest in _ZGC_THREADS)),
+            heap_is_shared_memory=True,
+            concurrent=True,
+            published_family="ZGC",
+        ),
+        Collector(
+            "shenandoah",
+            "Shenandoah",
+            _everywhere("-XX:+UseShenandoahGC"),
+            colour="#cc79a7",
+            thread_names=_SHENANDOAH_THREADS,
+            concurrent=True,
+        ),
+        Collector(
+            "genshenandoah",
+            "generational Shenandoah",
+            {25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational")},
+            colour="#8f4a76",
+            thread_names=_SHENANDOAH_THREADS,
+            concurrent=True,
+        ),
+        Collector(
+            "epsilon",
+            "Epsilon",
+            _everywhere(_EXPERIMENTAL, "-XX:+UseEpsilonGC"),
+            colour="#666666",
+            never_frees=True,
+            exhausted_exit_status=3,
+        ),
+    )
+}
+COLLECTORS: Mapping[str, Collector] = MappingProxyType(_ROWS)
+"""Every collector by its name, in the order of tables and legends."""
 
 
-@dataclass(frozen=True)
-class Preset:
-    """A published setting of a Java solution."""
+def collector_named(name: str) -> Collector:
+    """The row of a collector.
 
-    name: str
-    feature: int
-    collector: str
-    heap_mb: int
-    pause_target_ms: int | None
+    Raises:
+        UserError: there is none of this name; names those that there are.
+    """
+    if name not in COLLECTORS:
+        raise unknown_choice("collector", name, COLLECTORS)
+    return COLLECTORS[name]
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        p.name: p
-        for p in (
-            Preset("article-cms", 11, "cms", 2048, 80),
-            Preset("article-parallel", 11, "parallel", 2048, 80),
-            Preset("article-g1", 11, "g1", 2048, 80),
-            Preset("article-zgc", 11, "zgc", 2048, None),
-        )
-    }
-)
-"""The settings of the article "To allocate or to pool?": Java 11 with a heap of 2 GB."""
+def collector_labelled(label: str) -> Collector:
+    """The row of a collector as prose calls it.
+
+    Raises:
+        UserError: there is none of this label; names those that there are.
+    """
+    by_label = {row.label: row for row in COLLECTORS.values()}
+    if label not in by_label:
+        raise unknown_choice("collector", label, by_label)
+    return by_label[label]
+
+
+def collectors_that(has: Callable[[Collector], bool]) -> tuple[str, ...]:
+    """Names of the collectors with a trait, in table order."""
+    return tuple(row.name for row in COLLECTORS.values() if has(row))
+
+
+def never_frees(name: str | None) -> bool:
+    """Whether a trial is bounded by this collector's heap; not where there is none, as in C++.
+
+    Raises:
+        UserError: an unknown collector; names the known ones.
+    """
+    return name is not None and collector_named(name).never_frees
 
 
 def collectors_on(feature: int) -> tuple[str, ...]:
     """Names of the collectors that the feature release has, in table order."""
-    return tuple(name for name, collector in COLLECTORS.items() if feature in collector.flags)
+    return collectors_that(lambda row: feature in row.flags)
 
 
 def _numbers(features: tuple[int, ...]) -> str:
@@ -120,13 +244,12 @@ def check_combination(collector: str, feature: int) -> None:
     """
     if feature not in FEATURES:
         raise unknown_choice("runtime", feature, FEATURES)
-    if collector not in COLLECTORS:
-        raise unknown_choice("collector", collector, COLLECTORS)
-    if feature not in COLLECTORS[collector].flags:
+    row = collector_named(collector)
+    if feature not in row.flags:
         raise UserError(
             f"{collector} does not run on {feature}: "
             f"on {feature} choose {', '.join(collectors_on(feature))}; "
-            f"{collector} runs on {_numbers(COLLECTORS[collector].features)}"
+            f"{collector} runs on {_numbers(row.features)}"
         )
 
 

@@ -15,7 +15,7 @@ from allocpool import home
 from allocpool.errors import UserError
 from allocpool.files import Remembered
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes.collectors import check_combination, check_options, collector_flags
+from allocpool.runtimes.collectors import check_combination, check_options, collector_flags, collector_named
 from allocpool.runtimes.discovery import Runtime, find_runtime
 
 OVERHEAD_MB = 300
@@ -41,15 +41,12 @@ def log_flags(collector: str, gc_log: Path, *, phases: bool = False) -> tuple[st
     Args:
         phases: also the parts of each pause; 4 to 10 times more output with G1.
     """
-    # CMS tells a concurrent mode failure at level debug only; on the others that level floods the log.
-    what = "gc*=info,gc=debug" if collector == "cms" else "gc*=info"
-    if phases:
-        what += ",gc+phases=debug"
+    words = ("gc*=info", *collector_named(collector).log_words, *(("gc+phases=debug",) if phases else ()))
     # Quotes keep a colon in the path from ending the file name.
     return (
         "-Xlog:disable",
         "-Xlog:all=warning:stderr",
-        f'-Xlog:{what},safepoint=info:file="{gc_log}":timenanos,uptimenanos,level,tags:filecount=0',
+        f'-Xlog:{",".join(words)},safepoint=info:file="{gc_log}":timenanos,uptimenanos,level,tags:filecount=0',
     )
 
 
@@ -158,8 +155,7 @@ def check_huge_pages(collector: str) -> None:
     Raises:
         UserError: names the kernel's setting that stands in the way.
     """
-    # The heap of ZGC is shared memory, which has a setting of its own.
-    name = "shmem_enabled" if collector in ("zgc", "genzgc") else "enabled"
+    name = "shmem_enabled" if collector_named(collector).heap_is_shared_memory else "enabled"
     setting = _HUGE_PAGES / name
     try:
         chosen = re.search(r"\[(\w+)\]", setting.read_text(encoding="utf-8"))

@@ -2,7 +2,7 @@
 
 Names are those of Linux, cut to 15 characters. HotSpot names its threads in its sources (``set_name``,
 ``initialize_threads``); Serial collects on the VM thread, and the VM thread of the others does little but collect, so
-it counts as the collector's.
+it counts as the collector's. Names that one collector alone has are in its row (`allocpool.runtimes.collectors`).
 """
 
 from __future__ import annotations
@@ -10,18 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from allocpool.runtimes.collectors import COLLECTORS
+
 APPLICATION, SOURCE, GC, JIT, OTHER = "application", "source", "gc", "jit", "other"
 GROUPS = (APPLICATION, SOURCE, GC, JIT, OTHER)
 
+_ANY_COLLECTORS = ("VM Thread", "GC ", "StrDedup", "StringDedup")
+"""Beginnings of the names that threads of several collectors have; those of deduplication are of 11, and of 17 on."""
 _PATTERNS = (
     (JIT, re.compile(r"C[12] Comp|Sweeper|JVMCI")),
-    (
-        GC,
-        re.compile(
-            r"VM Thread|GC |G1 |CMS |Gang worker|Concurrent Mark|ParGC|Parallel GC|Z[A-Z]|XDriver|XWorker|XDirector|"
-            r"RuntimeWorker|Shenandoah|Shen|Epsilon|StrDedup"
-        ),
-    ),
     (SOURCE, re.compile(r"ap-source|allocpool-sourc")),
     (APPLICATION, re.compile(r"python|allocpool|main$|Thread-\d|hz\.|ForkJoinPool")),
 )
@@ -29,6 +26,8 @@ _PATTERNS = (
 
 def group_of(name: str) -> str:
     """The group of a thread: one of ``GROUPS``."""
+    if name.startswith(_ANY_COLLECTORS) or any(name.startswith(row.thread_names) for row in COLLECTORS.values()):
+        return GC
     return next((group for group, pattern in _PATTERNS if pattern.match(name)), OTHER)
 
 
