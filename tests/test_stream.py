@@ -139,7 +139,7 @@ def test_listening_beyond_loopback_is_found() -> None:
         ({"window_ms": 105}, "window_ms 105 is no multiple of slide_ms 10: give 100"),
         ({"percentile": 99.99}, "p99.99 takes 10,000 windows, and 0.4 s have 40: give seconds=100 at slide_ms=10"),
         ({"seconds": 0.001}, "seconds 0.001 hold no window: give at least 0.01"),
-        ({"collector": "genzgc", "new_size_mb": 64}, "choose one of g1, parallel, serial"),
+        ({"collector": "genzgc", "new_size_mb": 64}, "choose one of serial, parallel, g1"),
         ({"aggregate": "pooled"}, "choose one of boxed, garbage_free"),
         ({"processors": "green"}, "choose one of cooperative, native, platform, virtual"),
         (

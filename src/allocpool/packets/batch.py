@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from allocpool.campaign.study import Planned, StudyProfile
 from allocpool.packets.specs import CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair
 from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
-from allocpool.runtimes.collectors import FEATURES, collectors_on
+from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_on, never_frees
 
 PUBLISHED_LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
 """Those of "To allocate or to pool?"; the others take part where a profile names them."""
@@ -95,7 +95,7 @@ def _planned(profile: Sizes, solution: Solution, strategy: StrategyName, case: C
     impossible = no_such_pair(solution, strategy)
     if impossible:
         return Planned(BatchSpec(**settings, packets=1), impossible)
-    if solution.collector == "epsilon" or solution.allocator == NEVER_FREES:
+    if never_frees(solution.collector) or solution.allocator == NEVER_FREES:
         return _bounded_by_memory(profile, settings)
     return Planned(BatchSpec(**settings, seconds=profile.seconds))
 
@@ -108,7 +108,7 @@ def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
         who, takes, given_mb = NEVER_FREES, "", profile.monotonic_mb
         pooled_bytes, per_packet = 0, NEVER_FREED_BYTES
     else:
-        who, takes, given_mb = "Epsilon", "a heap of ", profile.epsilon_heap_mb
+        who, takes, given_mb = collector_named(spec.collector or "").label, "a heap of ", profile.epsilon_heap_mb
         pooled_bytes = spec.pool_size * layout.packet_bytes
         per_packet = layout.parse_bytes + (layout.packet_bytes if spec.strategy in ("alloc", "mix") else 0)
         if per_packet == 0:

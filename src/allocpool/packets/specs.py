@@ -17,7 +17,7 @@ from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, JavaLayout
 from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES, check_combination, check_options
+from allocpool.runtimes.collectors import FEATURES, check_combination, check_options, collector_named
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
@@ -34,8 +34,6 @@ ALLOCATORS = (*PRELOADED, *RESOURCES)
 JAVA_OPTIONS = ("compact_headers", "large_pages")
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
-SMALLEST_HEAP_MB = {"zgc": 48}
-"""ZGC of 11 does not start below 40 MB."""
 TCP_ONE_IN = 16
 SET_UP_S: dict[Language, float] = {"java": 1.2, "cpp": 0.6}
 """From the start of a trial's process to its first packet, without what grows with sizes."""
@@ -128,7 +126,7 @@ class Solution(BaseModel):
     def label(self) -> str:
         """The name of the row, as tables and plots print it."""
         if self.language == "java" and self.collector is not None:
-            words = (self.layout, COLLECTORS[self.collector].label, str(self.runtime), *self._options)
+            words = (self.layout, collector_named(self.collector).label, str(self.runtime), *self._options)
             return " / ".join(word.replace("_", " ") for word in words)
         allocator = "" if self.allocator == "glibc" else f" / {self.allocator}"
         off = [step for step in SLAB_STEPS if self.steps and step not in self.steps.split(",")]
@@ -156,10 +154,9 @@ def scaled(size: int, scale: float, smallest: int = 1) -> int:
     return max(smallest, round(size * scale))
 
 
-def scaled_heap_mb(layout: str, collector: str | None, scale: float) -> int:
+def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
     """The published heap of a Java layout at this scale, MiB, or the smallest that the collector starts with."""
-    smallest_mb = SMALLEST_HEAP_MB.get(collector or "", SMALLEST_MB)
-    return max(smallest_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
+    return max(collector_named(collector).smallest_heap_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
 
 
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
@@ -345,4 +342,4 @@ def checked_steps(layout: str, asked: str | None) -> str | None:
 
 def published_pause_target_ms(collector: str | None, runtime: int | None) -> int | None:
     """The soft pause target that the article's settings have, milliseconds; None where they have none."""
-    return 80 if collector in ("cms", "parallel", "g1") and runtime == FEATURES[0] else None
+    return collector_named(collector).published_pause_target_ms.get(runtime or 0) if collector else None

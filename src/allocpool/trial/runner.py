@@ -28,6 +28,7 @@ from allocpool import home
 from allocpool.errors import UserError
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host
+from allocpool.runtimes.collectors import collector_named
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import (
     MEASUREMENT,
@@ -43,7 +44,6 @@ from allocpool.trial.record import (
 from allocpool.trial.spec import TrialSpec
 
 TAIL_LINES = 20
-_EPSILON_EXHAUSTED = 3
 _MACHINE_LOCK = "/tmp/allocpool.lock"
 _INHERITED = (
     "PATH",
@@ -219,8 +219,9 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
     if exit_code is None:
         return "timeout", f"did not end within {spec.allowed_seconds:g} s", None
     said = _tail(folder).strip().splitlines()
-    if getattr(spec, "collector", None) == "epsilon" and exit_code == _EPSILON_EXHAUSTED:
-        return "out_of_memory", "Epsilon used up its heap", None
+    collector = getattr(spec, "collector", None)
+    if collector and collector_named(collector).exhausted_exit_status == exit_code:
+        return "out_of_memory", f"{collector_named(collector).label} used up its heap", None
     if exit_code < 0:
         name = signal.Signals(-exit_code).name
         if -exit_code in (signal.SIGKILL, signal.SIGTERM):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
+from allocpool.runtimes.collectors import never_frees
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 
 _PARTS = 20
@@ -60,7 +61,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         "checksum": work.checksum(),
         "allocated_bytes": allocated_bytes,
         "peak_rss_mb": peak_mb,
-        # Every block has the same objects alive, and Epsilon can't tell the living from the dead.
-        "live_objects": work.live_objects() if spec["block"] == 0 and spec["collector"] != "epsilon" else None,
+        # Every block has the same objects alive, and what never collects can't tell the living from the dead.
+        "live_objects": work.live_objects() if spec["block"] == 0 and not never_frees(spec["collector"]) else None,
         "memory": work.memory(),
     }

@@ -22,11 +22,10 @@ from allocpool.packets.specs import (
     DEFAULT_COLLECTOR,
     DEFAULT_RUNTIME,
     DEFAULT_SEED,
-    SMALLEST_HEAP_MB,
     SMALLEST_MB,
 )
 from allocpool.packets.strategies import Language
-from allocpool.runtimes.collectors import COLLECTORS, require_combination
+from allocpool.runtimes.collectors import collector_named, never_frees, require_combination
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
@@ -128,7 +127,7 @@ class BufferSpec(TrialSpec):
         """What serves the memory: the allocator, or collector and runtime."""
         if self.language == "cpp":
             return str(self.allocator)
-        return f"{COLLECTORS[str(self.collector)].label} / {self.runtime}"
+        return f"{collector_named(str(self.collector)).label} / {self.runtime}"
 
     def configuration(self) -> str:
         return f"{self.what} on {self.label}"
@@ -177,7 +176,7 @@ def _heap_mb(spec: dict[str, Any], wanted_mb: int) -> int | None:
     """The heap that is wanted, MiB, or the smallest that the collector starts with; None in C++."""
     if not _is_java(spec):
         return None
-    return max(wanted_mb, SMALLEST_HEAP_MB.get(str(spec["collector"]), SMALLEST_MB))
+    return max(wanted_mb, collector_named(spec["collector"]).smallest_heap_mb)
 
 
 class _Rounds(BaseModel):
@@ -207,7 +206,7 @@ def _is_beside_the_heap(spec: dict[str, Any]) -> bool:
 
 def _heap_of_rounds_mb(spec: dict[str, Any]) -> int | None:
     """Four times what lives; without a collector, a heap that is used up and ends the trial."""
-    return _heap_mb(spec, 2048 if spec["collector"] == "epsilon" else max(256, 4 * _rounds_mb(spec)))
+    return _heap_mb(spec, 2048 if never_frees(spec["collector"]) else max(256, 4 * _rounds_mb(spec)))
 
 
 def _direct_of_rounds_mb(spec: dict[str, Any]) -> int | None:
@@ -216,7 +215,7 @@ def _direct_of_rounds_mb(spec: dict[str, Any]) -> int | None:
 
 def _buffers_that_fit(spec: dict[str, Any]) -> int | None:
     """Where nothing is ever freed, warm-up and measurement together must fit, with what stands beside a buffer."""
-    if spec["collector"] != "epsilon" or spec["strategy"] != "alloc":
+    if not never_frees(spec["collector"]) or spec["strategy"] != "alloc":
         return None
     on_heap_bytes = 160 if _is_beside_the_heap(spec) else spec["bytes"] + 80
     return max(1, int(0.4 * spec["heap_mb"] * MIB / on_heap_bytes))
@@ -351,7 +350,7 @@ class _Churn(BaseModel):
 
 
 def _heap_of_churn_mb(spec: dict[str, Any]) -> int | None:
-    if spec["collector"] == "epsilon":
+    if never_frees(spec["collector"]):
         return _heap_mb(spec, math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64)
     return _heap_mb(spec, math.ceil(spec["heap_factor"] * spec["live_mb"]) + 32)
 
@@ -378,7 +377,7 @@ class FragmentationSpec(BufferSpec, _Churn):
 
     @property
     def initial_heap_mb(self) -> int | None:
-        return max(SMALLEST_MB, SMALLEST_HEAP_MB.get(str(self.collector), 0))
+        return collector_named(self.collector).smallest_heap_mb if self.collector else None
 
     def memory_mb(self) -> int:
         return 2 * self.live_mb

@@ -11,7 +11,7 @@ from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
 from allocpool.packets.columns import CPU, cpu_rows
-from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.runtimes.collectors import collector_named
 from allocpool.runtimes.threads import GC, group_of
 from allocpool.studies.allocation.specs import (
     CHURNED,
@@ -140,7 +140,7 @@ _FROM_SPEC = (
 def _served_by(spec: dict[str, Any]) -> str:
     if spec["language"] == "cpp":
         return str(spec["allocator"])
-    return f"{COLLECTORS[spec['collector']].label} / {spec['runtime']}"
+    return f"{collector_named(spec['collector']).label} / {spec['runtime']}"
 
 
 def trial_columns(record: TrialRecord) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from allocpool.packets.batch import BatchSpec
 from allocpool.packets.columns import SCHEMAS, tidy_batch
 from allocpool.packets.specs import Case, PacketsSpec, Solution, no_such_pair
 from allocpool.packets.strategies import STRATEGIES, StrategyName
+from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.batch.study import BatchProfile, catalogue
 
 
@@ -48,7 +49,7 @@ class InstrumentProfile(BatchProfile):
 
 
 def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Planned]:
-    """Contract trials once, in block 0; timed trials in every block; Epsilon, which never collects, only the former."""
+    """Contract trials once, in block 0; timed trials in every block; what never frees has only the former."""
     planned = []
     for block in range(profile.blocks):
         for text in profile.solutions:
@@ -59,7 +60,7 @@ def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Plann
                     for name in STRATEGIES
                     if name != "dummy" and no_such_pair(solution, name) is None
                 ]
-            if solution.collector != "epsilon":
+            if not never_frees(solution.collector):
                 planned += [
                     _timed(profile, solution, strategy, case, block)
                     for strategy in profile.strategies
@@ -70,7 +71,7 @@ def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Plann
 
 def _contract(profile: InstrumentProfile, solution: Solution, strategy: StrategyName) -> Planned:
     settings: dict[str, Any] = {**solution.model_dump(exclude_none=True), "timeout_s": profile.timeout_s}
-    if solution.collector == "epsilon":
+    if never_frees(solution.collector):
         settings["heap_mb"] = profile.epsilon_heap_mb
     return Planned(
         BatchSpec(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from allocpool.packets.specs import SMALLEST_MB, PacketsSpec, scaled_heap_mb
+from allocpool.runtimes.collectors import collectors_that, never_frees
 from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
 
 Disturbance = Literal["stop", "full_collection", "native_call"]
@@ -60,8 +61,9 @@ class LiveSetSpec(PacketsSpec):
 
     @model_validator(mode="after")
     def _has_a_heap(self) -> Self:
-        if self.language != "java" or self.layout != "heap" or self.collector == "epsilon":
-            raise ValueError("a live set is collected: choose layout heap and a collector other than epsilon")
+        if self.language != "java" or self.layout != "heap" or never_frees(self.collector):
+            excluded = ", ".join(collectors_that(lambda row: row.never_frees))
+            raise ValueError(f"a live set is collected: choose layout heap and a collector other than {excluded}")
         return self
 
 

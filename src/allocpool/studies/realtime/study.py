@@ -16,6 +16,7 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import catalogue_of, every_solution
 from allocpool.packets.specs import CASES, Case, Solution, SolutionKey, scaled_heap_mb
 from allocpool.packets.strategies import StrategyName
+from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime.specs import (
     COMPARISON_INTERVAL_NS,
     FULL_LENGTH_MAJORS,
@@ -27,8 +28,6 @@ from allocpool.studies.realtime.specs import (
 )
 from allocpool.studies.realtime.summary import summarise_realtime, summarise_ring, summarise_search
 from allocpool.studies.realtime.tables import SCHEMAS, tidy_realtime
-
-NEVER_COLLECTS = "Epsilon never frees: a stream without an end has no place in any heap"
 
 
 class RealtimeProfile(StudyProfile):
@@ -105,7 +104,15 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         confirmations=profile.confirmations,
                         input_queue_ms=profile.input_queue_ms,
                     )
-                    yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
+                    yield Planned(spec, _never_ends_in(solution))
+
+
+def _never_ends_in(solution: Solution) -> str | None:
+    """One line that says why a stream without an end has no place in the solution's heap; None where it has."""
+    if not never_frees(solution.collector):
+        return None
+    label = collector_named(solution.collector or "").label
+    return f"{label} never frees: a stream without an end has no place in any heap"
 
 
 def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
@@ -125,7 +132,7 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         seconds=profile.full_seconds,
                         input_queue_ms=queue_ms,
                     )
-                    yield Planned(spec, NEVER_COLLECTS if solution.collector == "epsilon" else None)
+                    yield Planned(spec, _never_ends_in(solution))
 
 
 def _heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int:

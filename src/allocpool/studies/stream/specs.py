@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from allocpool.machine.host import usable_cores
 from allocpool.packets.specs import DEFAULT_RUNTIME
-from allocpool.runtimes.collectors import FEATURES, require_combination
+from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_that, require_combination
 from allocpool.studies.stream.latency import windows_needed
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
@@ -29,8 +29,6 @@ FIRST_WITH_VIRTUAL_THREADS = 21
 HEAP_MB = 1024
 G1_PAUSE_TARGET_MS = 5
 """As published: ``-XX:MaxGCPauseMillis=5``."""
-SIZED_YOUNG = ("g1", "parallel", "serial")
-"""Collectors whose young generation ``-XX:MaxNewSize`` limits."""
 HIGHEST_RATE = 10**9
 _SET_UP_S = 4.0
 _PROBE_SET_UP_S = 1.5
@@ -83,10 +81,9 @@ class PipelineSpec(TrialSpec):
             raise ValueError(
                 f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or processors=platform"
             )
-        if self.new_size_mb is not None and self.collector not in SIZED_YOUNG:
-            raise ValueError(
-                f"new_size_mb means nothing to collector {self.collector}: choose one of {', '.join(SIZED_YOUNG)}"
-            )
+        if self.new_size_mb is not None and not collector_named(self.collector).has_sized_young:
+            sized = ", ".join(collectors_that(lambda row: row.has_sized_young and self.runtime in row.flags))
+            raise ValueError(f"new_size_mb means nothing to collector {self.collector}: choose one of {sized}")
         if self.window_ms % self.slide_ms:
             raise ValueError(
                 f"window_ms {self.window_ms} is no multiple of slide_ms {self.slide_ms}: "

@@ -15,12 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
-from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
+from allocpool.runtimes.collectors import FEATURES, check_combination, collector_named, collectors_on, never_frees
 from allocpool.studies.stream.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     HEAP_MB,
     OLDEST_RUNTIME,
-    SIZED_YOUNG,
     Aggregate,
     PipelineSpec,
     Processors,
@@ -144,7 +143,7 @@ def _trials(profile: StreamProfile, group: StreamSelection, block: int, count: i
     for text, rate, threads, aggregate, processors in product(*axes):
         collector, runtime = parse_solution(text)
         for new_size_mb in group.new_size_mb:
-            if new_size_mb is not None and collector not in SIZED_YOUNG:
+            if new_size_mb is not None and not collector_named(collector).has_sized_young:
                 continue
             if processors == "virtual" and runtime < FIRST_WITH_VIRTUAL_THREADS:
                 continue
@@ -183,7 +182,7 @@ def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFram
         if feature < OLDEST_RUNTIME:
             continue
         for collector in collectors_on(feature):
-            if collector == "epsilon":
+            if never_frees(collector):
                 continue  # an engine that runs on fills any heap
             key = (collector, feature)
             why = None if key in asked else f"profile {profile.profile} leaves it out"

@@ -13,7 +13,7 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
 from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
-from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.runtimes.collectors import collector_named
 from allocpool.runtimes.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
 from allocpool.studies.stream import latency
 from allocpool.studies.stream.latency import PERCENTILES, windows_needed
@@ -119,7 +119,7 @@ SCHEMAS = {"trials": TRIALS, "searches": SEARCHES, "probes": PROBES}
 
 def label(collector: str, runtime: int) -> str:
     """Collector and runtime, as tables and plots print them."""
-    return f"{COLLECTORS[collector].label} / {runtime}"
+    return f"{collector_named(collector).label} / {runtime}"
 
 
 def _pipeline_columns(record: TrialRecord) -> dict[str, Any]:

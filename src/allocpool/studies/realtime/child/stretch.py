@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
+from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.child.consumers import consumer_of
 from allocpool.studies.realtime.child.source import Plan, Source
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
@@ -57,7 +58,7 @@ class Stretches:
     ) -> None:
         self._spec = spec
         self._log = folder / "gc.log"
-        self._has_majors = spec["language"] == "java" and spec["collector"] != "epsilon"
+        self._has_majors = spec["language"] == "java" and not never_frees(spec["collector"])
         iterations = math.ceil(spec["prologue_seconds"] * 1e9 / _PROLOGUE_ITERATION_NS)
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
         self._source = Source(launch, self._capacity(smallest_ns), longest_s)
