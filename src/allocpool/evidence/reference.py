@@ -11,9 +11,12 @@ import pandas as pd
 
 from allocpool import home
 from allocpool.errors import UserError
+from allocpool.runtimes.collectors import collector_named
 
 ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
-FAMILY_OF_COLLECTOR = {"parallel": "CMS", "cms": "CMS", "g1": "G1", "zgc": "ZGC", "genzgc": "ZGC"}
+READ_AS = {"CMS": ("parallel", "cms"), "G1": ("g1",), "ZGC": ("zgc",)}
+"""The collectors that the article's rows of each name may have run on, the likeliest first."""
+LIKELIEST = {name: collectors[0] for name, collectors in READ_AS.items()}
 
 
 def load(name: str) -> pd.DataFrame:
@@ -65,8 +68,12 @@ def _keyed(table: pd.DataFrame) -> pd.DataFrame:
 
 def family(language: str, collector: object) -> str | None:
     """The published collector that a measured solution is set beside, or None (C++, collectors nobody
-    published)."""
-    return FAMILY_OF_COLLECTOR.get(str(collector)) if language == "java" else None
+    published).
+
+    Raises:
+        UserError: an unknown collector; names the known ones.
+    """
+    return collector_named(str(collector)).published_family if language == "java" else None
 
 
 def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -100,14 +107,14 @@ def published_as_trials() -> pd.DataFrame:
     The "CMS" rows appear twice, as Parallel and as CMS, because a claim may be about either reading of them.
     """
     table = published_batch()
-    readings = [
-        table.assign(collector=table["family"].map({"CMS": cms, "G1": "g1", "ZGC": "zgc"}))
-        for cms in ("parallel", "cms")
+    likely = table.assign(collector=table["family"].map(LIKELIEST))
+    others = [
+        table[table["family"] == name].assign(collector=other) for name, names in READ_AS.items() for other in names[1:]
     ]
-    both = pd.concat([readings[0], readings[1][readings[1]["family"] == "CMS"]], ignore_index=True)
+    both = pd.concat([likely, *others], ignore_index=True)
     runtime = both["family"].map({"CMS": 8, "G1": 8, "ZGC": 11}).astype("Int64")
     names = [
-        f"{solution} (read as {collector})" if name == "CMS" else solution
+        f"{solution} (read as {collector})" if len(READ_AS.get(name, ())) > 1 else solution
         for solution, name, collector in zip(both["published_solution"], both["family"], both["collector"], strict=True)
     ]
     return both.assign(

@@ -12,27 +12,19 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.runtimes.collectors import COLLECTORS, collector_named
 
 # Okabe and Ito's palette: told apart with any common colour vision; markers tell them apart in grey too.
+VERMILION, ORANGE, BLUE = "#d55e00", "#e69f00", "#0072b2"
 STRATEGY_STYLE = {
     "dummy": ("#8c8c8c", "s"),
-    "alloc": ("#d55e00", "o"),
-    "mix": ("#e69f00", "^"),
-    "pool": ("#0072b2", "D"),
+    "alloc": (VERMILION, "o"),
+    "mix": (ORANGE, "^"),
+    "pool": (BLUE, "D"),
 }
-GROUP_STYLE = {
-    "serial": "#999999",
-    "parallel": "#d55e00",
-    "cms": "#e69f00",
-    "g1": "#0072b2",
-    "zgc": "#56b4e9",
-    "genzgc": "#009e73",
-    "shenandoah": "#cc79a7",
-    "genshenandoah": "#8f4a76",
-    "epsilon": "#666666",
-    "C++": "#000000",
-}
+CPP = "C++"
+"""What stands where Java has a collector."""
+_CPP_COLOUR = "#000000"
 INK = "#222222"
 GRID = "#dddddd"
 
@@ -102,20 +94,25 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None
 
 
 def collector_key(language: object, collector: object) -> str:
-    return str(collector) if language == "java" and str(collector) in GROUP_STYLE else "C++"
+    """What the colour of a mark stands for: the collector of a Java solution, or C++.
+
+    Raises:
+        UserError: an unknown collector; names the known ones.
+    """
+    return collector_named(str(collector)).name if language == "java" else CPP
+
+
+def colour_of(key: str) -> str:
+    """The colour of what `collector_key` returns; same errors."""
+    return _CPP_COLOUR if key == CPP else collector_named(key).colour
 
 
 def collector_handles(used: set[str]) -> list[Line2D]:
+    """Legend entries of these keys, in table order, C++ last."""
+    labels = {**{row.name: row.label for row in COLLECTORS.values()}, CPP: CPP}
     return [
-        Line2D(
-            [],
-            [],
-            linestyle="",
-            marker="o",
-            color=colour,
-            label=COLLECTORS[key].label if key in COLLECTORS else key,
-        )
-        for key, colour in GROUP_STYLE.items()
+        Line2D([], [], linestyle="", marker="o", color=colour_of(key), label=label)
+        for key, label in labels.items()
         if key in used
     ]
 

@@ -16,15 +16,14 @@ from allocpool import stats
 from allocpool.evidence import reference
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import Solution
-from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
 CONFIGURATION = ("solution", "strategy", "case")
 SOLUTION_FACTS = ("language", "layout", "collector", "runtime")
 _SUMMARY_COLUMNS = ("trials", "n", "ns", "low", "high", "method", "cv", "unstable", "gap", "partial")
 _Row = dict[str, Any]
-CONTROLS = ("epsilon",)
+CONTROLS = collectors_that(lambda row: row.is_control)
 """Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
-COLLECTOR_ORDER = tuple(COLLECTORS)
 
 
 def records(rows: pd.DataFrame) -> list[Any]:
@@ -38,7 +37,11 @@ def finished(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def solution_order(rows: pd.DataFrame) -> list[str]:
-    """Solutions as a reader expects them: Java by layout, collector, runtime; then C++ by layout."""
+    """Solutions as a reader expects them: Java by layout, collector, runtime; then C++ by layout.
+
+    Raises:
+        UserError: an unknown collector; names the known ones.
+    """
     facts = rows.drop_duplicates("solution")
 
     def rank(order: Sequence[str], value: object) -> int:
@@ -48,7 +51,7 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
         (
             row.language != "java",
             rank(LAYOUTS[row.language], row.layout),
-            rank(COLLECTOR_ORDER, row.collector),
+            tuple(COLLECTORS).index(collector_named(row.collector).name) if row.language == "java" else 0,
             0 if pd.isna(row.runtime) else int(row.runtime),
             row.solution,
         )

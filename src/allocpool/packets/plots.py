@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from allocpool.evidence.style import (
-    GROUP_STYLE,
     INK,
     STRATEGY_STYLE,
     collector_handles,
     collector_key,
+    colour_of,
     legend,
     log_axis,
     new_figure,
@@ -61,7 +61,7 @@ def wall_against_cpu(trials: pd.DataFrame) -> Figure:
                 row.ns_per_packet,
                 row.cpu_ns_per_packet,
                 marker=STRATEGY_STYLE[row.strategy][1],
-                color=GROUP_STYLE[key],
+                color=colour_of(key),
                 markersize=5,
                 alpha=0.8,
                 markeredgecolor="white",

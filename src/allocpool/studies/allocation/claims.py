@@ -13,12 +13,14 @@ from allocpool import stats
 from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict, ordering_evidence
 from allocpool.evidence.claims import Ordering as Shown
+from allocpool.runtimes.collectors import collectors_that
 
 SOURCE = "Memory allocation speed check, bytearray.io, 2012-07"
 PUBLISHED_BYTES = (1024, 10_240, 102_400)
 EQUAL_WITHIN = 1.1
 """Two speeds are called equal when the interval of their ratio lies between this and its inverse."""
 _BLOCKS_OF_AN_INTERVAL = 3
+_CONTROLS = collectors_that(lambda row: row.is_control)
 SMALL, LARGE = PUBLISHED_BYTES[0], PUBLISHED_BYTES[-1]
 CONFIGURATION = (
     "mode",
@@ -69,7 +71,7 @@ class Costs:
 
     def __init__(self, trials: pd.DataFrame) -> None:
         plain = trials[
-            (trials["status"] == "ok") & (trials["collector"] != "epsilon" if "collector" in trials else True)
+            (trials["status"] == "ok") & (~trials["collector"].isin(_CONTROLS) if "collector" in trials else True)
         ]
         self.allocation = plain[
             (plain["mode"] == "allocation") & (plain["strategy"] == "alloc") & (plain["touch"] == "none")

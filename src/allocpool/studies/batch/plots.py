@@ -13,11 +13,11 @@ from matplotlib.lines import Line2D
 
 from allocpool.evidence.style import (
     GRID,
-    GROUP_STYLE,
     INK,
     STRATEGY_STYLE,
     collector_handles,
     collector_key,
+    colour_of,
     legend,
     log_axis,
     new_figure,
@@ -146,12 +146,12 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
         for row in records(group):
             key = collector_key(row.language, row.collector)
             used.add(key)
-            axis.plot([row.published_ns] * 2, [row.low, row.high], color=GROUP_STYLE[key], linewidth=1.4, zorder=2)
+            axis.plot([row.published_ns] * 2, [row.low, row.high], color=colour_of(key), linewidth=1.4, zorder=2)
             axis.plot(
                 row.published_ns,
                 row.ns,
                 marker=STRATEGY_STYLE[row.strategy][1],
-                color=GROUP_STYLE[key],
+                color=colour_of(key),
                 markersize=6,
                 markeredgecolor="white",
                 markeredgewidth=0.5,

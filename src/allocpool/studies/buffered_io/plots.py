@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from allocpool.evidence import reference
-from allocpool.evidence.style import GROUP_STYLE, INK, log_axis, new_figure, nothing
+from allocpool.evidence.style import BLUE, INK, VERMILION, log_axis, new_figure, nothing
 from allocpool.packets.cells import records
 from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.tables import PARTS
@@ -101,7 +101,7 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
     good = good[good["connections"] == good["connections"].max()]
     published = reference.published_buffered_io()
     figure, (ours, theirs) = new_figure(1, 2, 9.3, 3.6)
-    colours = {"buffered_reader": (GROUP_STYLE["parallel"], "o"), "buffered_stream": (GROUP_STYLE["g1"], "s")}
+    colours = {"buffered_reader": (VERMILION, "o"), "buffered_stream": (BLUE, "s")}
     for io, (colour, marker) in colours.items():
         rows = good[good["io"] == io].sort_values("buffer")
         mean = rows.groupby("buffer")["cpu_us_per_message"].mean().astype(float)
@@ -146,13 +146,13 @@ def echo_latency(trials: pd.DataFrame) -> Figure:
     for row in records(good):
         place = names.index(row.variant)
         for column, (marker, _) in shapes.items():
-            axis.plot(getattr(row, column), place, marker=marker, color=GROUP_STYLE["g1"], markersize=5)
+            axis.plot(getattr(row, column), place, marker=marker, color=BLUE, markersize=5)
     figures = good[list(shapes)].astype(float)
     log_axis(axis, float(figures.min().min()), float(figures.max().max()), "x", 1.3)
     axis.set_yticks(range(len(names)), names, fontsize=9)
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_xlabel("due time to whole echo, us", fontsize=9)
     for marker, label in shapes.values():
-        axis.plot([], [], marker=marker, linestyle="", color=GROUP_STYLE["g1"], label=label)
+        axis.plot([], [], marker=marker, linestyle="", color=BLUE, label=label)
     _legend(figure, axis)
     return figure

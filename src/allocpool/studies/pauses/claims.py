@@ -12,11 +12,11 @@ from allocpool import stats
 from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Batch, Claim, Verdict
 from allocpool.packets.cells import CONFIGURATION
+from allocpool.runtimes.collectors import collectors_that
 from allocpool.studies.batch.claims import BATCH_CLAIMS
 from allocpool.studies.pauses.gc_table import per_trial
 
-STOP_THE_WORLD = ("serial", "parallel", "cms")
-"""Collectors whose full collections stop the world and trace every live object in one thread or in all."""
+STOP_THE_WORLD = collectors_that(lambda row: row.stop_the_world)
 ABOUT_NS = 100.0
 ABOUT_FACTOR = 2.0
 """How far a figure may lie off and still be "about" as published."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.evidence import reference
-from allocpool.packets.cells import finished, solution_order
+from allocpool.packets.cells import CONTROLS, finished, solution_order
 
 PUBLISHED = ("max_pause_ms", "mean_pause_ms", "gc_per_second", "gc_fraction_percent", "live_objects_millions",
              "gc_ns_per_object")  # fmt: skip
@@ -47,7 +47,7 @@ def gc_table(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
     ``max_pause_ms`` the largest), each with ``<measure>_low`` and ``_high`` (range of the trials), ``n``, and
     ``published_<measure>`` where the article gives the collector."""
     measured = per_trial(trials, collections)
-    measured = measured[(measured["strategy"] != "dummy") & (measured["collector"] != "epsilon")]
+    measured = measured[(measured["strategy"] != "dummy") & ~measured["collector"].isin(CONTROLS)]
     published = {
         (row["collector"], row["case"], row["strategy"]): row
         for row in reference.load("allocate_or_pool_gc").to_dict("records")

@@ -14,10 +14,10 @@ from matplotlib.patches import Patch
 
 from allocpool.evidence.style import (
     GRID,
-    GROUP_STYLE,
     INK,
     STRATEGY_STYLE,
     collector_handles,
+    colour_of,
     decades_only,
     legend,
     log_axis,
@@ -77,7 +77,7 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
         for row in records(joined[joined["solution"] == solution]):
             length_s = max(row.duration_ms / 1e3, end_s / 800)
             axis.bar(
-                row.start_s, row.duration_ms, width=length_s, align="edge", color=GROUP_STYLE[row.collector],
+                row.start_s, row.duration_ms, width=length_s, align="edge", color=colour_of(row.collector),
                 bottom=low / 2, linewidth=0,
             )  # fmt: skip
         log_axis(axis, low, high, "y", 1.6)
@@ -112,7 +112,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
             lengths = np.sort(group.loc[group["solution"] == solution, "duration_ms"].to_numpy(dtype=float))
             if not len(lengths):
                 continue
-            colour, line = GROUP_STYLE[facts[solution].collector], _RUNTIME_LINE[int(facts[solution].runtime)]
+            colour, line = colour_of(facts[solution].collector), _RUNTIME_LINE[int(facts[solution].runtime)]
             longer = 1 - np.arange(len(lengths)) / len(lengths)
             axis.step(lengths, longer, where="post", linewidth=1.3, color=colour, linestyle=line)
             axis.plot(lengths[-1], longer[-1], marker="o", markersize=3.5, color=colour)
@@ -256,12 +256,12 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
         for row in records(group):
             axis.plot(
                 row.live_objects / 1e6, row.cost_ns / 1e6, marker=STRATEGY_STYLE[row.strategy][1], markersize=5,
-                color=GROUP_STYLE[row.collector], alpha=0.85, markeredgecolor="white", markeredgewidth=0.4,
+                color=colour_of(row.collector), alpha=0.85, markeredgecolor="white", markeredgewidth=0.4,
             )  # fmt: skip
         at = np.geomspace(low, high, 60)
         for fit in records(fits[fits["measure"] == measure]):
             line = "-" if fit.strategy == "pool" else "--"
-            axis.plot(at, fit.base_ms + fit.ns_per_object * at, color=GROUP_STYLE[fit.collector], linewidth=1, ls=line)
+            axis.plot(at, fit.base_ms + fit.ns_per_object * at, color=colour_of(fit.collector), linewidth=1, ls=line)
         bottom, top = float(group["cost_ns"].min()) / 1e6, float(group["cost_ns"].max()) / 1e6
         axis.plot(at, 0.1e3 * at, color=INK, linewidth=0.8, linestyle=":", zorder=1)
         log_axis(axis, low, high)
@@ -339,7 +339,7 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
             logs = part[value].astype(float).map(math.log).groupby(part["runtime"].astype(int))
             marks = pd.DataFrame({"mid": logs.mean(), "low": logs.min(), "high": logs.max()}).map(math.exp)
             at = [runtimes.index(int(one)) for one in marks.index]
-            colour, marker = GROUP_STYLE[str(collector)], STRATEGY_STYLE[str(strategy)][1]
+            colour, marker = colour_of(str(collector)), STRATEGY_STYLE[str(strategy)][1]
             axis.vlines(at, marks["low"], marks["high"], color=colour, linewidth=1)
             line = "-" if strategy == "pool" else "--"
             axis.plot(at, marks["mid"], color=colour, marker=marker, linestyle=line, markersize=5, linewidth=1.2)

@@ -115,7 +115,7 @@ def published_cells() -> pd.DataFrame:
         answer = (NDR if pd.isna(lost) else PDR) if passes else LOSES
         rows.append({
             "solution": row.published_solution, "strategy": row.strategy, "case": row.case, "language": row.language,
-            "layout": row.layout, "collector": {"CMS": "parallel", "G1": "g1", "ZGC": "zgc"}.get(row.family),
+            "layout": row.layout, "collector": reference.LIKELIEST.get(row.family),
             "runtime": None, "trials": 1, "n": 1, "answer": answer, "low_ns": np.nan,
             "ndr_ns": row.published_interval_ns if answer == NDR else np.nan,
             "pdr_ns": row.published_interval_ns if answer != LOSES else np.nan,
@@ -134,7 +134,7 @@ def published_sweeps() -> pd.DataFrame:
                 rows.append({
                     "solution": row.published_solution, "strategy": row.strategy, "case": row.case,
                     "language": row.language, "layout": row.layout, "block": 0, "status": "ok",
-                    "collector": {"CMS": "parallel", "G1": "g1", "ZGC": "zgc"}.get(row.family),
+                    "collector": reference.LIKELIEST.get(row.family),
                     "heap_factor": factor, "input_queue_ms": 100.0, "interval_ns": 1000.0, "lost_ppm": lost * 1e4,
                 })  # fmt: skip
     return pd.DataFrame(rows)

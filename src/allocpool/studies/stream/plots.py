@@ -7,17 +7,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import GROUP_STYLE, INK, legend, log_axis, new_figure, nothing
-from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.evidence.style import INK, legend, log_axis, new_figure, nothing
+from allocpool.runtimes.collectors import collector_labelled
 from allocpool.studies.stream import story as stream_report
 
 _MARKERS = "osD^vP"
-_PUBLISHED = {"G1": "g1", "ZGC": "zgc", "Shenandoah": "shenandoah"}
 
 
 def _colour(solution: str) -> str:
-    name = solution.partition(" / ")[0]
-    return next(GROUP_STYLE[key] for key, collector in COLLECTORS.items() if collector.label == name)
+    return collector_labelled(solution.partition(" / ")[0]).colour
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float) -> Figure:
@@ -68,7 +66,7 @@ def _published(axis: Axes) -> None:
     for number, ((jdk, collector, threads), line) in enumerate(rows.groupby(["jdk", "collector", "jet_threads"])):
         ordered = line.sort_values("million_items_per_second")
         axis.plot(
-            ordered["million_items_per_second"], ordered["p9999_ms"], color=GROUP_STYLE[_PUBLISHED[str(collector)]],
+            ordered["million_items_per_second"], ordered["p9999_ms"], color=collector_labelled(str(collector)).colour,
             marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1,
             label=f"{collector}, JDK {jdk}, {threads} threads",
         )  # fmt: skip

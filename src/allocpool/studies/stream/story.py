@@ -18,6 +18,7 @@ from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.runtimes.collectors import collector_labelled
 from allocpool.studies.stream.latency import windows_needed
 from allocpool.studies.stream.study import StreamProfile
 from allocpool.studies.stream.tables import SEARCHES
@@ -287,7 +288,7 @@ def _judged(claim: Claim, found: Sequence[Pair]) -> Verdict:
 
 
 def _concurrent(found: Sequence[Pair]) -> list[Pair]:
-    return [pair for pair in found if not pair.solution.startswith(("Parallel", "Serial"))]
+    return [pair for pair in found if collector_labelled(pair.solution.partition(" / ")[0]).concurrent]
 
 
 def _within_target(claim: Claim, trials: pd.DataFrame, target_ms: float) -> Verdict:
