@@ -41,7 +41,7 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
     iteration_ns, capacity = buffers.iterations_for(spec)
     kind = jvm.java_class("allocpool.allocation.AccessTrial")
     if spec["memory"] == "segment":
-        memory = jvm.java_class("allocpool.allocation.foreign.SegmentMemory")(spec["bytes"])
+        memory = jvm.java_class("allocpool.allocation.foreign.SegmentPair")(spec["bytes"])
     else:
         memory = kind.memory(spec["memory"], spec["bytes"])
     trial = kind(memory, spec["operation"], spec["bytes"], capacity)

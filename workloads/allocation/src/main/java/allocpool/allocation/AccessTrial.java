@@ -3,10 +3,10 @@ package allocpool.allocation;
 import java.util.Arrays;
 
 /**
- * Passes over one buffer. A record is five numbers: start and end, passes, and twice 0.
+ * Passes over a pair of buffers. A record is five numbers: start and end, passes, and twice 0.
  */
 public final class AccessTrial {
-    private final Memory memory;
+    private final BufferPair buffers;
     private final String operation;
     private final int bytes;
     private final long[] records;
@@ -15,14 +15,14 @@ public final class AccessTrial {
     /**
      * Sets up.
      *
-     * @param memory what to write to
+     * @param buffers what to write to
      * @param operation write, random_write or copy
-     * @param bytes of the memory
+     * @param bytes of each buffer
      * @param maxRecords records of one run at most
      * @throws IllegalArgumentException no such operation; names those that there are
      */
-    public AccessTrial(final Memory memory, final String operation, final int bytes, final int maxRecords) {
-        this.memory = memory;
+    public AccessTrial(final BufferPair buffers, final String operation, final int bytes, final int maxRecords) {
+        this.buffers = buffers;
         this.operation = operation;
         this.bytes = bytes;
         records = new long[maxRecords * AllocationTrial.RECORD];
@@ -64,49 +64,49 @@ public final class AccessTrial {
     private void pass(final long number) {
         switch (operation) {
             case "write":
-                memory.write(number);
+                buffers.write(number);
                 break;
             case "random_write":
-                memory.writeAtRandom(number);
+                buffers.writeAtRandom(number);
                 break;
             default:
-                memory.copy(number);
+                buffers.copy(number);
                 break;
         }
     }
 
     /**
-     * Checksum of the content after exactly so many passes over zeroed memory: the same in every memory and language.
+     * Checksum of the content after exactly so many passes over zeroed buffers: the same in every memory and language.
      *
      * @param count passes
      * @return the checksum
      */
     public long checksumAfter(final long count) {
-        memory.clear();
+        buffers.clear();
         for (long number = 0; number < count; number++) {
             pass(number);
         }
         long sum = 0;
         for (int i = 0; i < bytes; i++) {
-            sum = sum * 31 + Byte.toUnsignedInt(memory.at(i));
+            sum = sum * 31 + Byte.toUnsignedInt(buffers.at(i));
         }
         return sum;
     }
 
     /**
-     * The memory of that name, as far as it exists on every Java.
+     * Buffers in the memory of that name, as far as it exists on every Java.
      *
      * @param name heap or direct
-     * @param bytes of each of its buffers
-     * @return the memory
+     * @param bytes of each buffer
+     * @return the buffers, all zeros
      * @throws IllegalArgumentException no such memory; names those that there are
      */
-    public static Memory memory(final String name, final int bytes) {
+    public static BufferPair memory(final String name, final int bytes) {
         switch (name) {
             case "heap":
-                return new HeapMemory(bytes);
+                return new ArrayPair(bytes);
             case "direct":
-                return new DirectMemory(bytes);
+                return new DirectBufferPair(bytes);
             default:
                 throw new IllegalArgumentException("unknown memory '" + name + "': choose one of heap, direct");
         }

@@ -19,7 +19,7 @@ public final class AllocationTrial {
     public static final int RECORD = 5;
 
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private final Buffers buffers;
+    private final BufferSource buffers;
     private final Touch touch;
     private final long bytes;
     private final Object[] slots;
@@ -40,7 +40,7 @@ public final class AllocationTrial {
      * @throws IllegalArgumentException no such policy
      */
     public AllocationTrial(
-            final Buffers buffers, final String touch, final long bytes, final int slots, final int maxRecords) {
+            final BufferSource buffers, final String touch, final long bytes, final int slots, final int maxRecords) {
         this.buffers = buffers;
         this.touch = Touch.named(touch);
         this.bytes = bytes;

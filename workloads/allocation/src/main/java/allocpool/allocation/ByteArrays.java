@@ -3,7 +3,7 @@ package allocpool.allocation;
 import java.util.Arrays;
 
 /** Arrays on the Java heap. */
-public final class ByteArrays implements Buffers {
+public final class ByteArrays implements BufferSource {
     private final int bytes;
 
     /**

@@ -3,7 +3,7 @@ package allocpool.allocation;
 import java.nio.ByteBuffer;
 
 /** Byte buffers, on the Java heap or beside it. */
-public final class ByteBuffers implements Buffers {
+public final class ByteBuffers implements BufferSource {
     private final int bytes;
     private final boolean direct;
     private final byte[] zeros;

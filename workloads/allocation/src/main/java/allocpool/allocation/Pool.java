@@ -1,22 +1,22 @@
 package allocpool.allocation;
 
 /** Buffers that are made at the start and kept on a stack. */
-public final class Pool implements Buffers {
-    private final Buffers made;
+public final class Pool implements BufferSource {
+    private final BufferSource source;
     private final Object[] stack;
     private int top;
 
     /**
      * A full pool.
      *
-     * @param made where its buffers come from
+     * @param source where its buffers come from
      * @param size how many it holds
      */
-    public Pool(final Buffers made, final int size) {
-        this.made = made;
+    public Pool(final BufferSource source, final int size) {
+        this.source = source;
         stack = new Object[size];
         for (int i = 0; i < size; i++) {
-            stack[i] = made.obtain();
+            stack[i] = source.obtain();
         }
         top = size;
     }
@@ -37,16 +37,16 @@ public final class Pool implements Buffers {
 
     @Override
     public void touch(final Object buffer, final Touch touch) {
-        made.touch(buffer, touch);
+        source.touch(buffer, touch);
     }
 
     @Override
     public long address(final Object buffer) {
-        return made.address(buffer);
+        return source.address(buffer);
     }
 
     @Override
     public long bytes(final Object buffer) {
-        return made.bytes(buffer);
+        return source.bytes(buffer);
     }
 }

@@ -13,7 +13,7 @@ public final class Techniques {
      * @return where they come from
      * @throws IllegalArgumentException no such technique; names those that there are
      */
-    public static Buffers named(final String name, final int bytes) {
+    public static BufferSource named(final String name, final int bytes) {
         switch (name) {
             case "byte_array":
                 return new ByteArrays(bytes);

@@ -88,7 +88,7 @@ class AllocationTrialTest {
                 .contains("none, first, page, zero"));
     }
 
-    private static AllocationTrial trial(final Buffers buffers) {
+    private static AllocationTrial trial(final BufferSource buffers) {
         return new AllocationTrial(buffers, "none", BYTES, SLOTS, 100);
     }
 
@@ -101,7 +101,7 @@ class AllocationTrialTest {
     }
 
     /** The mutation: one array for all, which is what escape analysis would love to do. */
-    private static final class Cheat implements Buffers {
+    private static final class Cheat implements BufferSource {
         private final byte[] only;
 
         Cheat(final byte[] only) {

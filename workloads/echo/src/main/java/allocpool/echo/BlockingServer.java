@@ -11,35 +11,30 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /** A thread accepts, others hold one conversation each. */
-final class BlockingServer implements Server {
-    private static final int PAUSE_MS = 10;
-
+final class BlockingServer extends AcceptingServer {
     private final ServerSocket listener = new ServerSocket();
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
-    private final Conversation conversation;
+    private final Conversation<?, ?> conversation;
     private final ExecutorService workers;
-    private final Counts counts;
-    private final Thread acceptor = new Thread(this::accept, "echo acceptor");
 
     BlockingServer(
             final InetSocketAddress address,
-            final int backlog,
-            final Conversation conversation,
+            final Conversation<?, ?> conversation,
             final ExecutorService workers,
-            final Counts counts)
+            final ServerCounts counts)
             throws IOException {
+        super("echo acceptor", counts);
         this.conversation = conversation;
         this.workers = workers;
-        this.counts = counts;
         try {
             listener.setReuseAddress(true);
-            listener.bind(address, backlog);
+            listener.bind(address, BACKLOG);
         } catch (final IOException e) {
             workers.shutdownNow();
             listener.close();
             throw e;
         }
-        acceptor.start();
+        start();
     }
 
     @Override
@@ -47,7 +42,8 @@ final class BlockingServer implements Server {
         return listener.getLocalPort();
     }
 
-    private void accept() {
+    @Override
+    void run() {
         while (!listener.isClosed()) {
             try {
                 final Socket socket = listener.accept();
@@ -56,19 +52,9 @@ final class BlockingServer implements Server {
                 workers.execute(() -> serve(socket));
             } catch (final IOException e) {
                 if (!listener.isClosed()) {
-                    // No descriptor left: one that is given back mends it, a loop without a pause does not.
-                    counts.refused.increment();
-                    pause();
+                    refuse();
                 }
             }
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(PAUSE_MS);
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
         }
     }
 
@@ -89,7 +75,7 @@ final class BlockingServer implements Server {
     public void stop() {
         try {
             listener.close();
-            acceptor.join();
+            join();
             for (final Socket socket : open) {
                 socket.close();
             }

@@ -9,12 +9,10 @@ import java.net.InetSocketAddress;
 
 /** A running echo server, whichever way it does its I/O: what a trial sees of it. */
 public final class EchoServer {
-    private static final int BACKLOG = 4096;
-
     private final Server server;
-    private final Counts counts;
+    private final ServerCounts counts;
 
-    private EchoServer(final Server server, final Counts counts) {
+    private EchoServer(final Server server, final ServerCounts counts) {
         this.server = server;
         this.counts = counts;
     }
@@ -42,7 +40,7 @@ public final class EchoServer {
             final int messageBytes,
             final int port)
             throws IOException {
-        final Counts counts = new Counts();
+        final ServerCounts counts = new ServerCounts();
         final InetSocketAddress address =
                 new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port);
         try {
@@ -60,7 +58,7 @@ public final class EchoServer {
             final int workers,
             final int messageBytes,
             final InetSocketAddress address,
-            final Counts counts)
+            final ServerCounts counts)
             throws IOException {
         switch (io) {
             case "buffered_reader":
@@ -72,26 +70,26 @@ public final class EchoServer {
                 return blocking(
                         new StreamConversation(size, messageBytes, counts), threads, workers, address, counts);
             case "nio_buffer_per_connection":
-                return new NioServer(address, BACKLOG, new Buffers(messageBytes, 0), false, counts);
+                return new NioServer(address, new DirectBufferPool(messageBytes, 0), false, counts);
             case "nio_pooled":
-                return new NioServer(address, BACKLOG, new Buffers(messageBytes, Buffers.KEPT), true, counts);
+                return new NioServer(address, new DirectBufferPool(messageBytes, DirectBufferPool.KEPT), true, counts);
             case "netty_pooled":
-                return new NettyServer(address, BACKLOG, true, messageBytes, counts);
+                return new NettyServer(address, true, messageBytes, counts);
             case "netty_unpooled":
-                return new NettyServer(address, BACKLOG, false, messageBytes, counts);
+                return new NettyServer(address, false, messageBytes, counts);
             default:
                 throw new IllegalArgumentException("unknown io " + io);
         }
     }
 
     private static Server blocking(
-            final Conversation conversation,
+            final Conversation<?, ?> conversation,
             final String threads,
             final int workers,
             final InetSocketAddress address,
-            final Counts counts)
+            final ServerCounts counts)
             throws IOException {
-        return new BlockingServer(address, BACKLOG, conversation, Workers.of(threads, workers), counts);
+        return new BlockingServer(address, conversation, Workers.of(threads, workers), counts);
     }
 
     /**

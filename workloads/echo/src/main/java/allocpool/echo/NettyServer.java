@@ -31,16 +31,15 @@ final class NettyServer implements Server {
 
     NettyServer(
             final InetSocketAddress address,
-            final int backlog,
             final boolean pooled,
             final int messageBytes,
-            final Counts counts)
+            final ServerCounts counts)
             throws IOException {
         final ByteBufAllocator allocator = pooled ? PooledByteBufAllocator.DEFAULT : UnpooledByteBufAllocator.DEFAULT;
         final ServerBootstrap bootstrap = new ServerBootstrap()
                 .group(loop)
                 .channel(NioServerSocketChannel.class)
-                .option(ChannelOption.SO_BACKLOG, backlog)
+                .option(ChannelOption.SO_BACKLOG, BACKLOG)
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
@@ -78,9 +77,9 @@ final class NettyServer implements Server {
 
     /** Sends whole messages back; stops reading while the client does. */
     private static final class Echo extends ChannelInboundHandlerAdapter {
-        private final Counts counts;
+        private final ServerCounts counts;
 
-        Echo(final Counts counts) {
+        Echo(final ServerCounts counts) {
             this.counts = counts;
         }
 

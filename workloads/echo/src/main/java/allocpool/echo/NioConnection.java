@@ -7,34 +7,37 @@ import java.nio.channels.SocketChannel;
 
 /** One connection of the selector's: holds a buffer for life, or only while part of a message is in it. */
 final class NioConnection {
+    private static final Lines<ByteBuffer> LINES = new LinesOfBuffer();
+
     private final SocketChannel channel;
-    private final Buffers buffers;
+    private final DirectBufferPool pool;
     private final boolean borrows;
-    private final Counts counts;
+    private final ServerCounts counts;
     private ByteBuffer buffer;
     private int whole;
     private int written;
 
-    NioConnection(final SocketChannel channel, final Buffers buffers, final boolean borrows, final Counts counts) {
+    NioConnection(final SocketChannel channel, final DirectBufferPool pool, final boolean borrows,
+            final ServerCounts counts) {
         this.channel = channel;
-        this.buffers = buffers;
+        this.pool = pool;
         this.borrows = borrows;
         this.counts = counts;
-        this.buffer = borrows ? null : buffers.take();
+        this.buffer = borrows ? null : pool.take();
     }
 
     /** Does what the channel is ready for. False when the conversation has ended. */
     boolean goOn(final SelectionKey key) throws IOException {
         if (whole == 0) {
             if (buffer == null) {
-                buffer = buffers.take();
+                buffer = pool.take();
             }
             final int from = buffer.position();
             final int count = channel.read(buffer);
             if (count < 0) {
                 return false;
             }
-            whole = afterLast(from);
+            whole = LINES.afterLast(buffer, from, buffer.position());
             if (whole == 0 && !buffer.hasRemaining()) {
                 counts.oversize.increment();
                 return false;
@@ -44,7 +47,7 @@ final class NioConnection {
             write(key);
         }
         if (borrows && buffer.position() == 0) {
-            buffers.giveBack(buffer);
+            pool.giveBack(buffer);
             buffer = null;
         }
         return true;
@@ -62,32 +65,27 @@ final class NioConnection {
             key.interestOps(SelectionKey.OP_WRITE);
             return;
         }
-        int messages = 0;
-        for (int i = 0; i < whole; i++) {
-            messages += buffer.get(i) == '\n' ? 1 : 0;
-        }
-        counts.messages.add(messages);
+        counts.messages.add(LINES.count(buffer, whole));
         buffer.compact();
         whole = 0;
         written = 0;
         key.interestOps(SelectionKey.OP_READ);
     }
 
-    /** The place after the last newline from a place on, or 0. */
-    private int afterLast(final int from) {
-        int place = buffer.position();
-        while (place > from && buffer.get(place - 1) != '\n') {
-            place--;
-        }
-        return place > from ? place : 0;
-    }
-
     /** Gives back what it holds. */
     void end() throws IOException {
         if (buffer != null) {
-            buffers.giveBack(buffer);
+            pool.giveBack(buffer);
             buffer = null;
         }
         channel.close();
+    }
+
+    /** Lines of bytes in a buffer, by absolute places. */
+    private static final class LinesOfBuffer extends Lines<ByteBuffer> {
+        @Override
+        int at(final ByteBuffer window, final int place) {
+            return window.get(place);
+        }
     }
 }

@@ -11,31 +11,26 @@ import java.nio.channels.SocketChannel;
 import java.util.Iterator;
 
 /** One thread and a selector for all connections. */
-final class NioServer implements Server {
-    private static final int PAUSE_MS = 10;
-
+final class NioServer extends AcceptingServer {
     private final ServerSocketChannel listener = ServerSocketChannel.open();
     private final Selector selector = Selector.open();
-    private final Buffers buffers;
+    private final DirectBufferPool pool;
     private final boolean borrows;
-    private final Counts counts;
     private final int port;
-    private final Thread loop = new Thread(this::run, "echo selector");
     private volatile boolean stopped;
 
     NioServer(
             final InetSocketAddress address,
-            final int backlog,
-            final Buffers buffers,
+            final DirectBufferPool pool,
             final boolean borrows,
-            final Counts counts)
+            final ServerCounts counts)
             throws IOException {
-        this.buffers = buffers;
+        super("echo selector", counts);
+        this.pool = pool;
         this.borrows = borrows;
-        this.counts = counts;
         try {
             listener.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-            listener.bind(address, backlog);
+            listener.bind(address, BACKLOG);
             listener.configureBlocking(false);
             listener.register(selector, SelectionKey.OP_ACCEPT);
             port = ((InetSocketAddress) listener.getLocalAddress()).getPort();
@@ -44,7 +39,7 @@ final class NioServer implements Server {
             selector.close();
             throw e;
         }
-        loop.start();
+        start();
     }
 
     @Override
@@ -52,7 +47,8 @@ final class NioServer implements Server {
         return port;
     }
 
-    private void run() {
+    @Override
+    void run() {
         try {
             while (!stopped) {
                 selector.select();
@@ -85,21 +81,11 @@ final class NioServer implements Server {
                 counts.accepted.increment();
                 channel.configureBlocking(false);
                 channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-                final NioConnection connection = new NioConnection(channel, buffers, borrows, counts);
+                final NioConnection connection = new NioConnection(channel, pool, borrows, counts);
                 channel.register(selector, SelectionKey.OP_READ, connection);
             }
         } catch (final IOException e) {
-            // No descriptor left: the connection stays in the kernel's queue until one is given back.
-            counts.refused.increment();
-            pause();
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(PAUSE_MS);
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
+            refuse();
         }
     }
 
@@ -126,7 +112,7 @@ final class NioServer implements Server {
         stopped = true;
         selector.wakeup();
         try {
-            loop.join();
+            join();
         } catch (final InterruptedException e) {
             Thread.currentThread().interrupt();
         }

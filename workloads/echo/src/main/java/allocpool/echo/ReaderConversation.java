@@ -11,20 +11,14 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /** Chars through BufferedReader and BufferedWriter, with the decoder and the encoder that lie below them. */
-final class ReaderConversation implements Conversation {
-    private final int buffer;
-    private final int messageBytes;
-    private final Counts counts;
-
+final class ReaderConversation extends Conversation<char[], Writer> {
     /** Buffers of so many chars. */
-    ReaderConversation(final int buffer, final int messageBytes, final Counts counts) {
-        this.buffer = buffer;
-        this.messageBytes = messageBytes;
-        this.counts = counts;
+    ReaderConversation(final int buffer, final int messageBytes, final ServerCounts counts) {
+        super(new LinesOfChars(), buffer, messageBytes, counts);
     }
 
     @Override
-    public void hold(final Socket socket) throws IOException {
+    void hold(final Socket socket) throws IOException {
         final Reader decoder = new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8);
         final Reader in = new BufferedReader(decoder, buffer);
         final Writer encoder = new OutputStreamWriter(socket.getOutputStream(), StandardCharsets.UTF_8);
@@ -36,33 +30,21 @@ final class ReaderConversation implements Conversation {
             if (count < 0) {
                 return;
             }
-            final int whole = afterLast(window, filled, filled + count);
-            filled += count;
-            if (whole > 0) {
-                out.write(window, 0, whole);
-                out.flush();
-                counts.messages.add(messages(window, whole));
-                filled -= whole;
-                System.arraycopy(window, whole, window, 0, filled);
-            }
+            filled = echo(window, filled, filled + count, out);
         }
-        counts.oversize.increment();
+        oversize();
     }
 
-    /** The place after the last newline between two places, or 0. */
-    private static int afterLast(final char[] window, final int from, final int to) {
-        int place = to;
-        while (place > from && window[place - 1] != '\n') {
-            place--;
-        }
-        return place > from ? place : 0;
+    @Override
+    void write(final Writer out, final char[] window, final int length) throws IOException {
+        out.write(window, 0, length);
     }
 
-    private static int messages(final char[] window, final int whole) {
-        int found = 0;
-        for (int i = 0; i < whole; i++) {
-            found += window[i] == '\n' ? 1 : 0;
+    /** Lines of chars. */
+    private static final class LinesOfChars extends Lines<char[]> {
+        @Override
+        int at(final char[] window, final int place) {
+            return window[place];
         }
-        return found;
     }
 }

@@ -2,6 +2,9 @@ package allocpool.echo;
 
 /** Serves from its construction until it is stopped. */
 interface Server {
+    /** Connections that may wait in the kernel's queue. */
+    int BACKLOG = 4096;
+
     /** The port of 127.0.0.1 that it listens on. */
     int port();
 

@@ -8,20 +8,14 @@ import java.io.OutputStream;
 import java.net.Socket;
 
 /** Bytes through InputStream and OutputStream, with or without a buffer around each. */
-final class StreamConversation implements Conversation {
-    private final int buffer;
-    private final int messageBytes;
-    private final Counts counts;
-
+final class StreamConversation extends Conversation<byte[], OutputStream> {
     /** Buffers of so many bytes; 0 for none. */
-    StreamConversation(final int buffer, final int messageBytes, final Counts counts) {
-        this.buffer = buffer;
-        this.messageBytes = messageBytes;
-        this.counts = counts;
+    StreamConversation(final int buffer, final int messageBytes, final ServerCounts counts) {
+        super(new LinesOfBytes(), buffer, messageBytes, counts);
     }
 
     @Override
-    public void hold(final Socket socket) throws IOException {
+    void hold(final Socket socket) throws IOException {
         final InputStream plainIn = socket.getInputStream();
         final OutputStream plainOut = socket.getOutputStream();
         final InputStream in = buffer == 0 ? plainIn : new BufferedInputStream(plainIn, buffer);
@@ -33,33 +27,21 @@ final class StreamConversation implements Conversation {
             if (count < 0) {
                 return;
             }
-            final int whole = afterLast(window, filled, filled + count);
-            filled += count;
-            if (whole > 0) {
-                out.write(window, 0, whole);
-                out.flush();
-                counts.messages.add(messages(window, whole));
-                filled -= whole;
-                System.arraycopy(window, whole, window, 0, filled);
-            }
+            filled = echo(window, filled, filled + count, out);
         }
-        counts.oversize.increment();
+        oversize();
     }
 
-    /** The place after the last newline between two places, or 0. */
-    private static int afterLast(final byte[] window, final int from, final int to) {
-        int place = to;
-        while (place > from && window[place - 1] != '\n') {
-            place--;
-        }
-        return place > from ? place : 0;
+    @Override
+    void write(final OutputStream out, final byte[] window, final int length) throws IOException {
+        out.write(window, 0, length);
     }
 
-    private static int messages(final byte[] window, final int whole) {
-        int found = 0;
-        for (int i = 0; i < whole; i++) {
-            found += window[i] == '\n' ? 1 : 0;
+    /** Lines of bytes. */
+    private static final class LinesOfBytes extends Lines<byte[]> {
+        @Override
+        int at(final byte[] window, final int place) {
+            return window[place];
         }
-        return found;
     }
 }

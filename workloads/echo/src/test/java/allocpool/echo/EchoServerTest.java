@@ -183,13 +183,13 @@ final class EchoServerTest {
 
     @Test
     void aPoolTakesBackOnlySoManyBuffers() {
-        final Buffers buffers = new Buffers(MESSAGE_BYTES, 1);
-        final ByteBuffer first = buffers.take();
-        final ByteBuffer second = buffers.take();
+        final DirectBufferPool pool = new DirectBufferPool(MESSAGE_BYTES, 1);
+        final ByteBuffer first = pool.take();
+        final ByteBuffer second = pool.take();
         first.put((byte) 1);
-        buffers.giveBack(first);
-        buffers.giveBack(second);
-        assertTrue(buffers.take() == first && first.position() == 0, "the first came back, empty");
-        assertTrue(buffers.take() != second, "there was no room for the second");
+        pool.giveBack(first);
+        pool.giveBack(second);
+        assertTrue(pool.take() == first && first.position() == 0, "the first came back, empty");
+        assertTrue(pool.take() != second, "there was no room for the second");
     }
 }

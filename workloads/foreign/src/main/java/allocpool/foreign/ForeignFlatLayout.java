@@ -14,6 +14,6 @@ public final class ForeignFlatLayout extends FlatLayout {
 
     @Override
     protected FlatMemory allocate(final int slotCount) {
-        return new SegmentMemory(slotCount);
+        return new SegmentFlatMemory(slotCount);
     }
 }

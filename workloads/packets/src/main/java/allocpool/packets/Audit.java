@@ -77,7 +77,7 @@ public final class Audit {
     }
 
     /** The counts must agree with each other and with the numbers of packets found. */
-    void counts(final Counts counts, final int queued, final int stored) {
+    void counts(final PacketCounts counts, final int queued, final int stored) {
         requireEqual("packets received and not parsed", counts.received - counts.parsed, queued);
         requireEqual("packets stored and not evicted", counts.tcp - counts.evicted, stored);
         requireEqual("packets freed", counts.freed, counts.parsed - counts.tcp + counts.evicted);

@@ -1,8 +1,11 @@
 package allocpool.packets;
 
 /** Layout {@code flat}: the region is a direct buffer. */
-final class DirectFlatLayout extends FlatLayout {
-    DirectFlatLayout() {
+public final class DirectFlatLayout extends FlatLayout {
+    /**
+     * The layout; made by {@link java.util.ServiceLoader}.
+     */
+    public DirectFlatLayout() {
         super("flat");
     }
 

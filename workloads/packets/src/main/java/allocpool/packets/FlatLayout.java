@@ -1,14 +1,16 @@
 package allocpool.packets;
 
+import java.util.EnumSet;
+
 /** A layout without an object per packet: packets are numbers of slots in one region of memory. */
 public abstract class FlatLayout extends Layout {
     /**
-     * A flat layout by its name. It has no strategy {@code alloc}: there is nothing to allocate.
+     * A flat layout by its name. It has every strategy but {@code alloc}: there is nothing to allocate.
      *
      * @param name what users call it
      */
     protected FlatLayout(final String name) {
-        super(name, StrategyName.DUMMY, StrategyName.MIX, StrategyName.POOL);
+        super(name, EnumSet.complementOf(EnumSet.of(StrategyName.ALLOC)));
     }
 
     /**
@@ -24,8 +26,7 @@ public abstract class FlatLayout extends Layout {
     protected final Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
         final int slotCount = strategy.slotCount(sizes);
         Sizes.requireAtLeast("slot count of flat memory", slotCount, strategy.mostPackets(sizes));
-        final SlotSource source = strategy == StrategyName.DUMMY
-                ? new SlotSource.One() : new SlotSource.Pool(slotCount, sizes.pool);
+        final SlotSource source = strategy.slots(sizes);
         return new FlatProcessor(allocate(slotCount), source, sizes, seed);
     }
 }

@@ -24,7 +24,7 @@ final class FlatProcessor extends Processor {
     final FlatMemory memory;
     private final PacketGenerator generator;
     private final StorePolicy policy;
-    private final Counts counts = new Counts();
+    private final PacketCounts counts = new PacketCounts();
     private long checksum = Checksum.START;
     private int cursor;
     /** What the reads ahead end in: without a use they would be compiled away. */

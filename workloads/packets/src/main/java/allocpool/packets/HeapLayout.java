@@ -1,9 +1,12 @@
 package allocpool.packets;
 
 /** Layout {@code heap}: array-backed buffers, one per packet. */
-final class HeapLayout extends Layout {
-    HeapLayout() {
-        super("heap", StrategyName.DUMMY, StrategyName.ALLOC, StrategyName.MIX, StrategyName.POOL);
+public final class HeapLayout extends Layout {
+    /**
+     * The layout; made by {@link java.util.ServiceLoader}.
+     */
+    public HeapLayout() {
+        super("heap");
     }
 
     @Override

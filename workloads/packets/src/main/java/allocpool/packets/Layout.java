@@ -1,6 +1,5 @@
 package allocpool.packets;
 
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
@@ -10,29 +9,37 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Where buffers and parse results live. This jar has {@code heap}, {@code native} and {@code flat}; a jar beside
- * it on the class path adds its own by naming subclasses in {@code META-INF/services/allocpool.packets.Layout}.
+ * Where buffers and parse results live. Each jar on the class path names its layouts, this one too, in
+ * {@code META-INF/services/allocpool.packets.Layout}.
  */
 public abstract class Layout {
     private final String name;
     private final Set<StrategyName> strategies;
 
     /**
+     * A layout that goes with every strategy.
+     *
+     * @param name what users call it
+     */
+    protected Layout(final String name) {
+        this(name, EnumSet.allOf(StrategyName.class));
+    }
+
+    /**
      * A layout by its name.
      *
      * @param name what users call it
-     * @param first a strategy that makes sense with it
-     * @param others the other ones
+     * @param strategies those that make sense with it
      */
-    protected Layout(final String name, final StrategyName first, final StrategyName... others) {
+    protected Layout(final String name, final Set<StrategyName> strategies) {
         this.name = name;
-        strategies = Collections.unmodifiableSet(EnumSet.of(first, others));
+        this.strategies = Collections.unmodifiableSet(strategies);
     }
 
     /**
      * A processor of this layout; everything but what the strategy allocates later is there afterwards.
      *
-     * @param strategy one of the strategies given to the constructor
+     * @param strategy one of those that make sense with it
      * @param sizes sizes that are valid for this strategy
      * @param seed seed of the packets' contents and of the store's replacement
      * @return the processor
@@ -65,7 +72,7 @@ public abstract class Layout {
      */
     protected static Processor objects(final PacketMemory memory, final StrategyName strategy, final Sizes sizes,
             final long seed) {
-        return objects(memory, strategy.create(memory, sizes), sizes, seed);
+        return objects(memory, strategy.objects(memory, sizes), sizes, seed);
     }
 
     /**
@@ -74,13 +81,13 @@ public abstract class Layout {
      * @return makes packets with a byte array each
      */
     protected static PacketMemory heapMemory() {
-        return new HeapMemory();
+        return new HeapPacketMemory();
     }
 
     final Processor checkedCreate(final StrategyName strategy, final Sizes sizes, final long seed) {
         if (!strategies.contains(strategy)) {
-            final String choices = strategies.stream().map(Names::of).collect(Collectors.joining(", "));
-            throw new IllegalArgumentException("layout " + name + " has no strategy '" + Names.of(strategy)
+            final String choices = strategies.stream().map(StrategyName::toString).collect(Collectors.joining(", "));
+            throw new IllegalArgumentException("layout " + name + " has no strategy '" + strategy
                     + "', choose one of: " + choices);
         }
         strategy.check(sizes);
@@ -92,20 +99,23 @@ public abstract class Layout {
         return strategies;
     }
 
-    /** The layout of that name; throws {@link IllegalArgumentException} that names all there are. */
-    static Layout named(final String name) {
-        final Map<String, Layout> known = new LinkedHashMap<>();
-        for (final Layout layout : Arrays.asList(new HeapLayout(), new NativeLayout(), new DirectFlatLayout())) {
-            known.put(layout.name, layout);
-        }
+    /** Every layout of the jars on the class path, by its name. */
+    static Map<String, Layout> all() {
+        final Map<String, Layout> all = new LinkedHashMap<>();
         // The loader of this class: the thread that asks may be Python's, with a loader that sees less.
         for (final Layout layout : ServiceLoader.load(Layout.class, Layout.class.getClassLoader())) {
-            known.put(layout.name, layout);
+            all.put(layout.name, layout);
         }
-        final Layout layout = known.get(name);
+        return all;
+    }
+
+    /** The layout of that name; throws {@link IllegalArgumentException} that names all there are. */
+    static Layout named(final String name) {
+        final Map<String, Layout> all = all();
+        final Layout layout = all.get(name);
         if (layout == null) {
             throw new IllegalArgumentException(
-                    "unknown layout '" + name + "', choose one of: " + String.join(", ", known.keySet()));
+                    "unknown layout '" + name + "', choose one of: " + String.join(", ", all.keySet()));
         }
         return layout;
     }

@@ -1,14 +1,17 @@
 package allocpool.packets;
 
 /** Layout {@code native}: slices of one direct buffer. */
-final class NativeLayout extends Layout {
-    NativeLayout() {
-        super("native", StrategyName.DUMMY, StrategyName.ALLOC, StrategyName.MIX, StrategyName.POOL);
+public final class NativeLayout extends Layout {
+    /**
+     * The layout; made by {@link java.util.ServiceLoader}.
+     */
+    public NativeLayout() {
+        super("native");
     }
 
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
-        final PacketMemory memory = new NativeMemory(strategy.slotCount(sizes), strategy.mostPackets(sizes));
+        final PacketMemory memory = new NativePacketMemory(strategy.slotCount(sizes), strategy.mostPackets(sizes));
         return objects(memory, strategy, sizes, seed);
     }
 }

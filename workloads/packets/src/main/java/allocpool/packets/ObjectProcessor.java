@@ -7,7 +7,7 @@ final class ObjectProcessor extends Processor {
     final PacketQueue queue;
     final PacketStore store;
     private final PacketGenerator generator;
-    private final Counts counts = new Counts();
+    private final PacketCounts counts = new PacketCounts();
     private long checksum = Checksum.START;
 
     ObjectProcessor(final PacketMemory memory, final Strategy strategy, final Sizes sizes, final long seed) {

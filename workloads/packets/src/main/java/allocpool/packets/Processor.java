@@ -16,11 +16,10 @@ public abstract class Processor {
     /**
      * Creates a processor; every pool is filled and all memory but the strategy's own is there afterwards.
      *
-     * @param layout {@code heap}, {@code native}, {@code flat} or one of a jar beside this
-     * @param strategy {@code dummy}, {@code alloc}, {@code mix} or {@code pool}
-     * @param poolSize packets in the pool of {@code mix} or {@code pool}; the others have none, give 0
-     * @param slotCount packets that the shared memory of {@code native} and the flat layouts has room for; others
-     *     have none, give 0
+     * @param layout name of a {@link Layout}
+     * @param strategy name of a {@link StrategyName}
+     * @param poolSize packets in the pool of a strategy that has one; else give 0
+     * @param slotCount packets that the memory of a layout has room for, where all packets share it; else give 0
      * @param queueSize packets in the internal queue
      * @param storedCount packets in the store
      * @param seed seed of the packets' contents and of the store's replacement
@@ -62,7 +61,7 @@ public abstract class Processor {
      *     and {@code discarded} (dropped by it)
      */
     public static String[] countNames() {
-        return Counts.names();
+        return PacketCounts.names();
     }
 
     /**

@@ -1,40 +1,52 @@
 package allocpool.packets;
 
-/** The strategies there are, by name: who provides a packet and who takes it back. */
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/**
+ * The strategies there are, by name: who provides a packet and who takes it back. A row says how large its pool must
+ * be, how many packets it makes, and who does it where packets are objects and where they are slots of flat memory.
+ */
 public enum StrategyName {
     /** One packet reused: the cost of the test itself. */
     DUMMY {
-        @Override
-        long leastPoolSize(final Sizes sizes) {
-            return 0;
-        }
-
         @Override
         long mostPackets(final Sizes sizes) {
             return 1;
         }
 
         @Override
-        Strategy create(final PacketMemory memory, final Sizes sizes) {
+        int slotCount(final Sizes sizes) {
+            return 1;
+        }
+
+        @Override
+        Strategy objects(final PacketMemory memory, final Sizes sizes) {
             return new DummyStrategy(memory);
+        }
+
+        @Override
+        SlotSource slots(final Sizes sizes) {
+            return new SlotSource.One();
         }
     },
 
     /** A fresh packet each time. */
     ALLOC {
         @Override
-        long leastPoolSize(final Sizes sizes) {
-            return 0;
-        }
-
-        @Override
         long mostPackets(final Sizes sizes) {
             return sizes.mostInUse();
         }
 
         @Override
-        Strategy create(final PacketMemory memory, final Sizes sizes) {
+        Strategy objects(final PacketMemory memory, final Sizes sizes) {
             return new AllocStrategy(memory);
+        }
+
+        @Override
+        SlotSource slots(final Sizes sizes) {
+            throw new IllegalStateException("Flat memory has nothing to allocate");
         }
     },
 
@@ -51,8 +63,13 @@ public enum StrategyName {
         }
 
         @Override
-        Strategy create(final PacketMemory memory, final Sizes sizes) {
+        Strategy objects(final PacketMemory memory, final Sizes sizes) {
             return new PoolStrategy(memory, sizes.pool);
+        }
+
+        @Override
+        SlotSource slots(final Sizes sizes) {
+            return new SlotSource.Pool(sizes.slots, sizes.pool);
         }
     },
 
@@ -69,31 +86,54 @@ public enum StrategyName {
         }
 
         @Override
-        Strategy create(final PacketMemory memory, final Sizes sizes) {
+        Strategy objects(final PacketMemory memory, final Sizes sizes) {
             return new PoolStrategy(memory, sizes.pool);
+        }
+
+        @Override
+        SlotSource slots(final Sizes sizes) {
+            return new SlotSource.Pool(sizes.slots, sizes.pool);
         }
     };
 
     /** The smallest pool that makes sense. */
-    abstract long leastPoolSize(Sizes sizes);
+    long leastPoolSize(final Sizes sizes) {
+        return 0;
+    }
 
     /** The most packets that exist at once. */
     abstract long mostPackets(Sizes sizes);
 
-    /** The strategy over {@code memory}; its pool, if it has one, is full. */
-    abstract Strategy create(PacketMemory memory, Sizes sizes);
-
-    /** The slots of shared memory that a trial needs: the reused packet of dummy takes one, whatever the sizes. */
+    /** The slots of shared memory that a trial needs. */
     int slotCount(final Sizes sizes) {
-        return this == DUMMY ? 1 : sizes.slots;
+        return sizes.slots;
     }
 
-    static StrategyName named(final String name) {
-        return Names.constant(StrategyName.class, "strategy", name);
-    }
+    /** The strategy over packet objects of {@code memory}; its pool, if it has one, is full. */
+    abstract Strategy objects(PacketMemory memory, Sizes sizes);
+
+    /** The same over the slots of flat memory. */
+    abstract SlotSource slots(Sizes sizes);
 
     /** Throws {@link IllegalArgumentException} if the pool is too small for this strategy. */
-    void check(final Sizes sizes) {
-        Sizes.requireAtLeast("pool size of strategy " + Names.of(this), sizes.pool, leastPoolSize(sizes));
+    final void check(final Sizes sizes) {
+        Sizes.requireAtLeast("pool size of strategy " + this, sizes.pool, leastPoolSize(sizes));
+    }
+
+    /** The strategy of that name; throws {@link IllegalArgumentException} that names all there are. */
+    static StrategyName named(final String name) {
+        for (final StrategyName strategy : values()) {
+            if (strategy.toString().equals(name)) {
+                return strategy;
+            }
+        }
+        final String choices = Arrays.stream(values()).map(StrategyName::toString).collect(Collectors.joining(", "));
+        throw new IllegalArgumentException("unknown strategy '" + name + "', choose one of: " + choices);
+    }
+
+    /** The name as users write it. */
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT);
     }
 }

@@ -9,15 +9,18 @@
  *
  * <p>Where to add more, in this jar or in one beside it on the class path:
  * <ul>
- *   <li>a layout: a subclass of {@link allocpool.packets.Layout}, named in
- *   {@code META-INF/services/allocpool.packets.Layout}, or in {@code Layout} itself if it is of this jar;</li>
+ *   <li>a layout: a subclass of {@link allocpool.packets.Layout}, named in the module's
+ *   {@code META-INF/services/allocpool.packets.Layout};</li>
  *   <li>with packet objects over other buffers: subclasses of {@link allocpool.packets.Packet} and
  *   {@link allocpool.packets.PacketMemory};</li>
  *   <li>with a pool of a library: a subclass of {@link allocpool.packets.Strategy};</li>
  *   <li>without packet objects, over other memory: subclasses of {@link allocpool.packets.FlatLayout} and
- *   {@link allocpool.packets.FlatMemory}.</li>
+ *   {@link allocpool.packets.FlatMemory};</li>
+ *   <li>a strategy: a subclass of {@link allocpool.packets.Strategy} and one of {@code SlotSource}, and a row of
+ *   {@link allocpool.packets.StrategyName}.</li>
  * </ul>
  *
- * <p>The contract test {@code SameWork}, in the jar of tests, is for all of them.
+ * <p>The contract test {@code SameWork}, in the jar of tests, is for all of them; that of flat memory is
+ * {@code FlatMemoryContract}.
  */
 package allocpool.packets;

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.junit.jupiter.api.Test;
 
-/** What the flat layouts write is a packet to the byte, and slots keep out of each other's way. */
-class FlatMemoryTest {
+/** The contract of the flat layout of this jar; what it writes is a packet to the byte. */
+class FlatMemoryTest extends FlatMemoryContract {
     private static final int LINE = 64;
 
     @Test
@@ -24,33 +24,6 @@ class FlatMemoryTest {
                         "packet " + place + ", byte " + i);
             }
         }
-    }
-
-    @Test
-    void shouldKeepSlotsApart() {
-        final FlatMemory memory = new DirectFlatMemory(3);
-        memory.putLong(1, 0, -1);
-        memory.putByte(1, FlatMemory.BUFFER + PacketFormat.BUFFER_SIZE - 1, (byte) -1);
-
-        for (final int slot : new int[] {0, 2}) {
-            for (int offset = 0; offset < FlatMemory.STRIDE; offset++) {
-                assertEquals(0, memory.getByte(slot, offset));
-            }
-        }
-    }
-
-    @Test
-    void shouldStoreNumbersInNetworkByteOrder() {
-        final FlatMemory memory = new DirectFlatMemory(1);
-
-        memory.putLong(0, 8, 0x0102030405060708L);
-        memory.putInt(0, 16, 0x090A0B0C);
-
-        for (int i = 0; i < 12; i++) {
-            assertEquals(i + 1, memory.getByte(0, 8 + i));
-        }
-        assertEquals(0x0102030405060708L, memory.getLong(0, 8));
-        assertEquals(0x090A0B0C, memory.getInt(0, 16));
     }
 
     @Test

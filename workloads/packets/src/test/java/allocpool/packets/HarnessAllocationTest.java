@@ -34,19 +34,6 @@ class HarnessAllocationTest {
         assertBytesPerPacket(bytesPerParse(layout) + bytesPerPacket(layout), layout, "alloc");
     }
 
-    @ParameterizedTest
-    @CsvSource({"dummy", "mix", "pool"})
-    void shouldAllocateNotOneByteInTheFlatLayout(final String strategy) {
-        final BatchTrial trial = new BatchTrial("flat", strategy, 3_000, 3_000, QUEUE_SIZE, QUEUE_SIZE, 3, 100);
-        trial.runPackets(PACKETS, ITERATION_PACKETS);
-        trial.runFor(10_000_000, 1_000_000);
-
-        trial.runPackets(PACKETS, ITERATION_PACKETS);
-        assertEquals(0, trial.allocatedBytes());
-        trial.runFor(20_000_000, 1_000_000);
-        assertEquals(0, trial.allocatedBytes());
-    }
-
     @Test
     void shouldCountTheBytesOfAnArray() {
         allocated.start();
@@ -80,7 +67,7 @@ class HarnessAllocationTest {
     }
 
     private PacketMemory memory(final String layout) {
-        return "heap".equals(layout) ? new HeapMemory() : new NativeMemory(keep.length + 1, 0);
+        return "heap".equals(layout) ? new HeapPacketMemory() : new NativePacketMemory(keep.length + 1, 0);
     }
 
     private long bytesEach(final Supplier<Object> supplier) {

@@ -114,7 +114,7 @@ class ObjectAuditTest {
     void shouldFindAForeignPacketInTheDummy(final String layout) {
         final ObjectProcessor processor = processor(layout, "dummy");
 
-        processor.queue.set(7, new HeapMemory().construct());
+        processor.queue.set(7, new HeapPacketMemory().construct());
 
         assertTrue(processor.audit().contains("another packet"), processor.audit());
     }

@@ -2,7 +2,4 @@ package allocpool.packets;
 
 /** The contract of the layouts that this jar has. */
 class SameWorkTest extends SameWork {
-    SameWorkTest() {
-        super("heap", "native", "flat");
-    }
 }

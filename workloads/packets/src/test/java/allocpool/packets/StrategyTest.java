@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 /** What the strategies do with the packets they are asked for and given back. */
 class StrategyTest {
-    private final PacketMemory heap = new HeapMemory();
+    private final PacketMemory heap = new HeapPacketMemory();
 
     @Test
     void shouldHandOutLastThePooledPacketThatCameFirst() {
@@ -74,7 +74,7 @@ class StrategyTest {
 
     @Test
     void shouldReuseNativeSlotsAndKeepThemApart() {
-        final NativeMemory memory = new NativeMemory(2, 2);
+        final NativePacketMemory memory = new NativePacketMemory(2, 2);
         final ByteBufferPacket first = (ByteBufferPacket) memory.construct();
         final ByteBufferPacket second = (ByteBufferPacket) memory.construct();
         first.putInt(0, 1);

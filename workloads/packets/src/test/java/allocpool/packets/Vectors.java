@@ -17,11 +17,6 @@ final class Vectors {
     private Vectors() {
     }
 
-    /** The strategies of a layout, by name. */
-    static List<String> strategies(final String layout) {
-        return Layout.named(layout).strategies().stream().map(Names::of).collect(Collectors.toUnmodifiableList());
-    }
-
     static List<Vector> all() {
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(
                 Vectors.class.getResourceAsStream(FILE), StandardCharsets.UTF_8))) {
@@ -55,16 +50,10 @@ final class Vectors {
             checksum = Long.parseUnsignedLong(fields[10], 16);
         }
 
-        /** The least that the strategy can do with; mix gets too little for the packets in use. */
+        /** The least that the strategy can do with, or half the packets in use if that is more; 0 without a pool. */
         int poolSize(final String strategy) {
-            switch (strategy) {
-                case "mix":
-                    return (queueSize + storedCount) / 2;
-                case "pool":
-                    return queueSize + storedCount + 1;
-                default:
-                    return 0;
-            }
+            final long least = StrategyName.named(strategy).leastPoolSize(new Sizes(0, 0, queueSize, storedCount));
+            return least == 0 ? 0 : (int) Math.max(least, (queueSize + storedCount) / 2);
         }
 
         BatchTrial trial(final String layout, final String strategy) {

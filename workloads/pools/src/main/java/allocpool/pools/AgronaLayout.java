@@ -17,6 +17,6 @@ public final class AgronaLayout extends FlatLayout {
 
     @Override
     protected FlatMemory allocate(final int slotCount) {
-        return new AgronaMemory(slotCount);
+        return new AgronaFlatMemory(slotCount);
     }
 }

@@ -5,6 +5,7 @@ import allocpool.packets.PacketMemory;
 import allocpool.packets.Processor;
 import allocpool.packets.Sizes;
 import allocpool.packets.StrategyName;
+import java.util.EnumSet;
 
 /**
  * Layout {@code commons_pool}: packets on the heap, as in layout {@code heap}, kept by a pool of Apache Commons. What
@@ -15,7 +16,7 @@ public final class CommonsPoolLayout extends Layout {
      * The layout; made by {@link java.util.ServiceLoader}.
      */
     public CommonsPoolLayout() {
-        super("commons_pool", StrategyName.MIX, StrategyName.POOL);
+        super("commons_pool", EnumSet.of(StrategyName.MIX, StrategyName.POOL));
     }
 
     @Override

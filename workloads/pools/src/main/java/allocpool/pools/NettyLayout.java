@@ -9,6 +9,7 @@ import io.netty.buffer.AdaptiveByteBufAllocator;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.EnumSet;
 
 /**
  * Layouts {@code netty_pooled}, {@code netty_unpooled} and {@code netty_adaptive}: each packet is an object with a
@@ -20,14 +21,14 @@ import io.netty.buffer.UnpooledByteBufAllocator;
  */
 public abstract class NettyLayout extends Layout {
     NettyLayout(final String name) {
-        super(name, StrategyName.DUMMY, StrategyName.ALLOC);
+        super(name, EnumSet.of(StrategyName.DUMMY, StrategyName.ALLOC));
     }
 
     abstract ByteBufAllocator allocator();
 
     @Override
     protected final Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
-        final PacketMemory memory = new NettyMemory(allocator());
+        final PacketMemory memory = new NettyPacketMemory(allocator());
         return objects(memory, strategy, sizes, seed);
     }
 

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocpool.packets.BatchTrial;
-import allocpool.packets.FlatMemory;
 import allocpool.packets.Packet;
 import allocpool.packets.PacketFormat;
 import allocpool.packets.PacketMemory;
@@ -25,11 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The contract, for every layout of this jar, and that the libraries are what serves it. */
 class LibraryPoolsTest extends SameWork {
-    private final PacketMemory memory = new NettyMemory(PooledByteBufAllocator.DEFAULT);
-
-    LibraryPoolsTest() {
-        super("netty_pooled", "netty_unpooled", "netty_adaptive", "commons_pool", "agrona");
-    }
+    private final PacketMemory memory = new NettyPacketMemory(PooledByteBufAllocator.DEFAULT);
 
     @Test
     void shouldGiveTheBufferBackToNetty() {
@@ -78,33 +73,6 @@ class LibraryPoolsTest extends SameWork {
             assertSame(first.get(i), second.get(i));
         }
         assertNotEquals(first.get(0), first.get(1));
-    }
-
-    @ParameterizedTest
-    @CsvSource({"dummy", "mix", "pool"})
-    void shouldAllocateNotOneByteOnTheBufferOfAgrona(final String strategy) {
-        final BatchTrial trial = new BatchTrial("agrona", strategy, 3_000, 3_000, 1_000, 1_000, 3, 100);
-        trial.runPackets(200_000, 10_000);
-        trial.runFor(10_000_000, 1_000_000);
-
-        trial.runPackets(200_000, 10_000);
-
-        assertEquals(0, trial.allocatedBytes());
-    }
-
-    @Test
-    void shouldStoreNumbersInNetworkByteOrderOnTheBufferOfAgrona() {
-        final AgronaMemory region = new AgronaMemory(2);
-
-        region.putLong(1, 0, 0x0102030405060708L);
-        region.putInt(1, 8, 0x090A0B0C);
-
-        for (int i = 0; i < 12; i++) {
-            assertEquals(i + 1, region.getByte(1, i));
-        }
-        assertEquals(0, region.getByte(0, FlatMemory.STRIDE - 1));
-        assertThrows(IndexOutOfBoundsException.class, () -> region.getByte(2, 0));
-        assertThrows(IllegalArgumentException.class, () -> new AgronaMemory(2_000_000));
     }
 
     @ParameterizedTest

@@ -1,6 +1,6 @@
 package allocpool.allocation.foreign;
 
-import allocpool.allocation.Buffers;
+import allocpool.allocation.BufferSource;
 import allocpool.allocation.Touch;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -8,7 +8,7 @@ import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
 
 /** What all arenas have in common: their buffers are segments. */
-public abstract class Segments implements Buffers {
+public abstract class Segments implements BufferSource {
     private final long bytes;
 
     Segments(final long bytes) {

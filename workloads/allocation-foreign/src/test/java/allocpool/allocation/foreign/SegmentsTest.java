@@ -38,7 +38,7 @@ class SegmentsTest {
     @ParameterizedTest
     @ValueSource(strings = {"write", "random_write", "copy"})
     void shouldHoldTheSameContentAsTheHeap(final String operation) {
-        final AccessTrial segment = new AccessTrial(new SegmentMemory(BYTES), operation, BYTES, 10);
+        final AccessTrial segment = new AccessTrial(new SegmentPair(BYTES), operation, BYTES, 10);
         final AccessTrial heap = new AccessTrial(AccessTrial.memory("heap", BYTES), operation, BYTES, 10);
         assertEquals(heap.checksumAfter(3), segment.checksumAfter(3));
     }

@@ -1,7 +1,7 @@
 package allocpool.packets;
 
 /** What a processor counts while it runs, in packets since its start. */
-final class Counts {
+final class PacketCounts {
     /** Sequence numbers received. */
     long received;
     /** Packets taken out of the queue and parsed. */

@@ -3,7 +3,7 @@ package allocpool.packets;
 import java.nio.ByteBuffer;
 
 /** Layout {@code heap}: each packet has an array-backed buffer, and the collector takes care of both. */
-final class HeapMemory extends PacketMemory {
+final class HeapPacketMemory extends PacketMemory {
     @Override
     public Packet construct() {
         return new ByteBufferPacket(ByteBuffer.allocate(PacketFormat.BUFFER_SIZE), ByteBufferPacket.NO_SLOT);

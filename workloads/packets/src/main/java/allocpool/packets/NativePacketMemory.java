@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
  * Layout {@code native}: one direct buffer for all packets, each of which is an object with a slice of it.
  * Packet objects come and go as the strategy wants; the slots behind them are always pooled.
  */
-final class NativeMemory extends PacketMemory {
+final class NativePacketMemory extends PacketMemory {
     /** One direct buffer holds less than 2^31 bytes. */
     private static final int MAX_SLOT_COUNT = Integer.MAX_VALUE / PacketFormat.BUFFER_SIZE;
 
@@ -19,7 +19,7 @@ final class NativeMemory extends PacketMemory {
      * @param slotCount packets there is room for
      * @param neededCount packets that may exist at once
      */
-    NativeMemory(final int slotCount, final long neededCount) {
+    NativePacketMemory(final int slotCount, final long neededCount) {
         Sizes.requireAtLeast("slot count of native memory", slotCount, neededCount);
         Sizes.requireAtMost("slot count of native memory", slotCount, MAX_SLOT_COUNT);
         region = ByteBuffer.allocateDirect(slotCount * PacketFormat.BUFFER_SIZE);

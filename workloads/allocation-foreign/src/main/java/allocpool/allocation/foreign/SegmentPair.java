@@ -1,23 +1,23 @@
 package allocpool.allocation.foreign;
 
-import allocpool.allocation.Memory;
+import allocpool.allocation.BufferPair;
 import allocpool.allocation.RandomPlaces;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Native segments. */
-public final class SegmentMemory implements Memory {
+/** Two native segments. */
+public final class SegmentPair implements BufferPair {
     private final MemorySegment target;
     private final MemorySegment source;
     private final int bytes;
 
     /**
-     * Two segments.
+     * Segments of one size, all zeros.
      *
      * @param bytes size of each
      */
-    public SegmentMemory(final int bytes) {
+    public SegmentPair(final int bytes) {
         this.bytes = bytes;
         target = Arena.global().allocate(bytes);
         source = Arena.global().allocate(bytes);

@@ -7,10 +7,10 @@ import allocpool.packets.PacketMemory;
 import io.netty.buffer.ByteBufAllocator;
 
 /** Packets whose buffers come from an allocator of Netty and go back to it. */
-final class NettyMemory extends PacketMemory {
+final class NettyPacketMemory extends PacketMemory {
     private final ByteBufAllocator allocator;
 
-    NettyMemory(final ByteBufAllocator allocator) {
+    NettyPacketMemory(final ByteBufAllocator allocator) {
         this.allocator = allocator;
     }
 

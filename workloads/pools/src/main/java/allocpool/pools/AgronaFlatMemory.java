@@ -7,12 +7,12 @@ import org.agrona.MutableDirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /** Flat memory in one {@link UnsafeBuffer} off the heap. */
-final class AgronaMemory extends FlatMemory {
+final class AgronaFlatMemory extends FlatMemory {
     private static final int MAX_SLOT_COUNT = (Integer.MAX_VALUE - ALIGNMENT) / STRIDE;
 
     private final MutableDirectBuffer region;
 
-    AgronaMemory(final int slotCount) {
+    AgronaFlatMemory(final int slotCount) {
         if (slotCount > MAX_SLOT_COUNT) {
             throw new IllegalArgumentException(
                     "slot count of layout agrona is " + slotCount + ", must be at most " + MAX_SLOT_COUNT);

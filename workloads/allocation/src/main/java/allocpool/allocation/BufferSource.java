@@ -1,10 +1,10 @@
 package allocpool.allocation;
 
 /**
- * One way to come by a buffer and to be rid of it. Only one is loaded in a measured process, so that the compiler can
- * see through these calls.
+ * Where buffers come from and go back to: a technique, or a pool over it. A measured process loads no other, so that
+ * the compiler can see through these calls.
  */
-public interface Buffers {
+public interface BufferSource {
     /**
      * A buffer for the caller alone.
      *

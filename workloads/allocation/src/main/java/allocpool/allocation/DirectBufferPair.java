@@ -2,18 +2,18 @@ package allocpool.allocation;
 
 import java.nio.ByteBuffer;
 
-/** Direct byte buffers. */
-public final class DirectMemory implements Memory {
+/** Two direct byte buffers. */
+public final class DirectBufferPair implements BufferPair {
     private final ByteBuffer target;
     private final ByteBuffer source;
     private final int bytes;
 
     /**
-     * Two buffers.
+     * Buffers of one capacity, all zeros.
      *
      * @param bytes capacity of each
      */
-    public DirectMemory(final int bytes) {
+    public DirectBufferPair(final int bytes) {
         this.bytes = bytes;
         target = ByteBuffer.allocateDirect(bytes);
         source = ByteBuffer.allocateDirect(bytes);

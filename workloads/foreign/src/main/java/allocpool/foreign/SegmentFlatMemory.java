@@ -7,13 +7,13 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /** Flat memory in one segment, which lives as long as the JVM, as a trial does. */
-final class SegmentMemory extends FlatMemory {
+final class SegmentFlatMemory extends FlatMemory {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG.withOrder(ByteOrder.BIG_ENDIAN);
 
     private final MemorySegment region;
 
-    SegmentMemory(final int slotCount) {
+    SegmentFlatMemory(final int slotCount) {
         region = Arena.global().allocate((long) slotCount * STRIDE, ALIGNMENT);
     }
 

@@ -3,7 +3,7 @@ package allocpool.echo;
 import java.util.concurrent.atomic.LongAdder;
 
 /** What a server's threads count, together. */
-final class Counts {
+final class ServerCounts {
     final LongAdder accepted = new LongAdder();
     final LongAdder closed = new LongAdder();
     final LongAdder messages = new LongAdder();

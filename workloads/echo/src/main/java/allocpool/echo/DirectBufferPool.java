@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /** Direct buffers for one thread: made when none is left, kept up to a number when they come back. */
-final class Buffers {
+final class DirectBufferPool {
     /** How many a pool keeps: more than are in use at once, unless clients stop reading. */
     static final int KEPT = 256;
 
@@ -13,7 +13,7 @@ final class Buffers {
     private final int bytes;
     private final int kept;
 
-    Buffers(final int bytes, final int kept) {
+    DirectBufferPool(final int bytes, final int kept) {
         this.bytes = bytes;
         this.kept = kept;
     }

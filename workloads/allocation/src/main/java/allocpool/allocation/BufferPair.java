@@ -1,7 +1,7 @@
 package allocpool.allocation;
 
-/** Two buffers to be written, by index or as a whole, in one kind of memory. */
-public interface Memory {
+/** Two buffers in one kind of memory: a target that is written by index, and a source that is copied into it. */
+public interface BufferPair {
     /**
      * Writes one pass of bytes in order: byte i becomes i + pass.
      *

@@ -2,17 +2,17 @@ package allocpool.allocation;
 
 import java.util.Arrays;
 
-/** Arrays on the Java heap. */
-public final class HeapMemory implements Memory {
+/** Two arrays on the Java heap. */
+public final class ArrayPair implements BufferPair {
     private final byte[] target;
     private final byte[] source;
 
     /**
-     * Two arrays.
+     * Arrays of one length, all zeros.
      *
      * @param bytes length of each
      */
-    public HeapMemory(final int bytes) {
+    public ArrayPair(final int bytes) {
         target = new byte[bytes];
         source = new byte[bytes];
     }
