@@ -144,6 +144,21 @@ def test_the_dictionary_and_the_data_package_are_those_of_the_schemas() -> None:
 
 
 @pytest.mark.parametrize(
+    ("dtype", "word"),
+    [("bool", "boolean"), ("boolean", "boolean"), ("int64", "integer"), ("Int64", "integer"), ("float64", "number"),
+     ("Float64", "number"), ("string", "string")],
+)  # fmt: skip
+def test_every_type_has_its_own_word_in_the_dictionary(dtype: str, word: str) -> None:
+    assert dictionary.field_type(pd.Series([], dtype=dtype).dtype) == word
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[ns]", "category", "object", "complex128"])
+def test_a_type_without_a_word_fails_the_dictionary(dtype: str) -> None:
+    with pytest.raises(ValueError, match="no word in the dictionary"):
+        dictionary.field_type(pd.Series([], dtype=dtype).dtype)
+
+
+@pytest.mark.parametrize(
     "path", sorted(home.shipped_dir().glob("*/*/*.parquet")), ids=lambda path: "/".join(path.parts[-3:])
 )
 def test_every_shipped_table_fits_its_schema(path: Path) -> None:
