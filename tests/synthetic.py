@@ -69,6 +69,7 @@ def trials(
                 for strategy in STRATEGIES:
                     row: dict[str, object] = {
                         "study": "batch",
+                        "mode": "batch",
                         "profile": "quick",
                         "block": block,
                         "status": "ok",

@@ -37,7 +37,7 @@ def trials_of(costs: dict[str, tuple[float, float]], blocks: int = 3, noise: flo
                 wobble = 1 + noise * random.standard_normal()
                 memory_mb = 80 + number * each * wobble / MB
                 row |= {
-                    "trial_id": f"{key}-{block}-{number}", "study": "buffered_io", "block": block, "status": "ok",
+                    "trial_id": f"{key}-{block}-{number}", "mode": "echo", "block": block, "status": "ok",
                     "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "2026-01-01", "code_hash": "c",
                     "host_id": "h", "variant": variant.label, "server": variant.server, "io": variant.io,
                     "buffer": variant.buffer, "threads": variant.threads, "runtime": variant.runtime,

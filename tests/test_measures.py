@@ -17,7 +17,7 @@ from allocpool.studies.pauses import claims, gc_table, overhead, story
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
 from allocpool.studies.pauses.specs import live_set_sizes
-from allocpool.studies.pauses.stops import read_stops
+from allocpool.trial.stops import read_stops
 
 MS = 1_000_000
 GOLDEN = Path(__file__).parent / "golden" / "logs"
@@ -137,7 +137,7 @@ def batch(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "case": "C",
             "scale": 1.0,
             "block": 0,
-            "study": "batch",
+            "mode": "batch",
         } | row
         name = f"{facts['layout']} / {facts['collector']} / {facts['runtime']}"
         trial = {"trial_id": str(number), "status": "ok", "language": "java", "packets": 1_000_000, "solution": name}
@@ -208,7 +208,7 @@ def test_stops_leave_out_nested_pauses_and_know_full_ones(tmp_path: Path) -> Non
 
 def test_stalls_are_those_of_one_thread(tmp_path: Path) -> None:
     stops = read_stops(golden(tmp_path, "17-zgc-stalls"))
-    threads = stops.stalls["thread"].unique()
+    threads = {stall.thread for stall in stops.stalls}
     assert len(threads) > 1
     assert sum(len(stops.stall_intervals(thread)) for thread in threads) == len(stops.stalls)
     assert len(stops.stall_intervals("nobody")) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import cache
 from pathlib import Path
 
@@ -13,9 +12,9 @@ from allocpool.campaign.study import Planned
 from allocpool.errors import UserError
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.pauses.specs import LiveSetSpec
-from allocpool.studies.pauses.stops import stops_of
 from allocpool.studies.pauses.tables import tidy_pauses
-from allocpool.trial.record import GC_LOG, TrialRecord
+from allocpool.trial.record import TrialRecord
+from allocpool.trial.stops import stops_of
 
 OWN_SECONDS_OF_QUICK = 120
 
@@ -177,18 +176,3 @@ def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, colle
     assert inside == (disturbance == "full_collection"), "what was done and the log are on one clock"
     source_ns = tables["cpu"].set_index("thread_group")["cpu_ns"]["source"]
     assert source_ns > 0.1 * 1e9, "the source ticks all the time, on a thread of its own"
-
-
-def test_what_a_log_told_is_kept_and_says_the_same(data: Path) -> None:
-    record = run(*LIVE_SET.split()[:-1], "runtime=21", "collector=genzgc", "scale=0.01", "seconds=0.2")
-    first = stops_of(record)
-    assert first is not None
-    (kept,) = Path(record.directory).glob("stops-*.json")
-    copy = data / "copy"
-    shutil.copytree(record.directory, copy)
-    (copy / GC_LOG).write_text("not read any more")
-    again = stops_of(record.model_copy(update={"directory": str(copy)}))
-    assert again is not None and kept.exists()
-    assert again.pauses.to_dict("list") == first.pauses.to_dict("list")
-    assert again.safepoints.to_dict("list") == first.safepoints.to_dict("list")
-    assert (again.unread, again.violations) == (first.unread, first.violations) == (0, 0)

@@ -23,11 +23,12 @@ from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import CASES
-from allocpool.studies.realtime import delays
+from allocpool.percentiles import histogram
 from allocpool.studies.realtime.child import pace
 from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
 from allocpool.studies.realtime.child.stretch import MajorCollections
+from allocpool.studies.realtime.measurement import Bracket
 from allocpool.studies.realtime.specs import SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime
 from allocpool.studies.realtime.tables import tidy_realtime
@@ -117,7 +118,7 @@ def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> 
     assert measurement is not None
     assert samples["lost"].sum() == measurement["account"]["lost"]
     assert samples["generated"].sum() == measurement["account"]["generated"]
-    assert delays.histogram(measurement["delays"]).get_total_count() == told["received"]
+    assert histogram(measurement["delays"]).get_total_count() == told["received"]
 
 
 @pytest.mark.parametrize("language", SOLUTIONS)
@@ -238,7 +239,7 @@ class Simulated:
         )
 
 
-def searched(simulated: Simulated, **changes: Any) -> list[list[float | None]]:
+def searched(simulated: Simulated, **changes: Any) -> list[Bracket]:
     """The brackets of NDR and PDR that a search of 20 to 10,000 ns finds."""
     settings: dict[str, Any] = {
         "layout": "flat", "language": "cpp", "strategy": "pool", "low_ns": 20, "high_ns": 10_000,
@@ -273,8 +274,10 @@ def test_a_pause_that_only_a_full_length_sees_decides() -> None:
 
 
 def test_a_search_says_so_when_nothing_passes_or_everything() -> None:
-    assert searched(Simulated(lambda *_: 0.1)) == [[pytest.approx(10_000), None]] * 2
-    assert searched(Simulated(lambda *_: 0.0)) == [[None, pytest.approx(20)]] * 2
+    for fails, passes in searched(Simulated(lambda *_: 0.1)):
+        assert fails == pytest.approx(10_000) and passes is None
+    for fails, passes in searched(Simulated(lambda *_: 0.0)):
+        assert fails is None and passes == pytest.approx(20)
 
 
 def test_an_answer_passes_as_many_confirmations_as_asked() -> None:

@@ -11,8 +11,9 @@ import pytest
 from allocpool.campaign import campaign, tidy
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.evidence.style import log_axis, new_figure
+from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
-from allocpool.studies.realtime import delays, plots
+from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.claims import REALTIME_CLAIMS, evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
@@ -175,9 +176,9 @@ def test_nothing_lost_still_has_an_upper_bound() -> None:
 
 
 def test_percentiles_come_from_the_buckets() -> None:
-    median, most = delays.percentiles_us([(1000, 90), (2047, 10)], [50.0, 100.0])
+    median, most = histogram_percentiles_us([(1000, 90), (2047, 10)], [50.0, 100.0])
     assert (median, most) == (1.0, 2.047)
-    assert all(np.isnan(delays.percentiles_us([], [50.0])))
+    assert all(np.isnan(histogram_percentiles_us([], [50.0])))
 
 
 def test_every_figure_can_be_drawn_of_nothing() -> None:

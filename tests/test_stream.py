@@ -22,11 +22,13 @@ from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.machine.host import usable_cores
+from allocpool.percentiles import nearest_rank_percentiles_ms, samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
 from allocpool.studies.stream import story as stream_report
 from allocpool.studies.stream.child import stream as child
 from allocpool.studies.stream.child import stream_search
-from allocpool.studies.stream.latency import kept_up, percentiles_ms, windows_needed
+from allocpool.studies.stream.latency import kept_up
+from allocpool.studies.stream.measurement import Timeliness
 from allocpool.studies.stream.specs import PipelineSpec, StreamSearchSpec, StreamSpec
 from allocpool.studies.stream.study import STUDY as STREAM
 from allocpool.studies.stream.study import StreamProfile
@@ -186,11 +188,11 @@ def test_virtual_threads_share_as_many_native_ones_as_asked(data: Path) -> None:
 
 @pytest.mark.parametrize(("percentile", "windows"), [(50, 2), (99, 100), (99.9, 1000), (99.99, 10_000)])
 def test_windows_that_a_percentile_takes(percentile: float, windows: int) -> None:
-    assert windows_needed(percentile) == windows
+    assert samples_needed(percentile) == windows
 
 
 def test_percentiles_leave_the_right_number_above() -> None:
-    found = percentiles_ms([n * 1_000_000 for n in range(1, 1001)])
+    found = nearest_rank_percentiles_ms([n * 1_000_000 for n in range(1, 1001)])
     assert (found["p50"], found["p99"], found["p99.9"], found["p99.99"], found["max"]) == (500, 990, 999, None, 1000)
 
 
@@ -199,7 +201,8 @@ def test_percentiles_leave_the_right_number_above() -> None:
     [(0, 1, False, True), (300_000_000, 1, False, False), (0, 900, False, False), (None, 1, True, False)],
 )
 def test_keeping_up(lag_ns: int | None, last_ms: int, gave_up: bool, expected: bool) -> None:
-    measured = {"gave_up": gave_up, "source_lag_ns": lag_ns, "latencies_ns": [1_000_000] * 90 + [last_ms * 10**6] * 10}
+    latencies_ns = [1_000_000] * 90 + [last_ms * 10**6] * 10
+    measured: Timeliness = {"gave_up": gave_up, "source_lag_ns": lag_ns, "latencies_ns": latencies_ns}
     assert kept_up(measured, late_ms=200.0) is expected
 
 
@@ -252,7 +255,7 @@ def test_profiles_plan_and_their_expected_length(name: str) -> None:
         for item in campaign.open_study("stream", name).plan()
     )
     if name == "article":
-        assert all(spec.windows >= windows_needed(99.99) for spec in specs if spec.slide_ms == 10)
+        assert all(spec.windows >= samples_needed(99.99) for spec in specs if spec.slide_ms == 10)
 
 
 NO_SEARCHES = frame([], SEARCHES)
@@ -263,7 +266,7 @@ def table(tails: dict[tuple[int, int, int], float | None], **columns: Any) -> pd
     rows = []
     for (block, threads, rate), tail_ms in tails.items():
         rows.append({
-            "trial_id": f"{block}-{threads}-{rate}-{columns}", "study": "stream", "block": block, "status": "ok",
+            "trial_id": f"{block}-{threads}-{rate}-{columns}", "mode": "stream", "block": block, "status": "ok",
             "reason": None, "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "", "git_commit": None,
             "code_hash": "", "host_id": "", "solution": "G1 / 25", "runtime": 25, "collector": "g1", "heap_mb": 1024,
             "cores": 2, "events_per_second": rate, "keys": 10, "window_ms": 100, "slide_ms": 10, "seconds": 1.0,

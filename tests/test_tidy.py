@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy as copy_of
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pandera.errors
 import pytest
 
 from allocpool import home
-from allocpool.campaign import campaign, dictionary
+from allocpool.campaign import campaign, dictionary, tidy
 from allocpool.campaign.registry import study_named
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
 from allocpool.trial.record import unavailable_record
 
 
-@pytest.fixture
-def opened(data: Path) -> campaign.Campaign:
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[campaign.Campaign]:
     """A campaign of one C++ and one Java trial that ran."""
     settings = {"solutions": ["cpp/flat", "java/heap/serial/17"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
-    opened = campaign.open_study("batch", "smoke", settings)
-    opened.run()
-    return opened
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALLOCPOOL_DATA", str(tmp_path_factory.mktemp("data")))
+        opened = campaign.open_study("batch", "smoke", settings)
+        opened.run()
+        yield opened
 
 
 def test_every_trial_and_iteration_becomes_a_row(opened: campaign.Campaign) -> None:
@@ -63,10 +68,54 @@ def test_tables_and_provenance_are_stored_and_read_back(opened: campaign.Campaig
 
 
 def test_a_trial_that_cannot_run_here_is_a_row_that_says_why(opened: campaign.Campaign) -> None:
-    row = opened.study.tidy([unavailable_record(opened.planned[0].spec, "no such runtime", opened.host)])["trials"]
+    refused = unavailable_record(opened.planned[0].spec, "no such runtime", opened.host)
+    row = tidy.tables_of(opened.study, [refused])["trials"]
     assert row.loc[0, "status"] == "unavailable"
     assert row.loc[0, "reason"] == "no such runtime"
     assert row["ns_per_packet"].isna().all()
+
+
+def test_a_table_says_its_study_and_each_trial_its_mode(opened: campaign.Campaign) -> None:
+    records = opened.records()
+    for name in ("batch", "instrument", "native", "pauses"):
+        trials = tidy.tables_of(study_named(name), records)["trials"]
+        assert list(trials.columns) == list(study_named(name).schemas["trials"].columns)
+        assert set(trials["study"]) == {name}
+        assert set(trials["mode"]) == {"batch"}
+
+
+def _without(measurement: dict[str, Any], *path: str) -> dict[str, Any]:
+    """A deep copy without the key at the end of the path."""
+    copy = copy_of(measurement)
+    inner = copy
+    for key in path[:-1]:
+        inner = inner[key]
+    del inner[path[-1]]
+    return copy
+
+
+@pytest.mark.parametrize("path", [("checksum",), ("iterations", "measured"), ("cpu", "process_ns")])
+def test_a_trial_without_what_it_must_have_measured_counts_as_not_run(
+    opened: campaign.Campaign, capsys: pytest.CaptureFixture[str], path: tuple[str, ...]
+) -> None:
+    whole, other = opened.records()
+    assert whole.measurement is not None
+    broken = whole.model_copy(update={"measurement": _without(whole.measurement, *path)})
+    capsys.readouterr()
+    tables = tidy.tables_of(opened.study, [broken, other])
+    assert {id for table in tables.values() for id in table["trial_id"]} == {other.trial_id}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert broken.trial_id in line and ".".join(("measurement", *path)) in line
+
+
+def test_a_trial_that_failed_halfway_is_a_row_without_figures(opened: campaign.Campaign) -> None:
+    whole, _ = opened.records()
+    halfway = {"status": "out_of_memory", "reason": "Java heap space", "measurement": {"peak_rss_mb": 12.5}}
+    tables = tidy.tables_of(opened.study, [whole.model_copy(update=halfway)])
+    (row,) = tables["trials"].to_dict("records")
+    assert (row["status"], row["peak_rss_mb"]) == ("out_of_memory", 12.5)
+    assert pd.isna(row["ns_per_packet"])
+    assert tables["iterations"].empty and tables["cpu"].empty
 
 
 @pytest.mark.parametrize(
@@ -92,6 +141,21 @@ def test_every_column_is_described() -> None:
 def test_the_dictionary_and_the_data_package_are_those_of_the_schemas() -> None:
     for path, text in dictionary.files().items():
         assert path.read_text(encoding="utf-8") == text, "run `python -m allocpool.campaign.dictionary`"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "word"),
+    [("bool", "boolean"), ("boolean", "boolean"), ("int64", "integer"), ("Int64", "integer"), ("float64", "number"),
+     ("Float64", "number"), ("string", "string")],
+)  # fmt: skip
+def test_every_type_has_its_own_word_in_the_dictionary(dtype: str, word: str) -> None:
+    assert dictionary.field_type(pd.Series([], dtype=dtype).dtype) == word
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[ns]", "category", "object", "complex128"])
+def test_a_type_without_a_word_fails_the_dictionary(dtype: str) -> None:
+    with pytest.raises(ValueError, match="no word in the dictionary"):
+        dictionary.field_type(pd.Series([], dtype=dtype).dtype)
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ class Campaign:
         unavailable = [
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
-        tables = self.study.tidy([*self.records(), *unavailable])
+        tables = tidy.tables_of(self.study, [*self.records(), *unavailable])
         tidy.write_tables(self.tidy_folder, tables)
         write_provenance(self.tidy_folder, self.provenance())
         return tables

@@ -17,8 +17,6 @@ from pandera.pandas import Column, DataFrameSchema
 from allocpool import home
 from allocpool.campaign.registry import every_study
 
-_TYPES = {"int64": "integer", "Int64": "integer", "float64": "number", "Float64": "number", "bool": "boolean"}
-
 _INTRODUCTION = """# Data
 
 | folder | what | committed |
@@ -36,8 +34,22 @@ This page and `datapackage.json` are generated from the schemas: `python -m allo
 """
 
 
+def field_type(dtype: Any) -> str:
+    """Frictionless Data's word for a column's type; ValueError for a type that has none here."""
+    # As numbers count booleans too, so they come first.
+    if pd.api.types.is_bool_dtype(dtype):
+        return "boolean"
+    if pd.api.types.is_integer_dtype(dtype):
+        return "integer"
+    if pd.api.types.is_float_dtype(dtype):
+        return "number"
+    if isinstance(dtype, pd.StringDtype):
+        return "string"
+    raise ValueError(f"a column of type {dtype} has no word in the dictionary: booleans, numbers and strings have")
+
+
 def _type(column: Column) -> str:
-    return _TYPES.get(str(column.dtype), "string")
+    return field_type(column.dtype.type)
 
 
 def _fields(schema: DataFrameSchema) -> list[dict[str, Any]]:
@@ -76,7 +88,7 @@ def _resources() -> Iterator[dict[str, Any]]:
 
 
 def _csv_field(name: Any, values: pd.Series[Any]) -> dict[str, str]:
-    return {"name": str(name), "type": "number" if pd.api.types.is_numeric_dtype(values) else "string"}
+    return {"name": str(name), "type": field_type(values.convert_dtypes().dtype)}
 
 
 def datapackage() -> str:

@@ -1,26 +1,36 @@
-"""From records to tidy tables: the columns every study shares, and how tables are checked, written and described.
+"""From records to tidy tables: the columns every study shares, and how tables are made, checked and written.
 
-A table is written only after its schema held.
+A study says which rows a record becomes (``rows_of``); everything else is here. A table is written only after its
+schema held.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
+from pydantic import TypeAdapter, ValidationError
 
-from allocpool import gclog
-from allocpool.files import write_atomically
-from allocpool.trial.record import GC_LOG, Status, TrialRecord
+from allocpool.campaign.study import Study
+from allocpool.errors import UserError
+from allocpool.runtimes.threads import GROUPS, cpu_ns_by_group
+from allocpool.trial.measurement import CpuTime
+from allocpool.trial.record import Status, TrialRecord
+from allocpool.trial.stops import stops_of
 
 COUNT = Check.ge(0)
 POSITIVE = Check.gt(0)
+
+Row = dict[str, Any]
+Rows = Mapping[str, Sequence[Row]]
+"""Rows by the name of their table."""
+_Measurement = TypeVar("_Measurement", bound=Mapping[str, object])
 
 
 def text(description: str, *, nullable: bool = False) -> Column:
@@ -28,11 +38,31 @@ def text(description: str, *, nullable: bool = False) -> Column:
     return Column("string", nullable=nullable, description=description)
 
 
+def choice(valid: Iterable[str], description: str, *, nullable: bool = False) -> Column:
+    """A column of strings out of a closed list."""
+    return Column("string", Check.isin(list(valid)), nullable=nullable, description=description)
+
+
+def number(description: str, check: Check | None = COUNT) -> Column:
+    """A column of numbers that a trial without a measurement leaves empty."""
+    return Column("Float64", check, nullable=True, description=description)
+
+
+def whole(description: str, check: Check | None = COUNT) -> Column:
+    """A column of whole numbers that a trial without a measurement leaves empty."""
+    return Column("Int64", check, nullable=True, description=description)
+
+
+TRIAL_ID = text("trial that the row belongs to")
+STUDY = "study"
+
 TRIAL_COLUMNS: dict[str, Column] = {
     "trial_id": Column("string", unique=True, description="hash of spec, code and host"),
-    "study": text("study that the trial belongs to"),
+    # Not required of rows: `tables_of` puts it in, whichever study takes the trial.
+    STUDY: Column("string", required=False, description="study that the table belongs to"),
+    "mode": text("kind of trial: what ran in its process"),
     "block": Column("int64", COUNT, description="repetition: every configuration runs once per block"),
-    "status": Column("string", Check.isin(get_args(Status)), description="outcome of the trial"),
+    "status": choice(get_args(Status), "outcome of the trial"),
     "reason": text("why a trial that is not ok is not; empty otherwise", nullable=True),
     "wall_s": Column("float64", COUNT, description="the whole child process, s"),
     "cpu_s": Column("float64", COUNT, description="CPU of the whole child process, s"),
@@ -44,49 +74,74 @@ TRIAL_COLUMNS: dict[str, Column] = {
 }
 
 GC_COLUMNS: dict[str, Column] = {
-    "gc_pauses": Column("Int64", COUNT, nullable=True, description="stop-the-world pauses in the measured window"),
-    "gc_pause_total_ms": Column("Float64", COUNT, nullable=True, description="their total, ms"),
-    "gc_pause_max_ms": Column("Float64", COUNT, nullable=True, description="the longest of them, ms"),
+    "gc_pauses": whole("stop-the-world pauses in the measured window"),
+    "gc_pause_total_ms": number("their total, ms"),
+    "gc_pause_max_ms": number("the longest of them, ms"),
 }
 
+CPU = DataFrameSchema(
+    {
+        "trial_id": text("trial that the CPU time belongs to"),
+        "thread_group": choice(GROUPS, "whose threads: application, gc, ..."),
+        "cpu_ns": Column("int64", COUNT, description="CPU time in the measured window, ns"),
+    },
+    strict=True,
+    coerce=True,
+)
 
-def trial_row(record: TrialRecord) -> dict[str, Any]:
-    """The shared columns of one trial."""
+
+@dataclass(frozen=True)
+class Trial(Generic[_Measurement]):
+    """A trial as tables read it: its record, and what it measured; None where it came to no measurement."""
+
+    record: TrialRecord
+    measurement: _Measurement | None
+
+    @property
+    def peak_rss_mb(self) -> float | None:
+        """Peak resident memory, MiB; told also by a trial whose memory was exhausted before it had measured."""
+        return (self.record.measurement or {}).get("peak_rss_mb")
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurement]:
+    """The record with its measurement, which is checked to be of this kind, a TypedDict; the only way in for tables.
+
+    A trial that did not end well may have measured all the same, or a part, which then counts as nothing.
+
+    Raises:
+        UserError: a trial that is ok lacks what it should have measured; names the first thing that is missing.
+    """
+    try:
+        return Trial(record, _adapter(kind).validate_python(record.measurement))
+    except ValidationError as error:
+        if record.status != "ok":
+            return Trial(record, None)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in ("measurement", *first["loc"]))
+        raise UserError(f"{where} of a trial of mode {record.spec['mode']}: {first['msg']}") from None
+
+
+def trial_row(record: TrialRecord) -> Row:
+    """The shared columns of one trial, but the study, which `tables_of` knows."""
     return {
-        "trial_id": record.trial_id, "study": record.spec["mode"], "block": record.spec["block"],
+        "trial_id": record.trial_id, "mode": record.spec["mode"], "block": record.spec["block"],
         "status": record.status, "reason": record.reason, "wall_s": record.wall_s, "cpu_s": record.cpu_s,
         "load_before": record.load_before, "started_utc": record.started_utc, "git_commit": record.host.git_commit,
         "code_hash": record.launch.code_hash, "host_id": record.host.fingerprint(),
     }  # fmt: skip
 
 
-@lru_cache(maxsize=1)
-def reader_hash() -> str:
-    """Changes with the log reader, so that what an older reader understood is read again."""
-    digest = hashlib.sha256()
-    for source in sorted(Path(gclog.__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def top_level_pauses(log: Path) -> list[tuple[int, int]]:
-    """(start_ns, duration_ns) of every pause that no other pause contains; kept beside the log once read."""
-    kept = log.with_name(f"pauses-{reader_hash()}.json")
-    if kept.exists():
-        return [(int(start), int(length)) for start, length in json.loads(kept.read_text(encoding="utf-8"))]
-    pauses = gclog.read_gc_log(log).pauses
-    outer = pauses[~pauses["nested"]]
-    found = [(int(start), int(length)) for start, length in zip(outer["start_ns"], outer["duration_ns"], strict=True)]
-    write_atomically(kept, json.dumps(found))
-    return found
-
-
-def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> dict[str, Any]:
+def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
     """What the collector did between two instants of CLOCK_MONOTONIC; empty where there is no collector's log."""
-    log = Path(record.directory) / GC_LOG
-    if not log.exists() or not log.stat().st_size:
+    stops = stops_of(record)
+    if stops is None:
         return dict.fromkeys(GC_COLUMNS)
-    inside_ms = [length / 1e6 for start, length in top_level_pauses(log) if start_ns <= start < end_ns]
+    inside_ms = [pause.duration_ns / 1e6 for pause in stops.pauses if start_ns <= pause.start_ns < end_ns]
     return {
         "gc_pauses": len(inside_ms),
         "gc_pause_total_ms": sum(inside_ms),
@@ -94,15 +149,77 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> dict[str, Any]:
     }
 
 
+def cpu_rows(record: TrialRecord, cpu: CpuTime, *beside: tuple[str, int]) -> list[Row]:
+    """CPU time of the trial's measured window by thread group.
+
+    ``beside`` are threads, by name and nanoseconds, that told their own time because they ended before the window did.
+    """
+    spent = cpu_ns_by_group([*cpu["threads"], *beside], cpu["process_ns"])
+    return [{"trial_id": record.trial_id, "thread_group": group, "cpu_ns": ns} for group, ns in spent.items()]
+
+
+def ns_per_item(iterations: Sequence[tuple[int, ...]]) -> float | None:
+    """Wall time per item of (start_ns, end_ns, items, ...) rows; None where there was no item."""
+    items = sum(row[2] for row in iterations)
+    return sum(row[1] - row[0] for row in iterations) / items if items else None
+
+
+def drift_percent(iterations: Sequence[tuple[int, ...]]) -> float | None:
+    """How much dearer an item is in the second half of the rows than in the first, percent."""
+    half = len(iterations) // 2
+    first, second = ns_per_item(iterations[:half]), ns_per_item(iterations[half:])
+    return 100 * (second / first - 1) if first and second else None
+
+
+def frames(
+    records: Iterable[TrialRecord], rows_of: Callable[[TrialRecord], Rows], schemas: Mapping[str, DataFrameSchema]
+) -> dict[str, pd.DataFrame]:
+    """A table for each schema, of the rows of each record, checked.
+
+    A record, or a log, that can't be read counts as not run, and is named in one line on standard error.
+    """
+    rows: dict[str, list[Row]] = {name: [] for name in schemas}
+    for record in records:
+        try:
+            of_record = rows_of(record)
+        except UserError as error:
+            _unreadable(record.trial_id, str(error))
+            continue
+        for name, more in of_record.items():
+            rows[name].extend(more)
+    return {name: frame(rows[name], schema) for name, schema in schemas.items()}
+
+
+@cache
+def _unreadable(trial_id: str, reason: str) -> None:
+    """Said once of each trial."""
+    print(f"allocpool: trial {trial_id} can't be read and counts as not run: {reason}", file=sys.stderr)
+
+
 def frame(rows: Sequence[Mapping[str, Any]], schema: DataFrameSchema) -> pd.DataFrame:
-    """The rows as a table whose columns, types and ranges are those of the schema."""
-    table = pd.DataFrame(list(rows), columns=list(schema.columns))
-    for name, column in schema.columns.items():
+    """The rows as a table whose columns, types and ranges are those of the schema, but for the study's name."""
+    columns = {name: column for name, column in schema.columns.items() if name != STUDY}
+    table = pd.DataFrame(list(rows), columns=list(columns))
+    for name, column in columns.items():
         if str(column.dtype) in ("Int64", "Float64"):
             table[name] = pd.to_numeric(table[name]).astype(str(column.dtype))
         elif str(column.dtype) == "boolean":
             table[name] = table[name].astype("boolean")
     return schema.validate(table)
+
+
+def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
+    """The study's tables of these trials, with its name in those that have a column for it.
+
+    Here and nowhere else: a trial may belong to several studies, and modules of tables are shared by some.
+    """
+    tables = study.tidy(records)
+    for name, table in tables.items():
+        columns = list(study.schemas[name].columns)
+        if STUDY in columns:
+            values = pd.Series(study.name, index=table.index, dtype=table["mode"].dtype)
+            table.insert(columns.index(STUDY), STUDY, values)
+    return tables
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:

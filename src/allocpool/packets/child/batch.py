@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
+from allocpool.packets.measurement import BatchOutcome
 from allocpool.runtimes.collectors import never_frees
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 20
 """Iterations of a stretch whose length is a number of packets."""
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> BatchOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
         return _measure(spec, launch)
@@ -27,7 +29,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
         raise
 
 
-def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> BatchOutcome:
     iteration_ns = round(spec["iteration_ms"] * 1e6)
     longest_s = max(spec["warmup_seconds"], spec["seconds"] or 0.0)
     begun_ns = monotonic_ns()
@@ -38,7 +40,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         fill = min(fill, spec["packets"] // 2)
         measured_packets = spec["packets"] - fill
         filling = work.run_packets(fill, max(1, fill // _PARTS))
-        warmup: packets.Iterations = []
+        warmup: list[Iteration] = []
         window = CpuWindow()
         measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
     else:

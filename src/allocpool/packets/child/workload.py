@@ -6,20 +6,19 @@ import sys
 from typing import Any, Protocol
 
 from allocpool.machine.allocators import ALLOCATORS
+from allocpool.packets.measurement import Memory
 from allocpool.trial.child import jvm, memory, native
 from allocpool.trial.child.accounting import peak_rss_mb
-
-Iterations = list[tuple[int, int, int]]
-"""(start_ns, end_ns, packets) of each iteration."""
+from allocpool.trial.measurement import Iteration, OutOfMemory
 
 
 class Packets(Protocol):
     """A packets workload that is set up and can be run, stretch after stretch."""
 
-    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+    def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
         """Receive exactly so many packets."""
 
-    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+    def run_for(self, duration_ns: int, iteration_ns: int) -> list[Iteration]:
         """Receive packets until the duration has passed."""
 
     def counts(self) -> dict[str, int]:
@@ -37,7 +36,7 @@ class Packets(Protocol):
     def live_objects(self) -> int | None:
         """Objects that a full collection leaves on the Java heap, the JVM's own included; None without a heap."""
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Memory:
         """What its memory is: columns of table ``trials``."""
 
 
@@ -51,10 +50,10 @@ class JavaPackets:
             spec["queue_size"], spec["stored_count"], spec["seed"], max_iterations,
         )  # fmt: skip
 
-    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+    def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
         return _triples(self.trial.runPackets(packets, iteration_packets))
 
-    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+    def run_for(self, duration_ns: int, iteration_ns: int) -> list[Iteration]:
         return _triples(self.trial.runFor(duration_ns, iteration_ns))
 
     def counts(self) -> dict[str, int]:
@@ -73,7 +72,7 @@ class JavaPackets:
     def live_objects(self) -> int | None:
         return jvm.live_objects()
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Memory:
         return {"huge_pages_mb": memory.huge_pages_mb()}
 
 
@@ -109,10 +108,10 @@ class CppPackets:
         if self.handle == self._ffi.NULL:
             raise ValueError(self._ffi.string(error).decode())
 
-    def run_packets(self, packets: int, iteration_packets: int) -> Iterations:
+    def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
         return self._recorded(self._library.ap_packets_run_packets, packets, iteration_packets)
 
-    def run_for(self, duration_ns: int, iteration_ns: int) -> Iterations:
+    def run_for(self, duration_ns: int, iteration_ns: int) -> list[Iteration]:
         return self._recorded(self._library.ap_packets_run_for, duration_ns, iteration_ns)
 
     def counts(self) -> dict[str, int]:
@@ -134,7 +133,7 @@ class CppPackets:
     def live_objects(self) -> int | None:
         return None
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Memory:
         region_bytes = self._library.ap_packets_region(self.handle).bytes
         return {
             "huge_pages_mb": memory.huge_pages_mb(),
@@ -142,7 +141,7 @@ class CppPackets:
             "allocator_version": self._version,
         }
 
-    def _recorded(self, run: Any, length: int, iteration: int) -> Iterations:
+    def _recorded(self, run: Any, length: int, iteration: int) -> list[Iteration]:
         written = run(self.handle, length, iteration, self._records, len(self._records))
         if written < 0:
             raise MemoryError("C++ new failed") if written == -2 else ValueError(f"native run refused {length}")
@@ -155,7 +154,7 @@ def library_strategy(spec: dict[str, Any]) -> str:
     return str(spec["strategy"] if spec["allocator"] in ALLOCATORS else spec["allocator"])
 
 
-def _triples(flat: Any) -> Iterations:
+def _triples(flat: Any) -> list[Iteration]:
     values = [int(value) for value in flat[:]]
     return list(zip(values[0::3], values[1::3], values[2::3], strict=True))
 
@@ -166,8 +165,8 @@ def make(spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> P
     return kind(spec, launch, max_iterations)
 
 
-def out_of_memory(error: Exception, language: str) -> dict[str, Any] | None:
-    """The measurement of a trial that ended with an exhausted heap, or None when the error is another one."""
+def out_of_memory(error: Exception, language: str) -> OutOfMemory | None:
+    """The outcome of a trial that ended with an exhausted heap, or None when the error is another one."""
     if isinstance(error, MemoryError) or (language == "java" and jvm.is_out_of_memory(error)):
         reason = str(error).strip().splitlines()[0]
         return {"status": "out_of_memory", "reason": reason, "peak_rss_mb": peak_rss_mb()}

@@ -7,12 +7,37 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from pandera.pandas import Check, Column, DataFrameSchema
+from pandera.pandas import Column, DataFrameSchema
 
-from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
-from allocpool.packets.columns import CPU, cpu_rows
+from allocpool.campaign.tidy import (
+    COUNT,
+    CPU,
+    GC_COLUMNS,
+    POSITIVE,
+    TRIAL_COLUMNS,
+    Row,
+    Rows,
+    Trial,
+    choice,
+    cpu_rows,
+    drift_percent,
+    frames,
+    gc_row,
+    number,
+    read_trial,
+    text,
+    trial_row,
+    whole,
+)
 from allocpool.runtimes.collectors import collector_named
 from allocpool.runtimes.threads import GC, group_of
+from allocpool.studies.allocation.measurement import (
+    AccessMeasurement,
+    AllocationMeasurement,
+    BuffersMeasurement,
+    FragmentationMeasurement,
+    JmhMeasurement,
+)
 from allocpool.studies.allocation.specs import (
     CHURNED,
     DISTRIBUTIONS,
@@ -22,65 +47,54 @@ from allocpool.studies.allocation.specs import (
     TECHNIQUES,
     TOUCHES,
 )
+from allocpool.trial.measurement import CpuTime
 from allocpool.trial.record import TrialRecord
 
-MODES = ("allocation", "access", "fragmentation", "jmh")
 _RECLAIMERS = re.compile(r"Reference Handl|Finalizer|Common-Cleaner")
 """HotSpot's threads that free what dead buffers held beside the heap."""
-
-
-def _choice(valid: Sequence[str], description: str) -> Column:
-    return Column("string", Check.isin(list(valid)), nullable=True, description=description)
-
-
-def _number(description: str, check: Check = POSITIVE) -> Column:
-    return Column("Float64", check, nullable=True, description=description)
 
 
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
-        "mode": Column("string", Check.isin(MODES), description="what was measured"),
         "language": text("java or cpp"),
-        "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
+        "runtime": whole("feature release of the JDK; empty for C++", None),
         "collector": text("garbage collector; empty for C++", nullable=True),
         "allocator": text("what malloc is; empty for Java", nullable=True),
         "served_by": text("allocator, or collector and runtime, as figures print it"),
-        "technique": _choice([*TECHNIQUES, *CHURNED], "how a buffer is come by; empty for access"),
-        "strategy": _choice(SOURCES, "alloc: fresh each time; pool: from a stack"),
-        "touch": _choice(TOUCHES, "what is done with a fresh buffer"),
-        "memory": _choice(list(MEMORIES), "access: where the buffer lies"),
-        "operation": _choice(OPERATIONS, "access: what a pass does"),
-        "distribution": _choice(DISTRIBUTIONS, "fragmentation: of sizes"),
-        "bytes": Column("Int64", POSITIVE, nullable=True, description="of a buffer; empty for fragmentation"),
-        "slots": Column("Int64", POSITIVE, nullable=True, description="buffers of a round"),
-        "live_mb": _number("alive at most, MiB"),
-        "heap_mb": Column("Int64", nullable=True, description="-Xmx, MiB"),
-        "direct_mb": Column("Int64", nullable=True, description="-XX:MaxDirectMemorySize, MiB"),
-        "count": Column("Int64", COUNT, nullable=True, description="buffers, passes or operations measured"),
-        "seconds": _number("length of the measured window, s"),
-        "ns_per_alloc": _number("time to obtain and touch one buffer, ns; collections that strike meanwhile included"),
-        "ns_per_free": _number("time to give one buffer back, ns; empty where the collector does it"),
-        "ns_per_buffer": _number("both, with all that stands between, ns"),
-        "buffers_per_second": _number("buffers obtained and given back per second"),
-        "bytes_per_second": _number("bytes of these buffers, or written, per second"),
-        "ns_per_pass": _number("access: one pass over the buffer, ns"),
-        "ns_per_byte": _number("access: the same per byte, ns"),
-        "p99_ns": _number("fragmentation: 99th percentile of obtaining and touching, over all windows, ns"),
-        "resident_over_live": _number("fragmentation: resident growth over bytes alive, mean but the rest"),
-        "resident_over_live_at_rest": _number("fragmentation: the same at the end of the rest"),
-        "cpu_ns_per_buffer": _number("CPU of all threads per buffer, pass or operation, ns", COUNT),
-        "reclaim_cpu_ns_per_buffer": _number("the collector's and reference handlers' part of it, ns", COUNT),
-        "drift_percent": Column(
-            "Float64", nullable=True, description="second half of the measured window against the first, percent"
+        "technique": choice([*TECHNIQUES, *CHURNED], "how a buffer is come by; empty for access", nullable=True),
+        "strategy": choice(SOURCES, "alloc: fresh each time; pool: from a stack", nullable=True),
+        "touch": choice(TOUCHES, "what is done with a fresh buffer", nullable=True),
+        "memory": choice(MEMORIES, "access: where the buffer lies", nullable=True),
+        "operation": choice(OPERATIONS, "access: what a pass does", nullable=True),
+        "distribution": choice(DISTRIBUTIONS, "fragmentation: of sizes", nullable=True),
+        "bytes": whole("of a buffer; empty for fragmentation", POSITIVE),
+        "slots": whole("buffers of a round", POSITIVE),
+        "live_mb": number("alive at most, MiB", POSITIVE),
+        "heap_mb": whole("-Xmx, MiB", None),
+        "direct_mb": whole("-XX:MaxDirectMemorySize, MiB", None),
+        "count": whole("buffers, passes or operations measured"),
+        "seconds": number("length of the measured window, s", POSITIVE),
+        "ns_per_alloc": number(
+            "time to obtain and touch one buffer, ns; collections that strike meanwhile included", POSITIVE
         ),
-        "held_bytes": Column(
-            "Int64", nullable=True, description="C++: set aside by the allocator for one round, malloc_usable_size"
-        ),
-        "counted_bytes": Column("Int64", nullable=True, description="C++: what the allocator's own counter rose by"),
-        "heap_bytes_per_buffer": _number("Java: counted by the JVM for the measuring thread", COUNT),
+        "ns_per_free": number("time to give one buffer back, ns; empty where the collector does it", POSITIVE),
+        "ns_per_buffer": number("both, with all that stands between, ns", POSITIVE),
+        "buffers_per_second": number("buffers obtained and given back per second", POSITIVE),
+        "bytes_per_second": number("bytes of these buffers, or written, per second", POSITIVE),
+        "ns_per_pass": number("access: one pass over the buffer, ns", POSITIVE),
+        "ns_per_byte": number("access: the same per byte, ns", POSITIVE),
+        "p99_ns": number("fragmentation: 99th percentile of obtaining and touching, over all windows, ns", POSITIVE),
+        "resident_over_live": number("fragmentation: resident growth over bytes alive, mean but the rest", POSITIVE),
+        "resident_over_live_at_rest": number("fragmentation: the same at the end of the rest", POSITIVE),
+        "cpu_ns_per_buffer": number("CPU of all threads per buffer, pass or operation, ns"),
+        "reclaim_cpu_ns_per_buffer": number("the collector's and reference handlers' part of it, ns"),
+        "drift_percent": number("second half of the measured window against the first, percent", None),
+        "held_bytes": whole("C++: set aside by the allocator for one round, malloc_usable_size", None),
+        "counted_bytes": whole("C++: what the allocator's own counter rose by", None),
+        "heap_bytes_per_buffer": number("Java: counted by the JVM for the measuring thread"),
         "checksum": text("hex, over what was written or allocated", nullable=True),
-        "peak_rss_mb": _number("peak resident memory, MiB"),
+        "peak_rss_mb": number("peak resident memory, MiB", POSITIVE),
         "allocator_version": text("version of the allocator, by its own account", nullable=True),
         **GC_COLUMNS,
     },
@@ -99,19 +113,15 @@ WINDOWS = DataFrameSchema(
         "turnover": Column("float64", COUNT, description="bytes allocated so far over the largest number alive"),
         "operations": Column("int64", COUNT, description="buffers obtained"),
         "live_bytes": Column("int64", COUNT, description="alive at the end"),
-        "ns_per_operation": Column("Float64", POSITIVE, nullable=True, description="wall time per operation, ns"),
-        "p50_ns": Column("Int64", COUNT, nullable=True, description="median cost of obtaining and touching, ns"),
-        "p99_ns": Column("Int64", COUNT, nullable=True, description="99th percentile of it, ns"),
-        "max_ns": Column("Int64", COUNT, nullable=True, description="largest of it, ns"),
-        "resident_bytes": Column("Int64", nullable=True, description="resident growth of the process since set-up"),
-        "resident_over_live": Column("Float64", nullable=True, description="the same over the bytes alive"),
-        "kept_bytes": Column(
-            "Int64",
-            nullable=True,
-            description="malloc: handed out, by its own books; slab: taken from the system",
-        ),
-        "heap_used_bytes": Column("Int64", nullable=True, description="used heap, Java"),
-        "heap_committed_bytes": Column("Int64", nullable=True, description="committed heap, Java"),
+        "ns_per_operation": number("wall time per operation, ns", POSITIVE),
+        "p50_ns": whole("median cost of obtaining and touching, ns"),
+        "p99_ns": whole("99th percentile of it, ns"),
+        "max_ns": whole("largest of it, ns"),
+        "resident_bytes": whole("resident growth of the process since set-up", None),
+        "resident_over_live": number("the same over the bytes alive", None),
+        "kept_bytes": whole("malloc: handed out, by its own books; slab: taken from the system", None),
+        "heap_used_bytes": whole("used heap, Java", None),
+        "heap_committed_bytes": whole("committed heap, Java", None),
     },
     strict=True,
     coerce=True,
@@ -143,91 +153,110 @@ def _served_by(spec: dict[str, Any]) -> str:
     return f"{collector_named(spec['collector']).label} / {spec['runtime']}"
 
 
-def trial_columns(record: TrialRecord) -> dict[str, Any]:
-    """The row of table ``trials``."""
-    spec, told = record.spec, record.measurement or {}
-    row: dict[str, Any] = {
-        **trial_row(record),
-        "study": "allocation",
-        "mode": spec["mode"],
+def _stated(trial: Trial[Any]) -> Row:
+    """The columns that a trial of any mode has, measured or not."""
+    spec = trial.record.spec
+    return {
+        **trial_row(trial.record),
         **{name: spec.get(name) for name in _FROM_SPEC},
         "served_by": _served_by(spec),
-        "peak_rss_mb": told.get("peak_rss_mb"),
-        "allocator_version": told.get("allocator_version"),
-        "checksum": told.get("checksum"),
+        "peak_rss_mb": trial.peak_rss_mb,
     }
-    if "jmh" in told:
-        return row | _from_jmh(told["jmh"], spec["bytes"])
-    if "windows" in told:
-        return row | _from_windows(record)
-    if told.get("iterations", {}).get("measured"):
-        return row | _from_iterations(record)
-    return row
 
 
-def _from_iterations(record: TrialRecord) -> dict[str, Any]:
-    spec, told = record.spec, record.measurement or {}
-    measured = told["iterations"]["measured"]
-    count = sum(item[2] for item in measured)
-    start_ns, end_ns = measured[0][0], measured[-1][1]
-    each_ns = (end_ns - start_ns) / count
-    row = {
-        "count": count,
-        "seconds": (end_ns - start_ns) / 1e9,
-        "bytes_per_second": spec["bytes"] / each_ns * 1e9,
-        "cpu_ns_per_buffer": told["cpu"]["process_ns"] / count,
-        "reclaim_cpu_ns_per_buffer": _reclaim_ns(told["cpu"]["threads"]) / count
-        if spec["language"] == "java"
-        else None,
-        "drift_percent": _drift_percent(measured),
-        **gc_row(record, start_ns, end_ns),
-    }
-    if spec["mode"] == "access":
-        return row | {"ns_per_pass": each_ns, "ns_per_byte": each_ns / spec["bytes"]}
+def _allocation_rows(record: TrialRecord) -> Rows:
+    trial = read_trial(record, AllocationMeasurement)
+    row, measured = _stated(trial), trial.measurement
+    if measured is None or not measured["iterations"]["measured"]:
+        return {"trials": [row]}
+    spec, records, books = record.spec, measured["iterations"]["measured"], measured["books"]
+    row |= _timed(record, measured)
     is_an_act = spec["strategy"] == "pool" or TECHNIQUES[spec["technique"]].frees
-    books = told["books"]
-    return row | {
-        "ns_per_alloc": sum(item[3] for item in measured) / count,
-        "ns_per_free": sum(item[4] for item in measured) / count if is_an_act else None,
-        "ns_per_buffer": each_ns,
-        "buffers_per_second": 1e9 / each_ns,
+    row |= {
+        "ns_per_alloc": sum(item[3] for item in records) / row["count"],
+        "ns_per_free": sum(item[4] for item in records) / row["count"] if is_an_act else None,
+        "ns_per_buffer": _each_ns(measured),
+        "buffers_per_second": 1e9 / _each_ns(measured),
         "held_bytes": books["held_bytes"],
         "counted_bytes": books["counted_bytes"],
-        "heap_bytes_per_buffer": books["heap_bytes"] / count if "heap_bytes" in books else None,
+        "heap_bytes_per_buffer": books["heap_bytes"] / row["count"] if "heap_bytes" in books else None,
     }
+    return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
 
 
-def _reclaim_ns(threads: Sequence[tuple[str, int]]) -> int:
-    return sum(ns for name, ns in threads if group_of(name) == GC or _RECLAIMERS.match(name))
+def _access_rows(record: TrialRecord) -> Rows:
+    trial = read_trial(record, AccessMeasurement)
+    row, measured = _stated(trial), trial.measurement
+    if measured is None or not measured["iterations"]["measured"]:
+        return {"trials": [row]}
+    each_ns = _each_ns(measured)
+    row |= _timed(record, measured)
+    row |= {
+        "ns_per_pass": each_ns,
+        "ns_per_byte": each_ns / record.spec["bytes"],
+        "checksum": measured["checksum"],
+    }
+    return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
 
 
-def _drift_percent(measured: Sequence[Sequence[int]]) -> float | None:
-    half = len(measured) // 2
-    first, second = (
-        sum(i[1] - i[0] for i in part) / count if (count := sum(i[2] for i in part)) else None
-        for part in (measured[:half], measured[half:])
-    )
-    return 100 * (second / first - 1) if first and second else None
+def _each_ns(measured: BuffersMeasurement) -> float:
+    """Wall time per buffer or pass of the measured window, gaps between iterations included."""
+    records = measured["iterations"]["measured"]
+    return (records[-1][1] - records[0][0]) / sum(item[2] for item in records)
 
 
-def _from_jmh(told: dict[str, Any], size: int) -> dict[str, Any]:
+def _timed(record: TrialRecord, measured: BuffersMeasurement) -> Row:
+    """The columns that modes ``allocation`` and ``access`` share."""
+    records, cpu = measured["iterations"]["measured"], measured["cpu"]
+    count, start_ns, end_ns = sum(item[2] for item in records), records[0][0], records[-1][1]
     return {
-        "ns_per_alloc": told["score_ns"],
-        "ns_per_buffer": told["score_ns"],
-        "buffers_per_second": 1e9 / told["score_ns"],
-        "bytes_per_second": size / told["score_ns"] * 1e9,
-        "heap_bytes_per_buffer": told["allocated_bytes"],
+        "count": count,
+        "seconds": (end_ns - start_ns) / 1e9,
+        "bytes_per_second": record.spec["bytes"] / _each_ns(measured) * 1e9,
+        "cpu_ns_per_buffer": cpu["process_ns"] / count,
+        "reclaim_cpu_ns_per_buffer": _reclaim_ns(cpu) / count if record.spec["language"] == "java" else None,
+        "drift_percent": drift_percent(records),
+        "allocator_version": measured["allocator_version"],
+        **gc_row(record, start_ns, end_ns),
     }
 
 
-def _from_windows(record: TrialRecord) -> dict[str, Any]:
-    told = record.measurement or {}
-    rows = window_rows(record)
+def _reclaim_ns(cpu: CpuTime) -> int:
+    return sum(ns for name, ns in cpu["threads"] if group_of(name) == GC or _RECLAIMERS.match(name))
+
+
+def _jmh_rows(record: TrialRecord) -> Rows:
+    trial = read_trial(record, JmhMeasurement)
+    row = _stated(trial)
+    if trial.measurement is None:
+        return {"trials": [row]}
+    figures = trial.measurement["jmh"]
+    row |= {
+        "ns_per_alloc": figures["score_ns"],
+        "ns_per_buffer": figures["score_ns"],
+        "buffers_per_second": 1e9 / figures["score_ns"],
+        "bytes_per_second": record.spec["bytes"] / figures["score_ns"] * 1e9,
+        "heap_bytes_per_buffer": figures["allocated_bytes"],
+    }
+    return {"trials": [row]}
+
+
+def _fragmentation_rows(record: TrialRecord) -> Rows:
+    trial = read_trial(record, FragmentationMeasurement)
+    row, measured = _stated(trial), trial.measurement
+    if measured is None:
+        return {"trials": [row]}
+    windows = _window_rows(record, measured)
+    row |= _from_windows(record, measured, windows)
+    return {"trials": [row], "windows": windows, "cpu": cpu_rows(record, measured["cpu"])}
+
+
+def _from_windows(record: TrialRecord, measured: FragmentationMeasurement, rows: Sequence[Row]) -> Row:
     busy = [row for row in rows if row["operations"]]
     count = sum(row["operations"] for row in busy)
     busy_ns = sum(row["end_ns"] - row["start_ns"] for row in busy)
     residents = [row["resident_over_live"] for row in busy if row["resident_over_live"] is not None]
-    allocated = told["windows"][-1]["allocated_bytes"]
+    allocated = measured["windows"][-1]["allocated_bytes"]
     at_rest = rows[-1]["resident_over_live"] if rows[-1]["phase"] == "rest" else None
     return {
         "count": count,
@@ -238,10 +267,12 @@ def _from_windows(record: TrialRecord) -> dict[str, Any]:
         "p99_ns": float(pd.Series([row["p99_ns"] for row in busy]).median()),
         "resident_over_live": _positive(sum(residents) / len(residents)) if residents else None,
         "resident_over_live_at_rest": _positive(at_rest),
-        "cpu_ns_per_buffer": told["cpu"]["process_ns"] / count,
+        "cpu_ns_per_buffer": measured["cpu"]["process_ns"] / count,
         "reclaim_cpu_ns_per_buffer": (
-            _reclaim_ns(told["cpu"]["threads"]) / count if record.spec["language"] == "java" else None
+            _reclaim_ns(measured["cpu"]) / count if record.spec["language"] == "java" else None
         ),
+        "checksum": measured["checksum"],
+        "allocator_version": measured["allocator_version"],
         **gc_row(record, busy[0]["start_ns"], busy[-1]["end_ns"]),
     }
 
@@ -250,24 +281,25 @@ def _positive(value: float | None) -> float | None:
     return value if value is not None and value > 0 else None
 
 
-def window_rows(record: TrialRecord) -> list[dict[str, Any]]:
+def _told(count_bytes: int | None) -> int | None:
+    """What the system told; it told nothing where that is 0 or negative."""
+    return count_bytes if count_bytes and count_bytes > 0 else None
+
+
+def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> list[Row]:
     """The rows of table ``windows``: the curve of one trial."""
-    told = record.measurement or {}
-    if "windows" not in told:
-        return []
     most_alive = record.spec["live_mb"] * 2**20
-    first_ns = told["windows"][0]["start_ns"]
+    first_ns = measured["windows"][0]["start_ns"]
     rows = []
-    for number, window in enumerate(told["windows"]):
-        known = (window["resident_bytes"] or -1) >= 0
-        resident = window["resident_bytes"] - told["base_resident_bytes"] if known else None
-        live = window["live_bytes"]
-        operations = window["operations"]
+    for place, window in enumerate(measured["windows"]):
+        resident = _told(window["resident_bytes"])
+        grown = None if resident is None else resident - measured["base_resident_bytes"]
+        live, operations = window["live_bytes"], window["operations"]
         rows.append(
             {
                 "trial_id": record.trial_id,
-                "window": number,
-                "phase": told["phases"][window["phase"]],
+                "window": place,
+                "phase": measured["phases"][window["phase"]],
                 "start_ns": window["start_ns"],
                 "end_ns": window["end_ns"],
                 "elapsed_s": (window["end_ns"] - first_ns) / 1e9,
@@ -275,10 +307,12 @@ def window_rows(record: TrialRecord) -> list[dict[str, Any]]:
                 "operations": operations,
                 "live_bytes": live,
                 "ns_per_operation": (window["end_ns"] - window["start_ns"]) / operations if operations else None,
-                **{name: window[name] for name in ("p50_ns", "p99_ns", "max_ns")},
-                "resident_bytes": resident,
-                "resident_over_live": resident / live if resident is not None and live else None,
-                "kept_bytes": window["kept_bytes"] if (window["kept_bytes"] or -1) >= 0 else None,
+                "p50_ns": window["p50_ns"],
+                "p99_ns": window["p99_ns"],
+                "max_ns": window["max_ns"],
+                "resident_bytes": grown,
+                "resident_over_live": grown / live if grown is not None and live else None,
+                "kept_bytes": _told(window["kept_bytes"]),
                 "heap_used_bytes": window["heap_used_bytes"],
                 "heap_committed_bytes": window["heap_committed_bytes"],
             }
@@ -286,23 +320,32 @@ def window_rows(record: TrialRecord) -> list[dict[str, Any]]:
     return rows
 
 
+_ROWS = {
+    "allocation": _allocation_rows,
+    "access": _access_rows,
+    "fragmentation": _fragmentation_rows,
+    "jmh": _jmh_rows,
+}
+
+
+def _rows_of(record: TrialRecord) -> Rows:
+    return _ROWS[record.spec["mode"]](record)
+
+
 def tidy_allocation(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Tables ``trials``, ``windows`` and ``cpu`` of these trials, checked against their schemas."""
-    return {
-        "trials": frame([trial_columns(record) for record in records], TRIALS),
-        "windows": frame([row for record in records for row in window_rows(record)], WINDOWS),
-        "cpu": frame([row for record in records for row in cpu_rows(record)], CPU),
-    }
+    return frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_buffers(record: TrialRecord) -> dict[str, Any]:
     """One trial as plain data, for a reader of JSON: what its mode has, and ``gc_pause_ms``; curves as lists."""
-    row = trial_columns(record)
-    told = {key: value for key, value in row.items() if value is not None}
-    told["gc_pause_ms"] = row.get("gc_pause_total_ms")
+    rows = _rows_of(record)
+    (row,) = rows["trials"]
+    summary = {key: value for key, value in row.items() if value is not None}
+    summary["gc_pause_ms"] = row.get("gc_pause_total_ms")
     for always in ("ns_per_alloc", "ns_per_free") if row["mode"] == "allocation" else ():
-        told.setdefault(always, None)
-    told |= {"status": row["status"], "reason": row["reason"], "peak_rss_mb": row["peak_rss_mb"]}
-    if curve := window_rows(record):
-        told["windows"] = curve
-    return told
+        summary.setdefault(always, None)
+    summary |= {"status": row["status"], "reason": row["reason"], "peak_rss_mb": row["peak_rss_mb"]}
+    if curve := rows.get("windows"):
+        summary["windows"] = curve
+    return summary

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from pandera.pandas import Check, Column, DataFrameSchema
+from pandera.pandas import Column, DataFrameSchema
 
-from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
+from allocpool.campaign.tidy import (
+    GC_COLUMNS,
+    POSITIVE,
+    TRIAL_COLUMNS,
+    TRIAL_ID,
+    Row,
+    Rows,
+    choice,
+    frames,
+    gc_row,
+    number,
+    read_trial,
+    text,
+    trial_row,
+    whole,
+)
+from allocpool.percentiles import histogram_percentiles_us
+from allocpool.studies.buffered_io.measurement import EchoMeasurement
 from allocpool.studies.buffered_io.specs import IO, THREADS, Variant
-from allocpool.studies.realtime import delays
 from allocpool.trial.record import TrialRecord
 
 PARTS = {
@@ -44,37 +60,31 @@ _COUNTS = {
 }
 
 
-def _number(description: str, check: Check = COUNT) -> Column:
-    return Column("Float64", check, nullable=True, description=description)
-
-
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         "variant": text("label of the row: server, I/O, size of the buffer, threads, runtime"),
-        "server": Column("string", Check.isin(list(IO)), description="java or cpp"),
-        "io": Column("string", Check.isin([name for names in IO.values() for name in names]), description="way of I/O"),
-        "buffer": Column(
-            "Int64", COUNT, nullable=True, description="chars (buffered_reader) or bytes (buffered_stream)"
-        ),
-        "threads": Column("string", Check.isin(THREADS), nullable=True, description="of Java's blocking ways"),
-        "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
+        "server": choice(IO, "java or cpp"),
+        "io": choice((name for names in IO.values() for name in names), "way of I/O"),
+        "buffer": whole("chars (buffered_reader) or bytes (buffered_stream)"),
+        "threads": choice(THREADS, "of Java's blocking ways", nullable=True),
+        "runtime": whole("feature release of the JDK; empty for C++", None),
         "collector": text("garbage collector; empty for C++", nullable=True),
-        "heap_mb": Column("Int64", nullable=True, description="-Xmx, MiB"),
+        "heap_mb": whole("-Xmx, MiB", None),
         "connections": Column("int64", POSITIVE, description="open at once"),
         "rate": Column("float64", POSITIVE, description="messages per second that were due, over all connections"),
         "message_bytes": Column("int64", POSITIVE, description="newline included"),
         "seconds": Column("float64", POSITIVE, description="length of the measured window, s"),
-        "messages_per_second": _number("echoed in the measured window"),
-        "cpu_percent_median": _number("CPU of the server's process, percent of one processor, median of the samples"),
-        "cpu_percent_mean": _number("its mean over the samples"),
-        "cpu_us_per_message": _number("CPU of the server's process per echoed message, us"),
-        **{name: _number(f"{what}; empty for C++" if "heap" in name else what) for name, what in _MEMORY.items()},
-        "stacks_mb": _number("resident thread stacks, MiB"),
-        "direct_mb": _number("direct buffers, MiB"),
-        "os_threads": Column("Int64", COUNT, nullable=True, description="threads of the process"),
-        **{f"latency_{name}_us": _number(f"due time to whole echo, {name.replace('_', '.')}, us") for name in _LATENCY},
-        **{name: Column("Int64", COUNT, nullable=True, description=what) for name, what in _COUNTS.items()},
+        "messages_per_second": number("echoed in the measured window"),
+        "cpu_percent_median": number("CPU of the server's process, percent of one processor, median of the samples"),
+        "cpu_percent_mean": number("its mean over the samples"),
+        "cpu_us_per_message": number("CPU of the server's process per echoed message, us"),
+        **{name: number(f"{what}; empty for C++" if "heap" in name else what) for name, what in _MEMORY.items()},
+        "stacks_mb": number("resident thread stacks, MiB"),
+        "direct_mb": number("direct buffers, MiB"),
+        "os_threads": whole("threads of the process"),
+        **{f"latency_{name}_us": number(f"due time to whole echo, {name.replace('_', '.')}, us") for name in _LATENCY},
+        **{name: whole(what) for name, what in _COUNTS.items()},
         **GC_COLUMNS,
     },
     strict=True,
@@ -83,8 +93,8 @@ TRIALS = DataFrameSchema(
 
 PARTS_TABLE = DataFrameSchema(
     {
-        "trial_id": text("trial that the row belongs to"),
-        "part": Column("string", Check.isin(list(PARTS)), description="; ".join(f"{k}: {v}" for k, v in PARTS.items())),
+        "trial_id": TRIAL_ID,
+        "part": choice(PARTS, "; ".join(f"{part}: {what}" for part, what in PARTS.items())),
         "bytes": Column("int64", description="after the full collection"),
     },
     strict=True,
@@ -94,56 +104,55 @@ PARTS_TABLE = DataFrameSchema(
 SCHEMAS = {"trials": TRIALS, "parts": PARTS_TABLE}
 
 
-def tidy_buffered_io(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The study's tables, checked against their schemas."""
-    parts = [row for record in records for row in _part_rows(record)]
-    return {
-        "trials": frame([_trial_row(record) for record in records], TRIALS),
-        "parts": frame(parts, PARTS_TABLE),
-    }
-
-
-def summarise_echo(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data, for a reader of JSON: the row of table ``trials``, and the bytes of each part."""
-    row = _trial_row(record) | {"study": record.spec["mode"]}
-    return {**row, "parts_bytes": {part["part"]: part["bytes"] for part in _part_rows(record)}}
-
-
-def variant_of(spec: dict[str, Any]) -> Variant:
-    """The variant that a stored spec belongs to."""
-    return Variant(spec["server"], spec["io"], spec["buffer"], spec["threads"], spec["runtime"])
-
-
-def _trial_row(record: TrialRecord) -> dict[str, Any]:
+def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
     stated = ("server", "io", "buffer", "threads", "runtime", "collector", "heap_mb", "connections", "rate",
               "message_bytes", "seconds")  # fmt: skip
-    row = trial_row(record) | {"study": "buffered_io", "variant": variant_of(spec).label}
-    row |= {name: spec[name] for name in stated}
-    measured = record.measurement
-    if not measured or "load" not in measured:
-        return row | dict.fromkeys(name for name in TRIALS.columns if name not in row)
-    load, cpu = measured["load"], measured["cpu"]
-    echoed = load["measured"]
-    window_s = (load["end_ns"] - load["start_ns"]) / 1e9
-    latencies = delays.percentiles_us(load["delays"], list(_LATENCY.values())) if echoed else [None] * len(_LATENCY)
+    row = trial_row(record) | {"variant": variant_of(spec).label} | {name: spec[name] for name in stated}
+    measured = read_trial(record, EchoMeasurement).measurement
+    if measured is None:
+        return {"trials": [row]}
     return {
-        **row,
-        "messages_per_second": echoed / window_s,
+        "trials": [row | _measured_columns(record, measured)],
+        "parts": [
+            {"trial_id": record.trial_id, "part": part, "bytes": size} for part, size in measured["parts"].items()
+        ],
+    }
+
+
+def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
+    load, echoed = measured["load"], measured["load"]["measured"]
+    latencies_us: Sequence[float | None] = [None] * len(_LATENCY)
+    if echoed:
+        latencies_us = histogram_percentiles_us(load["delays"], list(_LATENCY.values()))
+    return {
+        "messages_per_second": echoed / ((load["end_ns"] - load["start_ns"]) / 1e9),
         "cpu_percent_median": measured["cpu_percent_median"],
         "cpu_percent_mean": measured["cpu_percent_mean"],
-        "cpu_us_per_message": cpu["process_ns"] / 1e3 / echoed if echoed else None,
+        "cpu_us_per_message": measured["cpu"]["process_ns"] / 1e3 / echoed if echoed else None,
         **{name: measured["memory"].get(name) for name in _MEMORY},
         "stacks_mb": measured["stacks_bytes"] / 2**20,
         "direct_mb": measured["parts"]["direct"] / 2**20,
         "os_threads": measured["threads"],
-        **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies, strict=True)},
+        **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
         "errors": load["errors"],
         "behind": load["behind"],
         **gc_row(record, load["start_ns"], load["end_ns"]),
     }
 
 
-def _part_rows(record: TrialRecord) -> list[dict[str, Any]]:
-    parts = (record.measurement or {}).get("parts", {})
-    return [{"trial_id": record.trial_id, "part": part, "bytes": size} for part, size in parts.items()]
+def tidy_buffered_io(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
+    """The study's tables, checked against their schemas."""
+    return frames(records, _rows_of, SCHEMAS)
+
+
+def summarise_echo(record: TrialRecord) -> dict[str, Any]:
+    """One trial as plain data, for a reader of JSON: the row of table ``trials``, and the bytes of each part."""
+    rows = _rows_of(record)
+    (row,) = rows["trials"]
+    return {**row, "parts_bytes": {part["part"]: part["bytes"] for part in rows.get("parts", ())}}
+
+
+def variant_of(spec: Mapping[str, Any]) -> Variant:
+    """The variant that a stored spec belongs to."""
+    return Variant(spec["server"], spec["io"], spec["buffer"], spec["threads"], spec["runtime"])

@@ -16,14 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block
-from allocpool.packets.columns import SCHEMAS, tidy_batch
 from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
 from allocpool.packets.specs import ALLOCATORS, RESOURCES, SLAB_STEPS, Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.specs import Counter, CountersSpec
-from allocpool.studies.native.tables import COUNTERS_SCHEMA, summarise_counters, tidy_counters
-from allocpool.trial.record import TrialRecord
+from allocpool.studies.native.tables import SCHEMAS, summarise_counters, tidy_native
 
 
 class CountersSelection(BaseModel):
@@ -76,18 +74,6 @@ def _counted(profile: NativeProfile) -> Iterator[Planned]:
             )  # fmt: skip
 
 
-def tidy_native(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The batch study's tables of the timed trials, and the events of those that counted."""
-    counting = [record for record in records if record.spec["mode"] == "counters"]
-    tables = tidy_batch([record for record in records if record.spec["mode"] == "batch"])
-    named = {"trials": tables["trials"], "counters": tidy_counters(counting)}
-    return {**tables, **{name: _of_this_study(table) for name, table in named.items()}}
-
-
-def _of_this_study(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(study=STUDY.name).astype(table.dtypes)
-
-
 def _every_key() -> Iterator[str]:
     yield from ladder()
     for layout in LAYOUTS["cpp"]:
@@ -119,6 +105,6 @@ STUDY = Study(
     profile_model=NativeProfile,
     plan=plan_native,
     tidy=tidy_native,
-    schemas={**SCHEMAS, "counters": COUNTERS_SCHEMA},
+    schemas=SCHEMAS,
     catalogue=catalogue,
 )

@@ -155,6 +155,6 @@ _DECIDED_IN_BATCH = ("cms-is-cms",)
 
 def evaluate(claims: Iterable[Claim], data: Pauses) -> list[Verdict]:
     """Put these claims, and the batch study's on which collector "CMS" was, to a campaign."""
-    batch = Batch(data.trials[data.trials["study"] == "batch"])
+    batch = Batch(data.trials[data.trials["mode"] == "batch"])
     decided = [claim.test(claim, batch) for claim in BATCH_CLAIMS if claim.id in _DECIDED_IN_BATCH]
     return [*(claim.test(claim, data) for claim in claims), *decided]

@@ -29,7 +29,7 @@ def per_trial(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
     ``trials`` and ``collections`` are tables of the study on pauses. A trial without a pause has 0 for the longest, and
     no mean.
     """
-    good = finished(trials[trials["study"] == "batch"])
+    good = finished(trials[trials["mode"] == "batch"])
     good = good.assign(live=live_objects_of(good)).merge(collections, on="trial_id")
     window_s = good["window_s"]
     return good.assign(

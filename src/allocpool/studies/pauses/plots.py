@@ -58,7 +58,7 @@ CAUSE_STYLE = {
 
 def _batch(trials: pd.DataFrame, layout: str = "heap") -> pd.DataFrame:
     good = cell_data.finished(trials)
-    return good[(good["study"] == "batch") & (good["layout"] == layout) & ~good["collector"].isin(cell_data.CONTROLS)]
+    return good[(good["mode"] == "batch") & (good["layout"] == layout) & ~good["collector"].isin(cell_data.CONTROLS)]
 
 
 def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, case: str) -> Figure:

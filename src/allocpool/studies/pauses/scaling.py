@@ -24,7 +24,7 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
     ``trials``, ``collections`` and ``cpu`` are tables of the study on pauses. Forced full pauses of its batch trials
     with heap buffers count as well: a collection that nobody runs beside knows nothing of the trial's load.
     """
-    live = finished(trials[trials["study"] == "live_set"]).merge(collections, on="trial_id")
+    live = finished(trials[trials["mode"] == "live_set"]).merge(collections, on="trial_id")
     spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
     gc_ns = live["trial_id"].map(spent).astype(float)
     costs = {
@@ -34,7 +34,7 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
         "collector CPU": (gc_ns / live["collections"]).where(live["collections"] > 0),
     }
     base = live[["trial_id", *FACTS, "strategy", "live_objects"]]
-    batch = finished(trials[(trials["study"] == "batch") & (trials["layout"] == "heap")])
+    batch = finished(trials[(trials["mode"] == "batch") & (trials["layout"] == "heap")])
     batch = batch[batch["strategy"].isin(["alloc", "pool"])].merge(collections, on="trial_id")
     forced = batch[["trial_id", *FACTS, "strategy", "live_objects"]].assign(
         measure="forced full pause", cost_ns=1e6 * batch["forced_full_ms"].astype(float)

@@ -54,7 +54,7 @@ def unread(collections: pd.DataFrame, losses: pd.DataFrame) -> str:
 def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> pd.DataFrame:
     """Milliseconds per second in which the program stood, by kind and by solution and strategy; means over trials."""
     good = finished(trials)
-    good = good[(good["study"] == "batch") & (good["case"] == case) & (good["layout"] == "heap")]
+    good = good[(good["mode"] == "batch") & (good["case"] == case) & (good["layout"] == "heap")]
     good = good[good["strategy"].isin(["alloc", "pool"]) & ~good["collector"].isin(CONTROLS)]
     joined = good.merge(collections, on="trial_id")
     kinds = {
@@ -87,7 +87,7 @@ def flattered(stopped: pd.DataFrame) -> str:
 
 def busiest_case(trials: pd.DataFrame) -> str:
     """The case in which most is alive, of those that were run."""
-    return str(trials.loc[trials["study"] == "batch", "case"].max())
+    return str(trials.loc[trials["mode"] == "batch", "case"].max())
 
 
 def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
@@ -217,6 +217,6 @@ def stored_verdict(profile: str) -> str:
     except UserError:
         return "**Undecided.** Pauses were not measured under this profile."
     trials, collections = found["trials"], found["collections"]
-    overheads = lower_bound_overhead(trials[trials["study"] == "batch"], found["cpu"])
+    overheads = lower_bound_overhead(trials[trials["mode"] == "batch"], found["cpu"])
     stopped = what_stopped(trials, collections, busiest_case(trials))
     return f"{verdict(trials, collections, overheads)} {flattered(stopped)}"

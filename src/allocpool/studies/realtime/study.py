@@ -26,8 +26,13 @@ from allocpool.studies.realtime.specs import (
     RingSpec,
     SearchSpec,
 )
-from allocpool.studies.realtime.summary import summarise_realtime, summarise_ring, summarise_search
-from allocpool.studies.realtime.tables import SCHEMAS, tidy_realtime
+from allocpool.studies.realtime.tables import (
+    SCHEMAS,
+    summarise_realtime,
+    summarise_ring,
+    summarise_search,
+    tidy_realtime,
+)
 
 
 class RealtimeProfile(StudyProfile):

@@ -2,58 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
 
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool import stats
+from allocpool import percentiles, stats
 from allocpool.campaign.tidy import (
     COUNT,
     GC_COLUMNS,
     POSITIVE,
     TRIAL_COLUMNS,
-    frame,
+    TRIAL_ID,
+    Row,
+    Rows,
+    Trial,
+    choice,
+    frames,
     gc_row,
+    number,
+    read_trial,
     text,
-    top_level_pauses,
     trial_row,
+    whole,
 )
 from allocpool.packets.columns import COUNTS, PACKETS_COLUMNS, packets_columns
 from allocpool.packets.specs import scaled_heap_mb
-from allocpool.studies.realtime import delays
-from allocpool.trial.record import GC_LOG, TrialRecord
+from allocpool.studies.realtime.measurement import (
+    Burst,
+    Delays,
+    Figures,
+    LiveMeasurement,
+    Majors,
+    ProbeKind,
+    RealtimeMeasurement,
+    RingMeasurement,
+    Sample,
+    SearchMeasurement,
+    SourceRun,
+)
+from allocpool.trial.record import TrialRecord
+from allocpool.trial.stops import stops_of
 
-_TRIAL_ID = text("trial that the row belongs to")
-_HEAP_FACTOR = Column("Float64", POSITIVE, nullable=True, description="heap over the published one at this scale")
-_INPUT_QUEUE = Column("float64", POSITIVE, description="ticks that the input queue holds, as time, ms")
-_TICKS = {
-    "generated": Column("Int64", COUNT, nullable=True, description="ticks of the source after the warm-up"),
-    "received": Column("Int64", COUNT, nullable=True, description="of these, taken by the consumer"),
-    "lost": Column("Int64", COUNT, nullable=True, description="of these, lost to a full input queue"),
-    "left": Column("Int64", COUNT, nullable=True, description="of these, still queued at the end"),
-    "lost_ppm": Column("Float64", COUNT, nullable=True, description="lost of a million generated"),
-    "lost_low_ppm": Column(
-        "Float64", COUNT, nullable=True, description="exact binomial (Clopper-Pearson) interval of 95 %: low end"
-    ),
-    "lost_high_ppm": Column("Float64", COUNT, nullable=True, description="its high end"),
-    "bursts": Column("Int64", COUNT, nullable=True, description="runs of losses at most 1 ms apart"),
-    "slips": Column("Int64", COUNT, nullable=True, description="times that the source itself did not run for 20 us"),
-    "slip_total_ms": Column("Float64", COUNT, nullable=True, description="their total, ms"),
-    "slip_max_ms": Column("Float64", COUNT, nullable=True, description="the longest of them, ms"),
-    "majors": Column("Int64", COUNT, nullable=True, description="major collections after the warm-up"),
+DELAY_PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0)
+
+_HEAP_FACTOR = number("heap over the published one at this scale", POSITIVE)
+INPUT_QUEUE = Column("float64", POSITIVE, description="ticks that the input queue holds, as time, ms")
+TICKS = {
+    "generated": whole("ticks of the source after the warm-up"),
+    "received": whole("of these, taken by the consumer"),
+    "lost": whole("of these, lost to a full input queue"),
+    "left": whole("of these, still queued at the end"),
+    "lost_ppm": number("lost of a million generated"),
+    "lost_low_ppm": number("exact binomial (Clopper-Pearson) interval of 95 %: low end"),
+    "lost_high_ppm": number("its high end"),
+    "bursts": whole("runs of losses at most 1 ms apart"),
+    "slips": whole("times that the source itself did not run for 20 us"),
+    "slip_total_ms": number("their total, ms"),
+    "slip_max_ms": number("the longest of them, ms"),
+    "majors": whole("major collections after the warm-up"),
     "cap_reached": Column(
         "boolean", nullable=True, description="the longest length ended the trial before three major collections"
     ),
 }
 
 _DELAYS = {
-    f"delay_{name.replace('.', '_')}_us": Column(
-        "Float64", COUNT, nullable=True, description=f"delay from due time to consumption, {name}, us"
-    )
-    for name in delays.SUMMARY
+    f"delay_{name.replace('.', '_')}_us": number(f"delay from due time to consumption, {name}, us")
+    for name in percentiles.SUMMARY
 }
 
 TRIALS = DataFrameSchema(
@@ -62,85 +78,54 @@ TRIALS = DataFrameSchema(
         **PACKETS_COLUMNS,
         "heap_factor": _HEAP_FACTOR,
         "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
-        "input_queue_ms": _INPUT_QUEUE,
+        "input_queue_ms": INPUT_QUEUE,
         "stall_ms": Column("float64", COUNT, description="stop of the consumer on purpose, ms"),
-        "seconds": Column("Float64", COUNT, nullable=True, description="length after the warm-up, s"),
-        **_TICKS,
+        "seconds": number("length after the warm-up, s"),
+        **TICKS,
         **_DELAYS,
-        "cpu_ns_per_packet": Column(
-            "Float64",
-            POSITIVE,
-            nullable=True,
-            description="CPU time of all threads per tick received, source included, ns",
-        ),
+        "cpu_ns_per_packet": number("CPU time of all threads per tick received, source included, ns", POSITIVE),
         "clock_is_tsc": Column("boolean", nullable=True, description="the source read the time-stamp counter"),
-        "clock_drift_ppm": Column("Float64", nullable=True, description="its rate against its calibration"),
-        **{
-            f"packets_{name}": Column("Int64", COUNT, nullable=True, description=f"{what}, with prologue and warm-up")
-            for name, what in COUNTS.items()
-        },
-        "checksum": Column("string", nullable=True, description="hex, over what was parsed and stored"),
-        "peak_rss_mb": Column("Float64", POSITIVE, nullable=True, description="peak resident memory, MiB"),
+        "clock_drift_ppm": number("its rate against its calibration", None),
+        **{f"packets_{name}": whole(f"{what}, with prologue and warm-up") for name, what in COUNTS.items()},
+        "checksum": text("hex, over what was parsed and stored", nullable=True),
+        "peak_rss_mb": number("peak resident memory, MiB", POSITIVE),
         **GC_COLUMNS,
     },
     strict=True,
     coerce=True,
 )
 
+_LOW, _HIGH = "exact binomial interval: low end", "exact binomial interval: high end"
 SEARCHES = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **PACKETS_COLUMNS,
         "heap_factor": _HEAP_FACTOR,
-        "input_queue_ms": _INPUT_QUEUE,
+        "input_queue_ms": INPUT_QUEUE,
         "low_ns": Column("float64", POSITIVE, description="smallest interval tried, ns"),
         "high_ns": Column("float64", POSITIVE, description="largest interval tried, ns"),
         "resolution": Column("float64", POSITIVE, description="width of a bracket over its larger end"),
-        "ndr_ns": Column("Float64", POSITIVE, nullable=True, description="smallest interval without a loss, ns"),
-        "ndr_fails_ns": Column("Float64", POSITIVE, nullable=True, description="largest interval that fails, ns"),
-        "pdr_ns": Column(
-            "Float64", POSITIVE, nullable=True, description="smallest interval that loses 200 ppm at most, ns"
-        ),
-        "pdr_fails_ns": Column("Float64", POSITIVE, nullable=True, description="largest interval that loses more, ns"),
-        "compared_ns": Column(
-            "Float64", POSITIVE, nullable=True, description="where none passes: another interval, ns"
-        ),
-        "compared_lost_ppm": Column("Float64", COUNT, nullable=True, description="lost of a million at that one"),
-        "compared_lost_low_ppm": Column(
-            "Float64", COUNT, nullable=True, description="exact binomial interval: low end"
-        ),
-        "compared_lost_high_ppm": Column(
-            "Float64", COUNT, nullable=True, description="exact binomial interval: high end"
-        ),
-        "larger_heap_factor": Column(
-            "Float64", POSITIVE, nullable=True, description="where none passes: a second heap, over the published one"
-        ),
-        "larger_heap_lost_ppm": Column(
-            "Float64", COUNT, nullable=True, description="lost of a million at compared_ns with the second heap"
-        ),
-        "larger_heap_lost_low_ppm": Column(
-            "Float64", COUNT, nullable=True, description="exact binomial interval: low end"
-        ),
-        "larger_heap_lost_high_ppm": Column(
-            "Float64", COUNT, nullable=True, description="exact binomial interval: high end"
-        ),
-        "larger_heap_gap": Column("string", nullable=True, description="why the second heap could not be had"),
-        "probes": Column("Int64", COUNT, nullable=True, description="measurements of all kinds"),
-        "full_trials": Column("Int64", COUNT, nullable=True, description="of these, of full length in a fresh process"),
-        "caps_reached": Column(
-            "Int64", COUNT, nullable=True, description="of these, ended before three major collections"
-        ),
-        "slowed_trials": Column(
-            "Int64", COUNT, nullable=True, required=False, description="of these, lost while the machine was slowed"
-        ),
-        "search_seconds": Column("Float64", POSITIVE, nullable=True, description="the whole search, s"),
-        "grid_trials": Column(
-            "Int64", COUNT, nullable=True, description="points of a fixed grid of the same resolution"
-        ),
-        "grid_seconds": Column(
-            "Float64", POSITIVE, nullable=True, description="what the grid would take in trials of full length, s"
-        ),
-        "peak_rss_mb": Column("Float64", POSITIVE, nullable=True, description="peak resident memory of a worker, MiB"),
+        "ndr_ns": number("smallest interval without a loss, ns", POSITIVE),
+        "ndr_fails_ns": number("largest interval that fails, ns", POSITIVE),
+        "pdr_ns": number("smallest interval that loses 200 ppm at most, ns", POSITIVE),
+        "pdr_fails_ns": number("largest interval that loses more, ns", POSITIVE),
+        "compared_ns": number("where none passes: another interval, ns", POSITIVE),
+        "compared_lost_ppm": number("lost of a million at that one"),
+        "compared_lost_low_ppm": number(_LOW),
+        "compared_lost_high_ppm": number(_HIGH),
+        "larger_heap_factor": number("where none passes: a second heap, over the published one", POSITIVE),
+        "larger_heap_lost_ppm": number("lost of a million at compared_ns with the second heap"),
+        "larger_heap_lost_low_ppm": number(_LOW),
+        "larger_heap_lost_high_ppm": number(_HIGH),
+        "larger_heap_gap": text("why the second heap could not be had", nullable=True),
+        "probes": whole("measurements of all kinds"),
+        "full_trials": whole("of these, of full length in a fresh process"),
+        "caps_reached": whole("of these, ended before three major collections"),
+        "slowed_trials": whole("of these, lost while the machine was slowed"),
+        "search_seconds": number("the whole search, s", POSITIVE),
+        "grid_trials": whole("points of a fixed grid of the same resolution"),
+        "grid_seconds": number("what the grid would take in trials of full length, s", POSITIVE),
+        "peak_rss_mb": number("peak resident memory of a worker, MiB", POSITIVE),
     },
     strict=True,
     coerce=True,
@@ -148,25 +133,20 @@ SEARCHES = DataFrameSchema(
 
 PROBES = DataFrameSchema(
     {
-        "trial_id": _TRIAL_ID,
+        "trial_id": TRIAL_ID,
         "probe": Column("int64", COUNT, description="number within the search, from 0"),
-        "kind": Column(
-            "string",
-            Check.isin(["probe", "full", "compared", "larger heap"]),
-            description="bracketing probe in the one warm process, or full length in a fresh one; the last two: loss "
-            "at another interval where none passes, with both heaps",
+        "kind": choice(
+            get_args(ProbeKind),
+            "bracketing probe in the one warm process, or full length in a fresh one; the last two: loss at another "
+            "interval where none passes, with both heaps",
         ),
         "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
         "seconds": Column("float64", COUNT, description="length after the warm-up, s"),
         "wall_s": Column("float64", COUNT, description="with all that it took around, s"),
-        "pace": Column(
-            "Float64",
-            POSITIVE,
-            nullable=True,
-            required=False,
-            description="time of a fixed piece of work just before or after, the longer, over the shortest ever here",
+        "pace": number(
+            "time of a fixed piece of work just before or after, the longer, over the shortest ever here", POSITIVE
         ),
-        **_TICKS,
+        **TICKS,
     },
     strict=True,
     coerce=True,
@@ -174,17 +154,16 @@ PROBES = DataFrameSchema(
 
 BURSTS = DataFrameSchema(
     {
-        "trial_id": _TRIAL_ID,
+        "trial_id": TRIAL_ID,
         "burst": Column("int64", COUNT, description="number within the trial, from 0"),
         "start_ns": Column("int64", COUNT, description="first loss, CLOCK_MONOTONIC, ns"),
         "end_ns": Column("int64", COUNT, description="last loss, CLOCK_MONOTONIC, ns"),
         "start_s": Column("float64", description="first loss after the warm-up's end, s"),
         "end_s": Column("float64", description="last loss after the warm-up's end, s"),
         "lost": Column("int64", COUNT, description="ticks lost"),
-        "beside": Column(
-            "string",
-            Check.isin(["pause", "slip", "none"]),
-            description="what took at least half of the input queue's time just before and during the burst",
+        "beside": choice(
+            ["pause", "slip", "none"],
+            "what took at least half of the input queue's time just before and during the burst",
         ),
     },
     strict=True,
@@ -193,7 +172,7 @@ BURSTS = DataFrameSchema(
 
 SLIPS = DataFrameSchema(
     {
-        "trial_id": _TRIAL_ID,
+        "trial_id": TRIAL_ID,
         "start_s": Column("float64", description="last clock reading before, after the warm-up's end, s"),
         "start_ns": Column("int64", COUNT, description="the same, CLOCK_MONOTONIC, ns"),
         "length_ns": Column("int64", COUNT, description="how long the source did not run, ns"),
@@ -204,7 +183,7 @@ SLIPS = DataFrameSchema(
 
 SAMPLES = DataFrameSchema(
     {
-        "trial_id": _TRIAL_ID,
+        "trial_id": TRIAL_ID,
         "end_s": Column("float64", description="end of the stretch, after the warm-up's end, s"),
         "seconds": Column("float64", POSITIVE, description="length of the stretch, s"),
         "generated": Column("int64", COUNT, description="ticks generated in it"),
@@ -216,7 +195,7 @@ SAMPLES = DataFrameSchema(
 
 DELAYS = DataFrameSchema(
     {
-        "trial_id": _TRIAL_ID,
+        "trial_id": TRIAL_ID,
         "percentile": Column("float64", Check.in_range(0, 100), description="of all ticks received after the warm-up"),
         "delay_us": Column("float64", COUNT, description="delay from due time to consumption, us"),
     },
@@ -226,7 +205,7 @@ DELAYS = DataFrameSchema(
 
 PAUSES = DataFrameSchema(
     {
-        "trial_id": _TRIAL_ID,
+        "trial_id": TRIAL_ID,
         "start_s": Column("float64", description="start of a stop-the-world pause, after the warm-up's end, s"),
         "start_ns": Column("int64", COUNT, description="the same, CLOCK_MONOTONIC, ns"),
         "length_ns": Column("int64", COUNT, description="its length, ns"),
@@ -251,32 +230,42 @@ def exact_ppm(lost: int, generated: int) -> tuple[float, float]:
     return low * 1e6, high * 1e6
 
 
-def tick_columns(figures: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """The columns on ticks of one measured stretch; ``told`` holds what was seen of the collector."""
+def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
+    """The columns on ticks of one measured stretch; ``majors`` is what was seen of the collector."""
     generated, lost = figures["generated"], figures["lost"]
     low, high = exact_ppm(lost, generated) if generated else (None, None)
     return {
-        **{name: figures[name] for name in ("generated", "received", "lost", "left", "bursts", "slips")},
+        "generated": generated,
+        "received": figures["received"],
+        "lost": lost,
+        "left": figures["left"],
+        "bursts": figures["bursts"],
+        "slips": figures["slips"],
         "lost_ppm": 1e6 * lost / generated if generated else None,
         "lost_low_ppm": low,
         "lost_high_ppm": high,
         "slip_total_ms": figures["slip_total_ns"] / 1e6,
         "slip_max_ms": figures["slip_max_ns"] / 1e6,
-        "majors": told["majors"],
-        "cap_reached": told["cap_reached"],
+        "majors": majors["majors"] if majors else None,
+        "cap_reached": majors["cap_reached"] if majors else None,
     }
 
 
-def seconds_of(figures: dict[str, Any]) -> float:
+def seconds_of(figures: Figures) -> float:
     """Length of a measured stretch; 0 when the source was stopped inside the warm-up."""
     return max(0.0, float(figures["end_ns"] - figures["start_ns"]) / 1e9)
 
 
-def _heap_factor(spec: dict[str, Any], heap_mb: int | None) -> float | None:
+def measured_bursts(run: SourceRun) -> list[Burst]:
+    """The bursts of losses after the warm-up."""
+    return [burst for burst in run["bursts"] if burst.start_sequence >= run["warmup_ticks"]]
+
+
+def _heap_factor(spec: Mapping[str, Any], heap_mb: int | None) -> float | None:
     return heap_mb / scaled_heap_mb(spec["layout"], spec["collector"], spec["scale"]) if heap_mb else None
 
 
-def _live_columns(record: TrialRecord) -> dict[str, Any]:
+def _live_columns(record: TrialRecord) -> Row:
     spec = record.spec
     return {
         **trial_row(record),
@@ -286,20 +275,22 @@ def _live_columns(record: TrialRecord) -> dict[str, Any]:
     }
 
 
-def trial_columns(record: TrialRecord) -> dict[str, Any]:
+def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
     """The row of one real-time trial in table ``trials``."""
-    row = {**_live_columns(record), "interval_ns": record.spec["interval_ns"], "stall_ms": record.spec["stall_ms"]}
-    measured = record.measurement or {}
-    row["peak_rss_mb"] = measured.get("peak_rss_mb")
-    if "figures" not in measured:
+    record, measured = trial.record, trial.measurement
+    row = {
+        **_live_columns(record), "interval_ns": record.spec["interval_ns"], "stall_ms": record.spec["stall_ms"],
+        "peak_rss_mb": trial.peak_rss_mb,
+    }  # fmt: skip
+    if measured is None:
         return row
     figures = measured["figures"]
-    found = delays.percentiles_us(measured["delays"], list(delays.SUMMARY.values()))
+    delays_us = percentiles.histogram_percentiles_us(measured["delays"], list(percentiles.SUMMARY.values()))
     return {
         **row,
         "seconds": seconds_of(figures),
         **tick_columns(figures, measured),
-        **dict(zip(_DELAYS, found, strict=True)),
+        **dict(zip(_DELAYS, delays_us, strict=True)),
         "cpu_ns_per_packet": measured["cpu"]["process_ns"] / max(1, measured["consumption"]["received"]),
         "clock_is_tsc": bool(measured["account"]["clock_is_tsc"]),
         "clock_drift_ppm": measured["account"]["clock_drift_ppm"],
@@ -309,132 +300,188 @@ def trial_columns(record: TrialRecord) -> dict[str, Any]:
     }
 
 
-def _lost(name: str, figures: dict[str, Any]) -> dict[str, float]:
+def _lost(name: str, figures: Figures) -> dict[str, float]:
     low, high = exact_ppm(figures["lost"], figures["generated"])
     lost_ppm = 1e6 * figures["lost"] / figures["generated"]
     return {f"{name}_lost_ppm": lost_ppm, f"{name}_lost_low_ppm": low, f"{name}_lost_high_ppm": high}
 
 
-def search_columns(record: TrialRecord) -> dict[str, Any]:
+def search_columns(trial: Trial[SearchMeasurement]) -> Row:
     """The row of one search in table ``searches``."""
-    spec = record.spec
-    row = {**_live_columns(record), **{name: spec[name] for name in ("low_ns", "high_ns", "resolution")}}
-    measured = record.measurement or {}
-    row["peak_rss_mb"] = measured.get("peak_rss_mb")
-    if "probes" not in measured:
+    spec, measured = trial.record.spec, trial.measurement
+    row: Row = {
+        **_live_columns(trial.record), **{name: spec[name] for name in ("low_ns", "high_ns", "resolution")},
+        "peak_rss_mb": trial.peak_rss_mb,
+    }  # fmt: skip
+    if measured is None:
         return row
     probes = measured["probes"]
-    for goal in ("ndr", "pdr"):
-        row[f"{goal}_fails_ns"], row[f"{goal}_ns"] = measured[f"{goal}_bracket"]
+    row["ndr_fails_ns"], row["ndr_ns"] = measured["ndr_bracket"]
+    row["pdr_fails_ns"], row["pdr_ns"] = measured["pdr_bracket"]
     for probe in probes:
         if probe["kind"] == "compared":
             row |= {"compared_ns": probe["interval_ns"], **_lost("compared", probe["figures"])}
         elif probe["kind"] == "larger heap":
             row |= {"larger_heap_factor": _heap_factor(spec, spec["larger_heap_mb"])}
             row |= _lost("larger_heap", probe["figures"])
-    row["larger_heap_gap"] = measured["larger_heap_gap"]
     full = [probe for probe in probes if probe["kind"] != "probe"]
     return {
         **row,
+        "larger_heap_gap": measured["larger_heap_gap"],
         "probes": len(probes),
         "full_trials": len(full),
         "caps_reached": sum(probe["cap_reached"] for probe in full),
-        "slowed_trials": measured.get("slowed_trials"),
+        "slowed_trials": measured["slowed_trials"],
         "search_seconds": measured["seconds"],
         "grid_trials": measured["grid_trials"],
         "grid_seconds": measured["grid_seconds"],
     }
 
 
-def probe_rows(record: TrialRecord) -> list[dict[str, Any]]:
+def probe_rows(trial: Trial[SearchMeasurement]) -> list[Row]:
     """The rows of one search in table ``probes``."""
     return [
         {
-            "trial_id": record.trial_id, "probe": number, "kind": probe["kind"], "interval_ns": probe["interval_ns"],
-            "seconds": seconds_of(probe["figures"]), "wall_s": probe["wall_s"], "pace": probe.get("pace"),
-            **tick_columns(probe["figures"], probe),
+            "trial_id": trial.record.trial_id, "probe": place, "kind": probe["kind"],
+            "interval_ns": probe["interval_ns"], "seconds": seconds_of(probe["figures"]), "wall_s": probe["wall_s"],
+            "pace": probe["pace"], **tick_columns(probe["figures"], probe),
         }
-        for number, probe in enumerate((record.measurement or {}).get("probes", []))
+        for place, probe in enumerate(trial.measurement["probes"] if trial.measurement else ())
     ]  # fmt: skip
 
 
-def _overlap_ns(events: Sequence[Sequence[int]], start_ns: int, end_ns: int) -> int:
+def _overlap_ns(events: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> int:
     return sum(max(0, min(at + length, end_ns) - max(at, start_ns)) for at, length in events)
 
 
 class _Timeline:
     """The events of one trial, on an axis that starts where the warm-up ends."""
 
-    def __init__(self, record: TrialRecord) -> None:
-        self.record = record
-        self.measured = record.measurement or {}
-        self.figures = self.measured["figures"]
-        log = Path(record.directory) / GC_LOG
-        self.pauses = top_level_pauses(log) if log.exists() and log.stat().st_size else []
+    def __init__(self, record: TrialRecord, measured: LiveMeasurement) -> None:
+        self.record, self.measured, self.figures = record, measured, measured["figures"]
+        stops = stops_of(record)
+        self.pauses = [(pause.start_ns, pause.duration_ns) for pause in stops.pauses] if stops else []
 
     def at_s(self, at_ns: int) -> float:
         return float(at_ns - self.figures["start_ns"]) / 1e9
 
-    def bursts(self) -> list[dict[str, Any]]:
+    def bursts(self) -> list[Row]:
         queue_ns = self.record.spec["input_queue_ms"] * 1e6
-        measured = [burst for burst in self.measured["bursts"] if burst[0] >= self.measured["warmup_ticks"]]
         rows = []
-        for number, (_, _, start_ns, end_ns, lost) in enumerate(measured):
+        for place, burst in enumerate(measured_bursts(self.measured)):
             # What filled the queue began about as long before the first loss as the queue lasts.
-            window = (round(start_ns - 1.5 * queue_ns), end_ns)
+            window = (round(burst.start_ns - 1.5 * queue_ns), burst.end_ns)
             beside = "none"
             for name, events in (("pause", self.pauses), ("slip", self.measured["slips"])):
                 if beside == "none" and _overlap_ns(events, *window) >= queue_ns / 2:
                     beside = name
             rows.append({
-                "trial_id": self.record.trial_id, "burst": number, "start_ns": start_ns, "end_ns": end_ns,
-                "start_s": self.at_s(start_ns), "end_s": self.at_s(end_ns), "lost": lost, "beside": beside,
+                "trial_id": self.record.trial_id, "burst": place, "start_ns": burst.start_ns, "end_ns": burst.end_ns,
+                "start_s": self.at_s(burst.start_ns), "end_s": self.at_s(burst.end_ns), "lost": burst.lost,
+                "beside": beside,
             })  # fmt: skip
         return rows
 
-    def events(self, events: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+    def events(self, events: Sequence[tuple[int, int]]) -> list[Row]:
         return [
             {"trial_id": self.record.trial_id, "start_s": self.at_s(at), "start_ns": at, "length_ns": length}
             for at, length in events
             if self.figures["start_ns"] <= at < self.figures["end_ns"]
         ]
 
-    def samples(self) -> list[dict[str, Any]]:
+    def samples(self) -> list[Row]:
         rows = []
-        before = [self.measured["account"]["t0_ns"], 0, 0]
+        before = Sample(self.measured["account"]["t0_ns"], 0, 0)
         for sample in self.measured["samples"]:
-            if sample[0] > before[0]:
+            if sample.time_ns > before.time_ns:
                 rows.append({
-                    "trial_id": self.record.trial_id, "end_s": self.at_s(sample[0]),
-                    "seconds": (sample[0] - before[0]) / 1e9, "generated": sample[1] - before[1],
-                    "lost": sample[2] - before[2],
+                    "trial_id": self.record.trial_id, "end_s": self.at_s(sample.time_ns),
+                    "seconds": (sample.time_ns - before.time_ns) / 1e9,
+                    "generated": sample.generated - before.generated, "lost": sample.lost - before.lost,
                 })  # fmt: skip
                 before = sample
         return rows
 
-    def delays(self) -> list[dict[str, Any]]:
+    def delays(self) -> list[Row]:
         if not self.measured["delays"]:
             return []
-        found = delays.percentiles_us(self.measured["delays"], delays.PERCENTILES)
+        delays_us = percentiles.histogram_percentiles_us(self.measured["delays"], DELAY_PERCENTILES)
         return [
             {"trial_id": self.record.trial_id, "percentile": percentile, "delay_us": delay_us}
-            for percentile, delay_us in zip(delays.PERCENTILES, found, strict=True)
+            for percentile, delay_us in zip(DELAY_PERCENTILES, delays_us, strict=True)
         ]
+
+
+def _rows_of(record: TrialRecord) -> Rows:
+    if record.spec["mode"] == "search":
+        search = read_trial(record, SearchMeasurement)
+        return {"searches": [search_columns(search)], "probes": probe_rows(search)}
+    trial = read_trial(record, RealtimeMeasurement)
+    rows = {"trials": [trial_columns(trial)]}
+    if trial.measurement is None:
+        return rows
+    line = _Timeline(record, trial.measurement)
+    return {
+        **rows,
+        "bursts": line.bursts(),
+        "slips": line.events(trial.measurement["slips"]),
+        "samples": line.samples(),
+        "delays": line.delays(),
+        "pauses": line.events(line.pauses),
+    }
 
 
 def tidy_realtime(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """The tables of these trials, checked against their schemas."""
-    searches = [record for record in records if record.spec["mode"] == "search"]
-    trials = [record for record in records if record.spec["mode"] == "realtime"]
-    lines = [_Timeline(record) for record in trials if "figures" in (record.measurement or {})]
-    rows: dict[str, list[dict[str, Any]]] = {
-        "searches": [search_columns(record) for record in searches],
-        "probes": [row for record in searches for row in probe_rows(record)],
-        "trials": [trial_columns(record) for record in trials],
-        "bursts": [row for line in lines for row in line.bursts()],
-        "slips": [row for line in lines for row in line.events(line.measured["slips"])],
-        "samples": [row for line in lines for row in line.samples()],
-        "delays": [row for line in lines for row in line.delays()],
-        "pauses": [row for line in lines for row in line.events(line.pauses)],
+    return frames(records, _rows_of, SCHEMAS)
+
+
+def _delay_us(delays: Delays) -> dict[str, float] | None:
+    if not delays:
+        return None
+    delays_us = percentiles.histogram_percentiles_us(delays, list(percentiles.SUMMARY.values()))
+    return dict(zip(percentiles.SUMMARY, delays_us, strict=True))
+
+
+def summarise_ring(record: TrialRecord) -> dict[str, Any]:
+    """A ring trial as plain data, for a reader of JSON: counts after the warm-up, ``ns_per_tick``, delays."""
+    trial = read_trial(record, RingMeasurement)
+    stated = {key: record.spec[key] for key in ("language", "runtime", "collector", "interval_ns", "input_queue_ms")}
+    row: Row = {**trial_row(record), **stated}
+    if trial.measurement is None:
+        return row
+    figures, seen = trial.measurement["figures"], trial.measurement["consumption"]
+    length_ns = seen["end_ns"] - seen["measured_start_ns"]
+    return {
+        **row,
+        **{key: value for key, value in tick_columns(figures).items() if value is not None},
+        "seconds": length_ns / 1e9,
+        "ns_per_tick": length_ns / figures["received"] if figures["received"] else None,
+        "delay_us": _delay_us(trial.measurement["delays"]),
+        "clock_is_tsc": bool(trial.measurement["account"]["clock_is_tsc"]),
+        "clock_drift_ppm": trial.measurement["account"]["clock_drift_ppm"],
+        "peak_rss_mb": trial.peak_rss_mb,
     }
-    return {name: frame(rows[name], schema) for name, schema in SCHEMAS.items()}
+
+
+def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
+    """A real-time trial: the row of table ``trials`` with delays and counts of packets each in one place."""
+    trial = read_trial(record, RealtimeMeasurement)
+    row = {key: value for key, value in trial_columns(trial).items() if key not in _DELAYS}
+    counts = {name: row.pop(f"packets_{name}", None) for name in COUNTS}
+    return {**row, "delay_us": _delay_us(trial.measurement["delays"]) if trial.measurement else None, "counts": counts}
+
+
+def summarise_search(record: TrialRecord) -> dict[str, Any]:
+    """A search: the row of table ``searches``, brackets as [largest that fails, smallest that passes], probes."""
+    trial = read_trial(record, SearchMeasurement)
+    row = search_columns(trial)
+    if trial.measurement is None:
+        return row
+    return {
+        **row,
+        "seconds": row["search_seconds"],
+        "ndr_bracket": list(trial.measurement["ndr_bracket"]),
+        "pdr_bracket": list(trial.measurement["pdr_bracket"]),
+        "probe_rows": probe_rows(trial),
+    }

@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 
 from allocpool.machine.host import usable_cores
 from allocpool.packets.specs import DEFAULT_RUNTIME
+from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_that, require_combination
-from allocpool.studies.stream.latency import windows_needed
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 

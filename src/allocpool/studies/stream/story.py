@@ -18,8 +18,8 @@ from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.runtimes.collectors import collector_labelled
-from allocpool.studies.stream.latency import windows_needed
 from allocpool.studies.stream.study import StreamProfile
 from allocpool.studies.stream.tables import SEARCHES
 

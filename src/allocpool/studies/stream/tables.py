@@ -10,13 +10,32 @@ from statistics import median
 from typing import Any
 
 import pandas as pd
-from pandera.pandas import Check, Column, DataFrameSchema
+from pandera.pandas import Column, DataFrameSchema
 
-from allocpool.campaign.tidy import COUNT, GC_COLUMNS, POSITIVE, TRIAL_COLUMNS, frame, gc_row, text, trial_row
+from allocpool import percentiles
+from allocpool.campaign.tidy import (
+    COUNT,
+    GC_COLUMNS,
+    POSITIVE,
+    TRIAL_COLUMNS,
+    Row,
+    Rows,
+    Trial,
+    choice,
+    frames,
+    gc_row,
+    number,
+    read_trial,
+    text,
+    trial_row,
+    whole,
+)
+from allocpool.percentiles import TAILS
+from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.runtimes.collectors import collector_named
 from allocpool.runtimes.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
-from allocpool.studies.stream import latency
-from allocpool.studies.stream.latency import PERCENTILES, windows_needed
+from allocpool.studies.stream.latency import kept_up, windows_needed
+from allocpool.studies.stream.measurement import StreamMeasurement, StreamSearchMeasurement
 from allocpool.studies.stream.specs import AGGREGATES, PROCESSORS, StreamSearchSpec, StreamSpec
 from allocpool.trial.record import TrialRecord
 
@@ -26,10 +45,6 @@ _ASKED = (
     "runtime", "collector", "heap_mb", "pause_target_ms", "new_size_mb", "keys", "window_ms", "slide_ms",
     "aggregate", "processors", "cooperative_threads", "seconds",
 )  # fmt: skip
-
-
-def _maybe(check: Check, description: str, whole: bool = False) -> Column:
-    return Column("Int64" if whole else "Float64", check, nullable=True, description=description)
 
 
 def column_of(percentile: str) -> str:
@@ -42,14 +57,14 @@ _PIPELINE = {
     "runtime": Column("int64", POSITIVE, description="Java feature release"),
     "collector": text("garbage collector"),
     "heap_mb": Column("int64", POSITIVE, description="heap, MiB"),
-    "pause_target_ms": _maybe(POSITIVE, "-XX:MaxGCPauseMillis", whole=True),
-    "new_size_mb": _maybe(POSITIVE, "-XX:MaxNewSize, MiB", whole=True),
+    "pause_target_ms": whole("-XX:MaxGCPauseMillis", POSITIVE),
+    "new_size_mb": whole("-XX:MaxNewSize, MiB", POSITIVE),
     "cores": Column("int64", POSITIVE, description="processors of the machine"),
     "keys": Column("int64", POSITIVE, description="keys"),
     "window_ms": Column("int64", POSITIVE, description="length of a window, ms"),
     "slide_ms": Column("int64", POSITIVE, description="from window to window, ms"),
-    "aggregate": Column("string", Check.isin(AGGREGATES), description="whether counting allocates (boxed) or not"),
-    "processors": Column("string", Check.isin(PROCESSORS), description="on shared threads, or one thread each"),
+    "aggregate": choice(AGGREGATES, "whether counting allocates (boxed) or not"),
+    "processors": choice(PROCESSORS, "on shared threads, or one thread each"),
     "cooperative_threads": Column("int64", POSITIVE, description="threads shared by the processors"),
     "seconds": Column("float64", POSITIVE, description="measured, s"),
 }
@@ -57,22 +72,22 @@ TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
         **_PIPELINE,
-        "parallel_gc_threads": _maybe(COUNT, "-XX:ParallelGCThreads in force", whole=True),
-        "concurrent_gc_threads": _maybe(COUNT, "-XX:ConcGCThreads in force", whole=True),
+        "parallel_gc_threads": whole("-XX:ParallelGCThreads in force"),
+        "concurrent_gc_threads": whole("-XX:ConcGCThreads in force"),
         "events_per_second": Column("int64", POSITIVE, description="events due each second"),
         "offered_items_per_second": Column("float64", POSITIVE, description="input and output asked for, items/s"),
-        "items_per_second": _maybe(COUNT, "input and output of the measured windows, items/s, where it kept up"),
+        "items_per_second": number("input and output of the measured windows, items/s, where it kept up"),
         "kept_up": Column("boolean", nullable=True, description="whether the pipeline kept up with its events"),
-        "source_lag_ms": _maybe(COUNT, "how late the last event left its source, ms"),
-        "windows": _maybe(COUNT, "measured windows: independent latencies", whole=True),
-        **{column_of(name): _maybe(COUNT, f"{name} of the latencies of window ends, ms") for name in PERCENTILES},
-        "max_ms": _maybe(COUNT, "the largest of them, ms"),
-        "first_p50_ms": _maybe(COUNT, "p50 to the first result of a window instead of the last, ms"),
+        "source_lag_ms": number("how late the last event left its source, ms"),
+        "windows": whole("measured windows: independent latencies"),
+        **{column_of(name): number(f"{name} of the latencies of window ends, ms") for name in TAILS},
+        "max_ms": number("the largest of them, ms"),
+        "first_p50_ms": number("p50 to the first result of a window instead of the last, ms"),
         "tail": text("the highest percentile that so many windows allow", nullable=True),
-        "tail_ms": _maybe(COUNT, "the latency there, ms"),
-        "allocated_mb_per_s": _maybe(COUNT, "memory allocated by all Java threads, MiB/s"),
-        **{f"cpu_{name}": _maybe(COUNT, f"processors kept busy by {name} threads") for name in _GROUPS},
-        "peak_rss_mb": _maybe(COUNT, "peak resident memory, MiB"),
+        "tail_ms": number("the latency there, ms"),
+        "allocated_mb_per_s": number("memory allocated by all Java threads, MiB/s"),
+        **{f"cpu_{name}": number(f"processors kept busy by {name} threads") for name in _GROUPS},
+        "peak_rss_mb": number("peak resident memory, MiB"),
         **GC_COLUMNS,
     },
     strict=True,
@@ -89,13 +104,13 @@ SEARCHES = DataFrameSchema(
         "low_events_per_second": Column("int64", POSITIVE, description=f"the lowest rate tried, {_RATE}"),
         "high_events_per_second": Column("int64", POSITIVE, description=f"the highest rate tried, {_RATE}"),
         "tail": text("the percentile that was held: the highest that a probe's windows allow", nullable=True),
-        "holds_events_per_second": _maybe(POSITIVE, f"highest rate that held, {_RATE}; none: none did", whole=True),
-        "fails_events_per_second": _maybe(POSITIVE, f"lowest rate that did not, {_RATE}; none: all held", whole=True),
-        "holds_items_per_second": _maybe(POSITIVE, "the same, input and output, items/s"),
-        "fails_items_per_second": _maybe(POSITIVE, "the same, input and output, items/s"),
-        "probes": _maybe(COUNT, "jobs that the search took", whole=True),
-        "search_seconds": _maybe(POSITIVE, "the whole search, s"),
-        "peak_rss_mb": _maybe(COUNT, "peak resident memory, MiB"),
+        "holds_events_per_second": whole(f"highest rate that held, {_RATE}; none: none did", POSITIVE),
+        "fails_events_per_second": whole(f"lowest rate that did not, {_RATE}; none: all held", POSITIVE),
+        "holds_items_per_second": number("the same, input and output, items/s", POSITIVE),
+        "fails_items_per_second": number("the same, input and output, items/s", POSITIVE),
+        "probes": whole("jobs that the search took"),
+        "search_seconds": number("the whole search, s", POSITIVE),
+        "peak_rss_mb": number("peak resident memory, MiB"),
     },
     strict=True,
     coerce=True,
@@ -106,7 +121,7 @@ PROBES = DataFrameSchema(
         "number": Column("int64", COUNT, description="its place in the search, from 0"),
         "events_per_second": Column("int64", POSITIVE, description=_RATE),
         "kept_up": Column("boolean", description="whether the pipeline kept up"),
-        "tail_ms": _maybe(COUNT, "latency at the tail where it kept up, ms"),
+        "tail_ms": number("latency at the tail where it kept up, ms"),
         "holds": Column("boolean", description="whether that is within the target"),
         "windows": Column("int64", COUNT, description="measured windows"),
         "probe_seconds": Column("float64", POSITIVE, description="with start and end of the engine, s"),
@@ -122,7 +137,7 @@ def label(collector: str, runtime: int) -> str:
     return f"{collector_named(collector).label} / {runtime}"
 
 
-def _pipeline_columns(record: TrialRecord) -> dict[str, Any]:
+def _pipeline_columns(record: TrialRecord) -> Row:
     spec = record.spec
     return {
         **trial_row(record), **{name: spec[name] for name in _ASKED},
@@ -130,21 +145,22 @@ def _pipeline_columns(record: TrialRecord) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def trial_columns(record: TrialRecord) -> dict[str, Any]:
+def trial_columns(trial: Trial[StreamMeasurement]) -> Row:
     """One row of table ``trials``."""
-    spec, measured = record.spec, record.measurement
+    record, measured = trial.record, trial.measurement
+    spec = record.spec
     stated = StreamSpec(**spec)
     row = {
         **_pipeline_columns(record), "events_per_second": spec["events_per_second"],
         "offered_items_per_second": stated.offered_items(stated.events_per_second),
     }  # fmt: skip
-    if not measured or "latencies_ns" not in measured:
+    if measured is None:
         return row
     seconds = (measured["end_ns"] - measured["start_ns"]) / 1e9
     groups = cpu_ns_by_group(measured["cpu"]["threads"], measured["cpu"]["process_ns"])
     cpu_s = (measured["cpu"]["end_ns"] - measured["cpu"]["start_ns"]) / 1e9
     row |= {
-        "kept_up": latency.kept_up(measured, spec["late_ms"]),
+        "kept_up": kept_up(measured, spec["late_ms"]),
         "parallel_gc_threads": measured["vm_options"]["ParallelGCThreads"],
         "concurrent_gc_threads": measured["vm_options"]["ConcGCThreads"],
         "allocated_mb_per_s": max(0, measured["allocated_bytes"]) / 2**20 / seconds,
@@ -155,23 +171,23 @@ def trial_columns(record: TrialRecord) -> dict[str, Any]:
     }  # fmt: skip
     if not row["kept_up"]:
         return row
-    found = latency.percentiles_ms(measured["latencies_ns"])
-    tail, tail_ms = latency.tail(measured["latencies_ns"])
+    latencies_ms = percentiles.nearest_rank_percentiles_ms(measured["latencies_ns"])
+    tail, tail_ms = percentiles.tail_ms(measured["latencies_ns"])
     return {
-        **row, **{column_of(name): value for name, value in found.items()},
+        **row, **{column_of(name): value for name, value in latencies_ms.items()},
         "tail": tail, "tail_ms": tail_ms,
         "first_p50_ms": max(0.0, median(measured["firsts_ns"]) / 1e6),
         "items_per_second": spec["events_per_second"] + measured["measured_results"] / seconds,
     }  # fmt: skip
 
 
-def search_columns(record: TrialRecord) -> dict[str, Any]:
+def search_columns(trial: Trial[StreamSearchMeasurement]) -> Row:
     """One row of table ``searches``."""
-    spec, measured = record.spec, record.measurement
-    row = {**_pipeline_columns(record), **{name: spec[name] for name in _SEARCHED}}
-    if not measured or "probes" not in measured:
+    spec, measured = trial.record.spec, trial.measurement
+    row = {**_pipeline_columns(trial.record), **{name: spec[name] for name in _SEARCHED}}
+    if measured is None:
         return row
-    ends = {end: measured[f"{end}_events_per_second"] for end in ("holds", "fails")}
+    ends = {"holds": measured["holds_events_per_second"], "fails": measured["fails_events_per_second"]}
     stated = StreamSearchSpec(**spec)
     return {
         **row, **{f"{end}_events_per_second": rate for end, rate in ends.items()},
@@ -182,41 +198,46 @@ def search_columns(record: TrialRecord) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def probe_rows(record: TrialRecord) -> list[dict[str, Any]]:
+def probe_rows(trial: Trial[StreamSearchMeasurement]) -> list[Row]:
     """The rows of table ``probes`` of one search."""
-    told = ("events_per_second", "kept_up", "tail_ms", "holds", "windows")
     return [
         {
-            "trial_id": record.trial_id, "number": number, **{name: probe[name] for name in told},
-            "probe_seconds": probe["wall_s"],
+            "trial_id": trial.record.trial_id, "number": place, "events_per_second": probe["events_per_second"],
+            "kept_up": probe["kept_up"], "tail_ms": probe["tail_ms"], "holds": probe["holds"],
+            "windows": probe["windows"], "probe_seconds": probe["wall_s"],
         }
-        for number, probe in enumerate((record.measurement or {}).get("probes", ()))
+        for place, probe in enumerate(trial.measurement["probes"] if trial.measurement else ())
     ]  # fmt: skip
+
+
+def _rows_of(record: TrialRecord) -> Rows:
+    if record.spec["mode"] == "stream":
+        return {"trials": [trial_columns(read_trial(record, StreamMeasurement))]}
+    search = read_trial(record, StreamSearchMeasurement)
+    return {"searches": [search_columns(search)], "probes": probe_rows(search)}
 
 
 def tidy_stream(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     """Tables ``trials``, ``searches`` and ``probes``."""
-    searches = [record for record in records if record.spec["mode"] == "stream_search"]
-    trials = [record for record in records if record.spec["mode"] == "stream"]
-    return {
-        "trials": frame([trial_columns(record) for record in trials], TRIALS),
-        "searches": frame([search_columns(record) for record in searches], SEARCHES),
-        "probes": frame([row for record in searches for row in probe_rows(record)], PROBES),
-    }
+    return frames(records, _rows_of, SCHEMAS)
 
 
 def summarise_stream(record: TrialRecord) -> dict[str, Any]:
     """A stream trial: ``kept_up``, ``items_per_second``, ``windows``, ``latency_ms``, and the rest of its row."""
-    row = trial_columns(record)
-    for name in ("max_ms", *(column_of(name) for name in PERCENTILES)):
+    trial = read_trial(record, StreamMeasurement)
+    row = trial_columns(trial)
+    for name in ("max_ms", *(column_of(name) for name in TAILS)):
         row.pop(name, None)
-    spec, measured = StreamSpec(**record.spec), record.measurement or {}
-    row["latency_ms"] = latency.percentiles_ms(measured["latencies_ns"]) if row.get("kept_up") else None
-    missing = [name for name, percentile in PERCENTILES.items() if spec.windows < windows_needed(percentile)]
-    row["too_few_windows_for"] = {name: f"seconds={spec.seconds_for(PERCENTILES[name]):g}" for name in missing}
+    spec, measured = StreamSpec(**record.spec), trial.measurement
+    row["latency_ms"] = None
+    if measured is not None and row["kept_up"]:
+        row["latency_ms"] = percentiles.nearest_rank_percentiles_ms(measured["latencies_ns"])
+    missing = [name for name, percentile in TAILS.items() if spec.windows < windows_needed(percentile)]
+    row["too_few_windows_for"] = {name: f"seconds={spec.seconds_for(TAILS[name]):g}" for name in missing}
     return row
 
 
 def summarise_stream_search(record: TrialRecord) -> dict[str, Any]:
     """A search: ``holds_events_per_second``, ``fails_events_per_second``, the rest of its row, and ``probes``."""
-    return {**search_columns(record), "probes": probe_rows(record)}
+    search = read_trial(record, StreamSearchMeasurement)
+    return {**search_columns(search), "probes": probe_rows(search)}

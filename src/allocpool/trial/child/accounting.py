@@ -7,7 +7,8 @@ import resource
 import sys
 import time
 from pathlib import Path
-from typing import Any
+
+from allocpool.trial.measurement import CpuTime
 
 _TASKS = Path("/proc/self/task")
 
@@ -44,8 +45,8 @@ class CpuWindow:
         self._process_ns = time.process_time_ns()
         self._start_ns = monotonic_ns()
 
-    def close(self) -> dict[str, Any]:
-        """The window as plain data; ``threads`` lists [name, nanoseconds], the most first."""
+    def close(self) -> CpuTime:
+        """What was spent since this object was made."""
         end_ns = monotonic_ns()
         process_ns = time.process_time_ns() - self._process_ns
         spent: list[tuple[str, int]] = []

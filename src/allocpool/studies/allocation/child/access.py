@@ -6,37 +6,39 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.studies.allocation.child import buffers
+from allocpool.studies.allocation.measurement import AccessOutcome, BuffersMeasurement, Record
 from allocpool.trial.child import jvm, native
+from allocpool.trial.measurement import OutOfMemory
 
 CHECKED_PASSES = 3
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> AccessOutcome | OutOfMemory:
     """Measure; exhausted memory is an outcome and is returned as one."""
     return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
 
 
-def _told(found: dict[str, Any], checksum: int) -> dict[str, Any]:
-    return {"status": "ok", "reason": None, **found, "checksum": f"{checksum & 0xFFFF_FFFF_FFFF_FFFF:016x}"}
+def _ended(measured: BuffersMeasurement, checksum: int) -> AccessOutcome:
+    return {"status": "ok", "reason": None, **measured, "checksum": f"{checksum & 0xFFFF_FFFF_FFFF_FFFF:016x}"}
 
 
-def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AccessOutcome:
     ffi, library = native.load(launch)
     operation = spec["operation"].encode()
     handle = buffers.created(ffi, lambda error, size: library.ap_access_create(operation, spec["bytes"], error, size))
     iteration_ns, capacity = buffers.iterations_for(spec)
     out = ffi.new("ap_buffers_iteration[]", capacity)
 
-    def run_for(seconds: float) -> buffers.Records:
+    def run_for(seconds: float) -> list[Record]:
         length_ns = round(seconds * 1e9)
         count = buffers.written(library.ap_access_run(handle, length_ns, iteration_ns, out, capacity))
-        return [[r.start_ns, r.end_ns, r.count, r.alloc_ns, r.free_ns] for r in out[0:count]]
+        return buffers.native_records(out, count)
 
-    found = buffers.measured(spec, run_for)
-    return _told(found, int(library.ap_access_checksum(handle, CHECKED_PASSES)))
+    measured = buffers.measured(spec, run_for)
+    return _ended(measured, int(library.ap_access_checksum(handle, CHECKED_PASSES)))
 
 
-def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AccessOutcome:
     jvm.start(launch)
     iteration_ns, capacity = buffers.iterations_for(spec)
     kind = jvm.java_class("allocpool.allocation.AccessTrial")
@@ -45,5 +47,5 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
     else:
         memory = kind.memory(spec["memory"], spec["bytes"])
     trial = kind(memory, spec["operation"], spec["bytes"], capacity)
-    found = buffers.measured(spec, lambda seconds: buffers.records(trial.runFor(round(seconds * 1e9), iteration_ns)))
-    return _told(found, int(trial.checksumAfter(CHECKED_PASSES)))
+    measured = buffers.measured(spec, lambda seconds: buffers.records(trial.runFor(round(seconds * 1e9), iteration_ns)))
+    return _ended(measured, int(trial.checksumAfter(CHECKED_PASSES)))

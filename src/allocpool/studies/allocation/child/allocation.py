@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.studies.allocation.child import books, buffers
+from allocpool.studies.allocation.measurement import AllocationOutcome, Books, Record
 from allocpool.trial.child import jvm, native
+from allocpool.trial.measurement import Failure, OutOfMemory
 
 _FOREIGN = "arena_"
 _NO_LIMIT = 2**62
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> AllocationOutcome | Failure | OutOfMemory:
     """Measure; exhausted memory is an outcome and is returned as one."""
     return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
 
 
-def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
     ffi, library = native.load(launch)
     strategy, touch = spec["strategy"].encode(), spec["touch"].encode()
     handle = buffers.created(
@@ -31,17 +33,20 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
     iteration_ns, capacity = buffers.iterations_for(spec)
     out = ffi.new("ap_buffers_iteration[]", capacity)
 
-    def run_for(seconds: float) -> buffers.Records:
+    def run_for(seconds: float) -> list[Record]:
         length_ns = round(seconds * 1e9)
         count = buffers.written(library.ap_allocation_run(handle, length_ns, iteration_ns, out, capacity))
-        return [[r.start_ns, r.end_ns, r.count, r.alloc_ns, r.free_ns] for r in out[0:count]]
+        return buffers.native_records(out, count)
 
-    found = buffers.measured(spec, run_for)
-    counted = {"held_bytes": told.held_bytes, "counted_bytes": told.counted_bytes if told.counted_bytes >= 0 else None}
-    return {"status": "ok", "reason": None, **found, "books": counted}
+    measured = buffers.measured(spec, run_for)
+    counted: Books = {
+        "held_bytes": told.held_bytes,
+        "counted_bytes": told.counted_bytes if told.counted_bytes >= 0 else None,
+    }
+    return {"status": "ok", "reason": None, **measured, "books": counted}
 
 
-def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Failure:
     jvm.start(launch)
     iteration_ns, capacity = buffers.iterations_for(spec)
     trial = jvm.java_class("allocpool.allocation.AllocationTrial")(
@@ -54,14 +59,14 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
     if fault:
         return {"status": "invalid", "reason": fault}
     most = spec["max_buffers"] or _NO_LIMIT
-    found = buffers.measured(
+    measured = buffers.measured(
         spec, lambda seconds: buffers.records(trial.runFor(round(seconds * 1e9), iteration_ns, most))
     )
-    measured = sum(record[2] for record in found["iterations"]["measured"])
+    obtained = sum(record[2] for record in measured["iterations"]["measured"])
     allocated = int(trial.allocatedBytes())
-    wrong = books.heap_fault(spec["technique"], spec["strategy"], spec["bytes"], measured, allocated)
-    counted = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
-    return {"status": "invalid" if wrong else "ok", "reason": wrong, **found, "books": counted}
+    wrong = books.heap_fault(spec["technique"], spec["strategy"], spec["bytes"], obtained, allocated)
+    counted: Books = {"held_bytes": None, "counted_bytes": None, "heap_bytes": allocated}
+    return {"status": "invalid" if wrong else "ok", "reason": wrong, **measured, "books": counted}
 
 
 def _buffers(spec: dict[str, Any]) -> Any:

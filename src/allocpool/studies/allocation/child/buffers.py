@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from allocpool.studies.allocation.measurement import BuffersMeasurement, Record
 from allocpool.trial.child import jvm, memory, native
 from allocpool.trial.child.accounting import CpuWindow, peak_rss_mb
+from allocpool.trial.measurement import OutOfMemory
 
-Records = list[list[int]]
-"""[start_ns, end_ns, count, alloc_ns, free_ns] of each iteration."""
 RECORD = 5
+_Returned = TypeVar("_Returned")
 
 
-def measured(spec: dict[str, Any], run_for: Callable[[float], Records]) -> dict[str, Any]:
+def measured(spec: dict[str, Any], run_for: Callable[[float], list[Record]]) -> BuffersMeasurement:
     """Warm up, then measure: both stretches, the CPU spent in the second, the peak of memory."""
     warmup = run_for(spec["warmup_seconds"]) if spec["warmup_seconds"] else []
     window = CpuWindow()
@@ -43,10 +44,15 @@ def iterations_for(spec: dict[str, Any]) -> tuple[int, int]:
     return iteration_ns, math.ceil(longest_s * 1e9 / iteration_ns) + 2
 
 
-def records(flat: Any, width: int = RECORD) -> Records:
+def records(flat: Any) -> list[Record]:
     """A Java array of numbers as records."""
     values = [int(value) for value in flat[:]]
-    return [values[at : at + width] for at in range(0, len(values), width)]
+    return list(zip(*(values[at::RECORD] for at in range(RECORD)), strict=True))
+
+
+def native_records(out: Any, count: int) -> list[Record]:
+    """The first so many records that the native library wrote."""
+    return [(record.start_ns, record.end_ns, record.count, record.alloc_ns, record.free_ns) for record in out[0:count]]
 
 
 def created(ffi: Any, create: Callable[[Any, int], Any]) -> Any:
@@ -67,7 +73,7 @@ def written(count: int) -> int:
     return count
 
 
-def outcome(spec: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def outcome(spec: dict[str, Any], measure: Callable[[], _Returned]) -> _Returned | OutOfMemory:
     """What ``measure`` returns; exhausted memory is an outcome of the trial and returned as one."""
     try:
         return measure()

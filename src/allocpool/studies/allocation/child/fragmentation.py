@@ -5,28 +5,27 @@ from __future__ import annotations
 import ctypes
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from allocpool.studies.allocation import sizes
 from allocpool.studies.allocation.child import buffers
+from allocpool.studies.allocation.measurement import FragmentationOutcome, Window, WindowsMeasurement
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.trial.measurement import OutOfMemory
 
 _MIB = 2**20
 _RESTS = 10
 _SLAB_RESERVE = 8
 """Address space for slabs, as a multiple of the bytes alive; only what is touched becomes memory."""
-FIELDS = (
-    "phase", "start_ns", "end_ns", "operations", "allocated_bytes", "live_bytes", "live_buffers", "p50_ns", "p99_ns",
-    "max_ns", "resident_bytes", "kept_bytes", "heap_used_bytes", "heap_committed_bytes",
-)  # fmt: skip
-
-Window = dict[str, int | None]
+FIELDS = tuple(Window.__annotations__)
+_NATIVE_FIELDS = FIELDS[:12]
+"""Those of ``ap_fragment_sample``; the heap's are Java's alone."""
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> FragmentationOutcome | OutOfMemory:
     """Measure; exhausted memory is an outcome and is returned as one."""
     return buffers.outcome(spec, lambda: (_java if spec["language"] == "java" else _cpp)(spec, launch))
 
@@ -46,50 +45,48 @@ def _trim() -> None:
 def _measure(
     spec: dict[str, Any], run_phase: Callable[[int, sizes.Phase, int, int, int], list[Window]],
     now: Callable[[], tuple[int | None, int | None]],
-) -> dict[str, Any]:  # fmt: skip
+) -> WindowsMeasurement:  # fmt: skip
     """All phases and the rest; ``now`` tells used and committed bytes of the heap, if there is one."""
     live_bytes = spec["live_mb"] * _MIB
     _trim()
     base_bytes = _resident_bytes()
     window = CpuWindow()
-    found: list[Window] = []
+    measured: list[Window] = []
     phases = sizes.phases(spec["distribution"])
     for number, phase in enumerate(phases):
         windows = max(2, round(spec["windows"] * phase.work))
         work_bytes = round(spec["turnovers"] * live_bytes * phase.work)
-        found += run_phase(number, phase, round(live_bytes * phase.live), work_bytes, windows)
+        measured += run_phase(number, phase, round(live_bytes * phase.live), work_bytes, windows)
     cpu = window.close()
     for _ in range(_RESTS if spec["idle_seconds"] else 0):
         start_ns = monotonic_ns()
         time.sleep(spec["idle_seconds"] / _RESTS)
         used, committed = now()
-        rest = dict.fromkeys(FIELDS, None) | {
-            "phase": len(phases), "start_ns": start_ns, "end_ns": monotonic_ns(), "operations": 0,
-            "allocated_bytes": found[-1]["allocated_bytes"], "live_bytes": found[-1]["live_bytes"],
-            "live_buffers": found[-1]["live_buffers"], "resident_bytes": _resident_bytes(),
+        measured.append({
+            **measured[-1], "phase": len(phases), "start_ns": start_ns, "end_ns": monotonic_ns(), "operations": 0,
+            "p50_ns": None, "p99_ns": None, "max_ns": None, "resident_bytes": _resident_bytes(), "kept_bytes": None,
             "heap_used_bytes": used, "heap_committed_bytes": committed,
-        }  # fmt: skip
-        found.append(rest)
+        })  # fmt: skip
     return {
         "base_resident_bytes": base_bytes,
         "phases": [phase.name for phase in phases] + ["rest"],
-        "windows": found,
+        "windows": measured,
         "cpu": cpu,
         "peak_rss_mb": peak_rss_mb(),
         "allocator_version": buffers.version(spec),
     }
 
 
-def _told(found: dict[str, Any], checksum: int, fault: str) -> dict[str, Any]:
+def _ended(measured: WindowsMeasurement, checksum: int, fault: str) -> FragmentationOutcome:
     return {
         "status": "failed" if fault else "ok",
         "reason": f"audit: {fault}" if fault else None,
-        **found,
+        **measured,
         "checksum": f"{checksum & 0xFFFF_FFFF_FFFF_FFFF:016x}",
     }
 
 
-def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
     ffi, library = native.load(launch)
     live_bytes = spec["live_mb"] * _MIB
     most = sizes.max_buffers(spec["distribution"], live_bytes)
@@ -107,20 +104,20 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
         out = ffi.new("ap_fragment_sample[]", windows)
         described = ffi.new("ap_phase*", asked)
         count = buffers.written(library.ap_fragmentation_run(handle, described, number, out, windows))
-        return [_window(out[i]) for i in range(count)]
+        return [_window([*(int(getattr(out[i], name)) for name in _NATIVE_FIELDS), None, None]) for i in range(count)]
 
-    found = _measure(spec, run_phase, lambda: (None, None))
+    measured = _measure(spec, run_phase, lambda: (None, None))
     message = ffi.new("char[]", native.MESSAGE_BYTES)
     library.ap_fragmentation_audit(handle, message, native.MESSAGE_BYTES)
-    return _told(found, int(library.ap_fragmentation_checksum(handle)), ffi.string(message).decode())
+    return _ended(measured, int(library.ap_fragmentation_checksum(handle)), ffi.string(message).decode())
 
 
-def _window(sample: Any) -> Window:
-    told: Window = {name: int(getattr(sample, name)) for name in FIELDS[:12]}
-    return {**told, "heap_used_bytes": None, "heap_committed_bytes": None}
+def _window(values: Sequence[int | None]) -> Window:
+    """A window from its fields in their order."""
+    return cast(Window, dict(zip(FIELDS, values, strict=True)))
 
 
-def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _java(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
     jvm.start(launch)
     most = sizes.max_buffers(spec["distribution"], spec["live_mb"] * _MIB)
     trial = jvm.java_class("allocpool.allocation.FragmentationTrial")(most, spec["seed"])
@@ -129,12 +126,13 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
 
     def run_phase(number: int, phase: sizes.Phase, live: int, work_bytes: int, windows: int) -> list[Window]:
         flat = trial.run(ints(list(phase.sizes)), live, work_bytes, number, windows)
-        rows = buffers.records(flat, width)
-        return [dict(zip(FIELDS, [*row[:11], None, *row[11:]], strict=True)) for row in rows]
+        values = [int(value) for value in flat[:]]
+        rows = (values[at : at + width] for at in range(0, len(values), width))
+        return [_window([*row[:11], None, *row[11:]]) for row in rows]
 
     def now() -> tuple[int, int]:
         _resident, used, committed = (int(value) for value in trial.memoryNow())
         return used, committed
 
-    found = _measure(spec, run_phase, now)
-    return _told(found, int(trial.checksum()), str(trial.audit()))
+    measured = _measure(spec, run_phase, now)
+    return _ended(measured, int(trial.checksum()), str(trial.audit()))

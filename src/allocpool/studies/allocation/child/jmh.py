@@ -10,12 +10,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from allocpool.studies.allocation.measurement import JmhFigures, JmhOutcome
+from allocpool.trial.measurement import Failure
+
 _RESULT = "jmh.json"
 _BENCHMARKS = {"byte_array": "byteArray", "heap_buffer": "heapBuffer", "direct_buffer": "directBuffer"}
 _ITERATIONS = 5
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> JmhOutcome | Failure:
     """Run JMH to its end in this process's group, so that it ends with the trial."""
     done = subprocess.run(command(spec, launch), cwd=folder, check=False)
     if done.returncode != 0 or not (folder / _RESULT).exists():
@@ -41,7 +44,7 @@ def command(spec: dict[str, Any], launch: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
 
 
-def read(result: dict[str, Any]) -> dict[str, Any]:
+def read(result: dict[str, Any]) -> JmhFigures:
     """What one benchmark's entry of JMH's JSON says: score and iterations, ns; bytes per call by its GC profiler."""
     metric = result["primaryMetric"]
     if metric["scoreUnit"] != "ns/op":

@@ -11,16 +11,17 @@ import resource
 import statistics
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from allocpool.studies.buffered_io.child import footprint
 from allocpool.studies.buffered_io.child.load import Load, LoadFailed
+from allocpool.studies.buffered_io.measurement import EchoOutcome, Parts
+from allocpool.studies.buffered_io.measurement import Load as LoadResult
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns
+from allocpool.trial.measurement import Failure
 
 COUNTS = ("accepted", "closed", "messages", "oversize", "refused")
-PARTS = ("stack", "char_buffer", "byte_buffer", "codec", "direct", "socket", "thread", "native", "code", "other")
-"""Where a byte of a connection can be; ``native`` is the C library's heap without direct buffers."""
 _SAMPLE_S = 0.1
 _CLOSING_S = 10.0
 _PER_CONNECTION_S = 0.004
@@ -40,7 +41,7 @@ class Server(Protocol):
     def heap(self) -> dict[str, float]:
         """Java heap as the load left it; empty in C++."""
 
-    def parts(self) -> dict[str, int]:
+    def parts(self) -> Parts:
         """Bytes in use by what they are part of; in Java a full collection comes first."""
 
     def stack_bytes(self) -> int:
@@ -68,7 +69,7 @@ class JavaServer:
     def heap(self) -> dict[str, float]:
         return footprint.java_heap()
 
-    def parts(self) -> dict[str, int]:
+    def parts(self) -> Parts:
         footprint.let_heap_shrink()
         # The only large byte arrays of readers and writers are those between socket and decoder, encoder and socket.
         byte_arrays = "codec" if self._io == "buffered_reader" else "byte_buffer"
@@ -77,7 +78,7 @@ class JavaServer:
         found["direct"] = int(self._server.directBytes())
         found["native"] = (footprint.c_heap_bytes() or 0) - found["direct"]
         found["code"] = footprint.code_and_metadata_bytes()
-        return found
+        return cast(Parts, found)
 
     def stack_bytes(self) -> int:
         return footprint.java_stack_bytes()
@@ -107,11 +108,13 @@ class CppServer:
     def heap(self) -> dict[str, float]:
         return {}
 
-    def parts(self) -> dict[str, int]:
-        found = dict.fromkeys(PARTS, 0)
-        found["stack"] = footprint.stacks_bytes(self.stack_bytes())
-        found["native"] = footprint.c_heap_bytes() or 0
-        return found
+    def parts(self) -> Parts:
+        nothing = cast(Parts, dict.fromkeys(Parts.__annotations__, 0))
+        return {
+            **nothing,
+            "stack": footprint.stacks_bytes(self.stack_bytes()),
+            "native": footprint.c_heap_bytes() or 0,
+        }
 
     def stack_bytes(self) -> int:
         return footprint.native_stack_bytes()
@@ -131,7 +134,7 @@ def _raise_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> EchoOutcome | Failure:
     """Measure; a generator that dies and a port that is taken are outcomes and are returned as such."""
     try:
         server = start(spec, launch)
@@ -149,7 +152,7 @@ def _one_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0].removeprefix("java.io.IOException: ")
 
 
-def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, Any]:
+def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
     descriptors = _descriptors()
     patience_s = _CLOSING_S + spec["connections"] * _PER_CONNECTION_S
     options = {
@@ -165,7 +168,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, An
         load.expect("connected", 2 * patience_s)
         load.expect("measuring", spec["warmup_seconds"] + patience_s)
         window = CpuWindow()
-        samples, told = _sampled(load, spec["seconds"] + patience_s)
+        samples, result = _sampled(load, spec["seconds"] + patience_s)
         cpu = window.close()
         memory = footprint.rollup() | server.heap()
         stacks = footprint.stacks_bytes(server.stack_bytes())
@@ -180,12 +183,12 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, An
     return {
         "status": "failed" if fault else "ok",
         "reason": fault,
-        "load": told | {"dropped": last["dropped"], "errors": last["errors"]},
+        "load": {**result, "dropped": last["dropped"], "errors": last["errors"]},
         "cpu": cpu,
         "cpu_percent": samples,
         "cpu_percent_median": statistics.median(samples),
         "cpu_percent_mean": statistics.fmean(samples),
-        "memory": memory | collected,
+        "memory": {**memory, **collected},
         "parts": parts,
         "stacks_bytes": stacks,
         "threads": threads,
@@ -193,7 +196,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> dict[str, An
     }
 
 
-def _sampled(load: Load, patience_s: float) -> tuple[list[float], dict[str, Any]]:
+def _sampled(load: Load, patience_s: float) -> tuple[list[float], LoadResult]:
     """CPU of this process in percent of one processor, sample after sample, until the window is over.
 
     This thread, which only samples, is left out.
@@ -207,7 +210,7 @@ def _sampled(load: Load, patience_s: float) -> tuple[list[float], dict[str, Any]
         if told is not None:
             if not samples:
                 samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
-            return samples, told
+            return samples, cast(LoadResult, told)
         if now[1] - before[1] >= _SAMPLE_S * 0.9e9:
             samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
             before = now

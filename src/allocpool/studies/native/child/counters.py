@@ -10,6 +10,8 @@ from typing import Any
 
 from allocpool.machine.perf import HARDWARE_EVENTS, Counters
 from allocpool.packets.child import workload as packets
+from allocpool.studies.native.measurement import CountersOutcome
+from allocpool.trial.measurement import OutOfMemory
 
 DRIVER = "packets_driver"
 _CACHES = {"I1": "32768,8,64", "D1": "32768,8,64", "LL": "2097152,16,64"}
@@ -23,7 +25,7 @@ _EVENTS = {
 }
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> CountersOutcome | OutOfMemory:
     """Count; an exhausted heap is an outcome and is returned as one."""
     try:
         return _simulated(spec, launch, folder) if spec["counter"] == "simulated" else _hardware(spec, launch)
@@ -33,7 +35,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str,
         raise
 
 
-def _hardware(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+def _hardware(spec: dict[str, Any], launch: dict[str, Any]) -> CountersOutcome:
     work = packets.make(spec, launch, 2)
     work.run_packets(spec["fill_packets"], spec["fill_packets"])
     work.run_packets(spec["packets"], spec["packets"])  # compiled and settled when it counts
@@ -53,7 +55,7 @@ def _hardware(spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _simulated(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _simulated(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> CountersOutcome:
     driver = Path(launch["native"]["library"]).with_name(DRIVER)
     settled = spec["fill_packets"] + math.ceil(spec["packets"] / 10)
     before, _ = _cachegrind(driver, spec, settled, folder / "cachegrind.before")

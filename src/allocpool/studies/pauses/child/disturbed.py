@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
-from allocpool.studies.realtime.child.stretch import Stretches
+from allocpool.studies.pauses.measurement import DisturbedOutcome
+from allocpool.studies.realtime.child.stretch import Stretches, reason_of
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import monotonic_ns
+from allocpool.trial.measurement import OutOfMemory
 
 _FIRST_TICK_S = 0.05
 """From the call to the first tick, about: the source calibrates its clock."""
@@ -42,7 +44,7 @@ class _Later(threading.Thread):
         self.end_ns = monotonic_ns()
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> DisturbedOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
         return _measure(spec, launch, folder)
@@ -52,7 +54,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str,
         raise
 
 
-def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> DisturbedOutcome:
     seconds, warmup_s, at_s = spec["seconds"], spec["warmup_seconds"], spec["disturb_at_s"]
     stretches = Stretches(spec, launch, folder, spec["interval_ns"], warmup_s + seconds)
     prologue = stretches.prologue()
@@ -60,7 +62,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict
     beside = [] if stops else _disturbers(spec, _FIRST_TICK_S + warmup_s + at_s)
     for thread in beside:
         thread.start()
-    told = stretches.measure(
+    stretch, ring_fault = stretches.measure(
         interval_ns=spec["interval_ns"],
         seconds=seconds,
         cap_seconds=seconds,
@@ -73,19 +75,19 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict
         thread.join()
         if thread.error is not None:
             raise thread.error
-    stopped_ns = told["account"]["t0_ns"] + round((warmup_s + at_s) * 1e9)
-    disturbed = [[thread.start_ns, thread.end_ns] for thread in beside[:1]] or [
-        [stopped_ns, stopped_ns + told["consumption"]["stalled_ns"]]
+    stopped_ns = stretch["account"]["t0_ns"] + round((warmup_s + at_s) * 1e9)
+    disturbed = [(thread.start_ns, thread.end_ns) for thread in beside[:1]] or [
+        (stopped_ns, stopped_ns + stretch["consumption"]["stalled_ns"])
     ]
-    end = stretches.close()
-    faults = [f"{what}: {line}" for what, line in (("ring", told.pop("fault")), ("packets", end.pop("fault"))) if line]
+    processed, packets_fault = stretches.close()
+    reason = reason_of(ring_fault, packets_fault)
     return {
-        "status": "failed" if faults else "ok",
-        "reason": "audit of the " + "; ".join(faults) if faults else None,
+        "status": "failed" if reason else "ok",
+        "reason": reason,
         "prologue": prologue,
         "disturbed": disturbed,
-        **told,
-        **end,
+        **stretch,
+        **processed,
     }
 
 

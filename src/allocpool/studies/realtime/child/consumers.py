@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any
+from typing import Any, cast
 
 from hdrh.histogram import HdrHistogram
 
 from allocpool.packets.child import workload as packets
-from allocpool.studies.realtime.child.source import Consumer, Delays, Source
+from allocpool.studies.realtime.child.source import Consumer, Source
+from allocpool.studies.realtime.measurement import Consumption, Delays
 from allocpool.trial.child import jvm, native
 
 
@@ -18,7 +19,7 @@ class CppConsumer:
     def __init__(self, work: packets.CppPackets | None) -> None:
         self._work = work
 
-    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[dict[str, int], Delays]:
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
         """See ``Consumer``."""
         ffi, library = source.ffi, source.library
         config = ffi.new("ap_consumer_config*", {"max_ticks": 0, "stall_at_ns": stall_at_ns, "stall_ns": stall_ns})
@@ -31,7 +32,8 @@ class CppConsumer:
         length = ffi.new("int64_t*")
         counts = library.ap_realtime_delays(source.handle, length)
         delays = [(i, n) for i, n in enumerate(ffi.unpack(counts, length[0])) if n]
-        return {name: int(getattr(seen, name)) for name, _ in ffi.typeof("ap_consumption").fields}, delays
+        account = {name: int(getattr(seen, name)) for name, _ in ffi.typeof("ap_consumption").fields}
+        return cast(Consumption, account), delays
 
 
 class JavaConsumer:
@@ -41,7 +43,7 @@ class JavaConsumer:
         self._class_name, self._arguments = class_name, arguments
         self._consumer: Any = None
 
-    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[dict[str, int], Delays]:
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
         """See ``Consumer``."""
         if self._consumer is None:
             memory = jvm.direct_buffer(source.memory())
@@ -50,7 +52,8 @@ class JavaConsumer:
         consumer.consume(0, stall_at_ns, stall_ns)
         names = [str(name) for name in consumer.accountNames()]
         account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
-        return account, _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
+        delays = _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
+        return cast(Consumption, account), delays
 
 
 def _buckets(encoded: bytes) -> Delays:

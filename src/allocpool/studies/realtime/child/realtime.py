@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
-from allocpool.studies.realtime.child.stretch import Stretches
+from allocpool.studies.realtime.child.stretch import Stretches, reason_of
+from allocpool.studies.realtime.measurement import RealtimeOutcome
 from allocpool.trial.child.accounting import monotonic_ns
+from allocpool.trial.measurement import OutOfMemory
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> RealtimeOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
         return _measure(spec, launch, folder)
@@ -20,13 +22,13 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str,
         raise
 
 
-def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> RealtimeOutcome:
     begun_ns = monotonic_ns()
     longest_s = spec["warmup_seconds"] + spec["cap_seconds"]
     stretches = Stretches(spec, launch, folder, spec["interval_ns"], longest_s)
     ready_ns = monotonic_ns()
     prologue = stretches.prologue()
-    told = stretches.measure(
+    stretch, ring_fault = stretches.measure(
         interval_ns=spec["interval_ns"],
         seconds=spec["seconds"],
         cap_seconds=spec["cap_seconds"],
@@ -35,13 +37,13 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict
         stall_at_s=spec["stall_at_s"],
         stall_ms=spec["stall_ms"],
     )
-    end = stretches.close()
-    faults = [f"{what}: {line}" for what, line in (("ring", told.pop("fault")), ("packets", end.pop("fault"))) if line]
+    processed, packets_fault = stretches.close()
+    reason = reason_of(ring_fault, packets_fault)
     return {
-        "status": "failed" if faults else "ok",
-        "reason": "audit of the " + "; ".join(faults) if faults else None,
+        "status": "failed" if reason else "ok",
+        "reason": reason,
         "set_up_ns": ready_ns - begun_ns,
         "prologue": prologue,
-        **told,
-        **end,
+        **stretch,
+        **processed,
     }

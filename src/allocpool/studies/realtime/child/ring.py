@@ -8,10 +8,11 @@ from typing import Any
 
 from allocpool.studies.realtime.child.consumers import reader
 from allocpool.studies.realtime.child.source import SATURATED_CAPACITY, Plan, Source
+from allocpool.studies.realtime.measurement import RingOutcome
 from allocpool.trial.child.accounting import CpuWindow, peak_rss_mb
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> RingOutcome:
     """Measure."""
     interval_ns = spec["interval_ns"]
     capacity = round(spec["input_queue_ms"] * 1e6 / interval_ns) if interval_ns else SATURATED_CAPACITY
@@ -22,12 +23,11 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     if not interval_ns and spec["warmup_seconds"]:
         source.run(replace(plan, seconds=spec["warmup_seconds"]), consumer)  # counts of a run of its own, not kept
     window = CpuWindow()
-    told = source.run(plan, consumer)
-    fault = told.pop("fault")
+    measured, fault = source.run(plan, consumer)
     return {
         "status": "failed" if fault else "ok",
         "reason": f"audit of the ring: {fault}" if fault else None,
-        **told,
+        **measured,
         "cpu": window.close(),
         "peak_rss_mb": peak_rss_mb(),
     }

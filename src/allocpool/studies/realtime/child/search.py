@@ -30,16 +30,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
 
 from allocpool.studies.realtime.child import worker
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
+from allocpool.studies.realtime.child.worker import Answer
+from allocpool.studies.realtime.measurement import Bracket, Figures, Probe, ProbeKind, SearchOutcome
 from allocpool.trial.child.accounting import monotonic_ns
 from allocpool.trial.child.process import PARENT
+from allocpool.trial.measurement import Failure, OutOfMemory
 
-COMPARED, LARGER_HEAP = "compared", "larger heap"
 _PRECEDING_TARGETS = 3
 """Coarser brackets on the way, by probes of growing length: cheaper in the warm process than a fresh one is."""
 _NEVER_S = 1e9
@@ -51,7 +53,7 @@ _OVERLOAD = 0.5
 class Ended(Exception):
     """A worker came to an end; holds the outcome of the search."""
 
-    def __init__(self, outcome: dict[str, Any]) -> None:
+    def __init__(self, outcome: Failure | OutOfMemory) -> None:
         super().__init__(outcome["reason"])
         self.outcome = outcome
 
@@ -69,12 +71,12 @@ class Worker:
         )  # fmt: skip
         self._answer()
 
-    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, question: dict[str, Any]) -> Answer:
         """Measure a stretch; the keys are the arguments of ``Stretches.measure``."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
-        return self._answer()
+        return cast(Answer, self._answer())
 
     def rest(self) -> None:
         """Take no CPU until ``go_on``, not even for a collection."""
@@ -84,13 +86,13 @@ class Worker:
         """End of the rest."""
         self._process.send_signal(signal.SIGCONT)
 
-    def close(self) -> dict[str, Any]:
-        """End the process; returns what the processor says of itself."""
+    def close(self) -> float:
+        """End the process; returns the most memory that it had resident, MiB."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        told = self._answer()
+        peak_rss_mb = float(self._answer()["peak_rss_mb"])
         self._process.wait()
-        return told
+        return peak_rss_mb
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -98,12 +100,12 @@ class Worker:
         if not line:
             code = self._process.wait()
             raise Ended({"status": "crashed" if code < 0 else "failed", "reason": f"a worker ended with status {code}"})
-        told: dict[str, Any] = json.loads(line)
-        if "status" in told:
-            raise Ended(told)
-        if told.get("fault"):
-            raise Ended({"status": "failed", "reason": f"audit: {told['fault']}"})
-        return told
+        answer: dict[str, Any] = json.loads(line)
+        if "status" in answer:
+            raise Ended(cast(OutOfMemory, answer))
+        if answer.get("fault"):
+            raise Ended({"status": "failed", "reason": f"audit: {answer['fault']}"})
+        return answer
 
 
 class Measurer:
@@ -111,7 +113,7 @@ class Measurer:
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> None:
         self._spec, self._launch, self._folder = spec, launch, folder
-        self.probes: list[dict[str, Any]] = []
+        self.probes: list[Probe] = []
         self.peak_rss_mb = 0.0
         self.slowed_trials = 0
         self._patience_s = float(spec["patience_seconds"])
@@ -137,7 +139,7 @@ class Measurer:
             loss_count=found["lost"],
         )
 
-    def full(self, interval_ns: float, kind: str) -> dict[str, Any]:
+    def full(self, interval_ns: float, kind: ProbeKind) -> Figures:
         """A trial of full length, again where the platform may have caused its losses; returns its figures."""
         self._warm.rest()
         found = self._full(interval_ns, kind, self._spec, self._launch)
@@ -171,12 +173,12 @@ class Measurer:
             return jvm
         spec = {**self._spec, "heap_mb": self._spec["larger_heap_mb"]}
         try:
-            self._full(interval_ns, LARGER_HEAP, spec, {**self._launch, "jvm": jvm})
+            self._full(interval_ns, "larger heap", spec, {**self._launch, "jvm": jvm})
         except Ended as ended:
             return str(ended)
         return None
 
-    def _full(self, interval_ns: float, kind: str, spec: dict[str, Any], launch: dict[str, Any]) -> dict[str, Any]:
+    def _full(self, interval_ns: float, kind: ProbeKind, spec: dict[str, Any], launch: dict[str, Any]) -> Figures:
         for _ in range(_TRIES):
             found = self._fresh_trial(interval_ns, kind, spec, launch)
             if found["lost"] and self.was_slowed:
@@ -186,8 +188,8 @@ class Measurer:
         return found
 
     def _fresh_trial(
-        self, interval_ns: float, kind: str, spec: dict[str, Any], launch: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, interval_ns: float, kind: ProbeKind, spec: dict[str, Any], launch: dict[str, Any]
+    ) -> Figures:
         begun_ns = monotonic_ns()
         fresh = Worker(spec, launch, self._folder / f"fresh-{self._fresh}")
         self._fresh += 1
@@ -199,45 +201,50 @@ class Measurer:
             # A part of it: waiting before one trial must leave some for the others.
             patience_s = self._patience_s / 4 if self._waits and self.has_patience else 0.0
             question["patience"] = {"full_ns": self._full_pace.ns, "patience_s": patience_s}
-        told = fresh.ask(question)
-        self.peak_rss_mb = max(self.peak_rss_mb, fresh.close()["peak_rss_mb"])
-        return self._keep(told, kind, begun_ns)
+        answer = fresh.ask(question)
+        self.peak_rss_mb = max(self.peak_rss_mb, fresh.close())
+        return self._keep(answer, kind, begun_ns)
 
-    def _probe(self, interval_ns: float, seconds: float) -> dict[str, Any]:
+    def _probe(self, interval_ns: float, seconds: float) -> Figures:
         begun_ns = monotonic_ns()
-        told = self._warm.ask({
+        answer = self._warm.ask({
             "interval_ns": interval_ns, "seconds": seconds, "cap_seconds": seconds,
             "warmup_seconds": self._spec["probe_warmup_seconds"], "majors": 0,
         })  # fmt: skip
-        return self._keep(told, "probe", begun_ns)
+        return self._keep(answer, "probe", begun_ns)
 
-    def _keep(self, told: dict[str, Any], kind: str, begun_ns: int) -> dict[str, Any]:
-        paces_ns = told.pop("paces_ns")
+    def _keep(self, answer: Answer, kind: ProbeKind, begun_ns: int) -> Figures:
         pace = None
-        if self._full_pace and paces_ns:
-            for step_ns in paces_ns:
+        if self._full_pace and answer["paces_ns"]:
+            for step_ns in answer["paces_ns"]:
                 self._full_pace.look(step_ns)
-            pace = max(paces_ns) / self._full_pace.ns
+            pace = max(answer["paces_ns"]) / self._full_pace.ns
         wall_s = (monotonic_ns() - begun_ns) / 1e9
-        self.probes.append({**told, "kind": kind, "pace": pace, "wall_s": wall_s})
-        if self._waits and told["figures"]["lost"]:
-            self._patience_s -= wall_s if self.was_slowed else told["waited_s"]
-        figures: dict[str, Any] = told["figures"]
-        return figures
+        self.probes.append({
+            "interval_ns": answer["interval_ns"], "figures": answer["figures"], "majors": answer["majors"],
+            "cap_reached": answer["cap_reached"], "waited_s": answer["waited_s"], "kind": kind, "pace": pace,
+            "wall_s": wall_s,
+        })  # fmt: skip
+        if self._waits and answer["figures"]["lost"]:
+            self._patience_s -= wall_s if self.was_slowed else answer["waited_s"]
+        return answer["figures"]
 
     def close(self) -> None:
         """End the warm process and hear its audit."""
-        self.peak_rss_mb = max(self.peak_rss_mb, self._warm.close()["peak_rss_mb"])
+        self.peak_rss_mb = max(self.peak_rss_mb, self._warm.close())
 
 
-def _loss_ratio(figures: dict[str, Any]) -> float:
-    return float(figures["lost"] / figures["generated"])
+def _loss_ratio(figures: Figures) -> float:
+    return figures["lost"] / figures["generated"]
 
 
-def bracket(result: Any) -> list[float | None]:
-    """[largest interval that fails, smallest that passes] of one goal's result; None where none did."""
-    bounds = (result.relevant_upper_bound, result.relevant_lower_bound)
-    return [None if bound is None else 1e9 / float(bound) for bound in bounds]
+def bracket(result: Any) -> Bracket:
+    """The bracket of one goal's result."""
+    fails, passes = (
+        None if bound is None else 1e9 / float(bound)
+        for bound in (result.relevant_upper_bound, result.relevant_lower_bound)
+    )
+    return fails, passes
 
 
 class Remembering:
@@ -298,7 +305,7 @@ def always_failing(spec: dict[str, Any], measurer: Remembering, fails_ns: float,
     return fails_ns
 
 
-def search(spec: dict[str, Any], measurer: Any) -> list[list[float | None]]:
+def search(spec: dict[str, Any], measurer: Any) -> list[Bracket]:
     """The brackets of NDR and PDR."""
     measurer = Remembering(measurer, spec["full_seconds"])
     ndr = SearchGoal(
@@ -322,11 +329,14 @@ def search(spec: dict[str, Any], measurer: Any) -> list[list[float | None]]:
     results = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
     brackets = [bracket(results[goal]) for goal in goals]
     measurer.wait_from_now_on()
-    for goal, ends in zip(goals, brackets, strict=True):
-        fails_ns, passes_ns = ends
-        if spec["confirmations"] > 1 and fails_ns is not None and passes_ns is not None:
-            ends[0] = always_failing(spec, measurer, fails_ns, goal.loss_ratio)
-    return brackets
+    if spec["confirmations"] == 1:
+        return brackets
+    return [
+        (always_failing(spec, measurer, fails_ns, goal.loss_ratio), passes_ns)
+        if fails_ns is not None and passes_ns is not None
+        else (fails_ns, passes_ns)
+        for goal, (fails_ns, passes_ns) in zip(goals, brackets, strict=True)
+    ]
 
 
 def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:
@@ -334,7 +344,7 @@ def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:
     return 1 + math.ceil(math.log(high_ns / low_ns) / -math.log1p(-resolution))
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> SearchOutcome | Failure | OutOfMemory:
     """Search; a worker's exhausted heap or crash is an outcome and is returned as one."""
     begun_ns = monotonic_ns()
     try:
@@ -342,7 +352,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> dict[str,
         ndr, pdr = search(spec, measurer)
         search_ns = monotonic_ns() - begun_ns
         if pdr[1] is None:
-            measurer.full(spec["compared_ns"], COMPARED)
+            measurer.full(spec["compared_ns"], "compared")
         measurer.close()
         larger_heap_gap = None
         if pdr[1] is None and spec["larger_heap_mb"]:

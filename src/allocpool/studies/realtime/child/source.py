@@ -8,10 +8,20 @@ more from the figures that are passed on.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
+from allocpool.studies.realtime.measurement import (
+    Burst,
+    Consumption,
+    Delays,
+    Figures,
+    Sample,
+    Slip,
+    SourceAccount,
+    SourceRun,
+)
 from allocpool.trial.child import native
 from allocpool.trial.child.accounting import monotonic_ns
 
@@ -23,6 +33,7 @@ BURST_GAP_NS = 1_000_000
 SATURATED_CAPACITY = 65_536
 """Ticks in the ring of a saturating source, whose queue no time defines."""
 _SATURATED_TICKS = 2**52
+_Row = TypeVar("_Row")
 _POLL_S = 0.1
 _START_S = 0.1
 """From the source's start to its first tick, at most: it calibrates its clock for 20 ms."""
@@ -58,14 +69,10 @@ class Plan:
         return self.interval_ns == 0 or self.cap_seconds > self.seconds
 
 
-Delays = list[tuple[int, int]]
-"""(index, count) of every bucket of the delays' HdrHistogram that is not empty."""
-
-
 class Consumer(Protocol):
     """Takes ticks out of the ring of a source until that has finished and the ring is empty."""
 
-    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[dict[str, int], Delays]:
+    def consume(self, source: Source, stall_at_ns: int, stall_ns: int) -> tuple[Consumption, Delays]:
         """Account of the consumer (fields of ``ap_consumption``) and the delays after the warm-up."""
 
 
@@ -91,8 +98,8 @@ class Source:
         size = self.library.ap_realtime_memory_bytes(self.handle)
         return memoryview(self.ffi.buffer(self.library.ap_realtime_memory(self.handle), size))
 
-    def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> dict[str, Any]:
-        """Tick, consume, check the books.
+    def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> tuple[SourceRun, str]:
+        """Tick, consume, check the books; returns the run and one line on what is wrong with it, empty when nothing is.
 
         An open run ends once ``plan.seconds`` have passed and ``enough()`` holds, which is asked ten times a second.
         """
@@ -124,37 +131,44 @@ class Source:
             raise
         ender.cancel()
         self.library.ap_realtime_wait(self.handle)
-        return self._told(plan, consumption, delays)
+        return self._run(plan, consumption, delays)
 
-    def _told(self, plan: Plan, consumption: dict[str, int], delays: Delays) -> dict[str, Any]:
-        account = self.ffi.new("ap_source_account*")
-        self.library.ap_realtime_get_account(self.handle, account)
-        told: dict[str, Any] = {
+    def _run(self, plan: Plan, consumption: Consumption, delays: Delays) -> tuple[SourceRun, str]:
+        account = cast(SourceAccount, self._account())
+        bursts, bursts_left_out = self._log(self.library.ap_realtime_bursts, Burst)
+        slips, slips_left_out = self._log(self.library.ap_realtime_slips, Slip)
+        samples, samples_left_out = self._log(self.library.ap_realtime_samples, Sample)
+        run: SourceRun = {
             "interval_ns": plan.interval_ns,
             "capacity": plan.capacity,
             "warmup_ticks": plan.warmup_ticks,
-            "account": _fields(self.ffi, account),
+            "account": account,
             "consumption": consumption,
             "delays": delays,
+            "bursts": bursts,
+            "bursts_left_out": bursts_left_out,
+            "slips": slips,
+            "slips_left_out": slips_left_out,
+            "samples": samples,
+            "samples_left_out": samples_left_out,
+            "figures": figures(plan, account, consumption, bursts, slips),
         }
-        for name, query in (
-            ("bursts", self.library.ap_realtime_bursts),
-            ("slips", self.library.ap_realtime_slips),
-            ("samples", self.library.ap_realtime_samples),
-        ):
-            told[name], told[f"{name}_left_out"] = self._log(query)
-        told["figures"] = figures(told)
-        told["fault"] = self._audit(consumption) or imbalance(told["figures"])
-        return told
+        return run, self._audit(consumption) or imbalance(run["figures"])
 
-    def _log(self, query: Any) -> tuple[list[list[int]], int]:
+    def _account(self) -> dict[str, Any]:
+        account = self.ffi.new("ap_source_account*")
+        self.library.ap_realtime_get_account(self.handle, account)
+        return {name: getattr(account, name) for name, _ in self.ffi.typeof("ap_source_account").fields}
+
+    def _log(self, query: Any, kind: Callable[..., _Row]) -> tuple[list[_Row], int]:
+        """Rows of a log, each the fields of its C struct, and how many it had no place for."""
         count, overflow = self.ffi.new("int64_t*"), self.ffi.new("int64_t*")
         records = query(self.handle, count, overflow)
         names = [name for name, _ in self.ffi.typeof(records).item.fields]
-        rows = [[int(getattr(records[i], name)) for name in names] for i in range(count[0])]
+        rows = [kind(*(int(getattr(records[i], name)) for name in names)) for i in range(count[0])]
         return rows, int(overflow[0])
 
-    def _audit(self, consumption: dict[str, int]) -> str:
+    def _audit(self, consumption: Consumption) -> str:
         seen = self.ffi.new("ap_consumption*", consumption)
         message = self.ffi.new("char[]", native.MESSAGE_BYTES)
         found = self.library.ap_realtime_audit(self.handle, seen, message, native.MESSAGE_BYTES)
@@ -184,12 +198,17 @@ class _Ender(threading.Thread):
             self.join()
 
 
-def figures(told: dict[str, Any]) -> dict[str, Any]:
+def figures(
+    plan: Plan,
+    account: SourceAccount,
+    consumption: Consumption,
+    all_bursts: Sequence[Burst],
+    all_slips: Sequence[Slip],
+) -> Figures:
     """The measured stretch of a run, its warm-up taken out: ticks, seconds, bursts, slips."""
-    account, consumption = told["account"], told["consumption"]
-    measured_from_ns = account["t0_ns"] + round(told["warmup_ticks"] * told["interval_ns"])
-    bursts = [burst for burst in told["bursts"] if burst[0] >= told["warmup_ticks"]]
-    slips = [slip for slip in told["slips"] if slip[0] >= measured_from_ns]
+    measured_from_ns = account["t0_ns"] + round(plan.warmup_ticks * plan.interval_ns)
+    bursts = [burst for burst in all_bursts if burst.start_sequence >= plan.warmup_ticks]
+    slips = [slip for slip in all_slips if slip.start_ns >= measured_from_ns]
     return {
         "generated": account["generated"] - account["warmup_generated"],
         "received": consumption["received"] - consumption["warmup_received"],
@@ -199,12 +218,12 @@ def figures(told: dict[str, Any]) -> dict[str, Any]:
         "end_ns": account["end_ns"],
         "bursts": len(bursts),
         "slips": len(slips),
-        "slip_total_ns": sum(length for _, length in slips),
-        "slip_max_ns": max((length for _, length in slips), default=0),
+        "slip_total_ns": sum(slip.length_ns for slip in slips),
+        "slip_max_ns": max((slip.length_ns for slip in slips), default=0),
     }
 
 
-def imbalance(figures: dict[str, Any]) -> str:
+def imbalance(figures: Figures) -> str:
     """One line when what was generated is not what was received, lost and left, or is nothing; else empty."""
     if figures["generated"] <= 0:
         return "the source came to no tick after the warm-up"
@@ -212,7 +231,3 @@ def imbalance(figures: dict[str, Any]) -> str:
     if figures["generated"] == accounted:
         return ""
     return f"after the warm-up {figures['generated']} were generated, and received + lost + left are {accounted}"
-
-
-def _fields(ffi: Any, pointer: Any) -> dict[str, Any]:
-    return {name: getattr(pointer, name) for name, _ in ffi.typeof(pointer).item.fields}

@@ -15,6 +15,7 @@ from allocpool.packets.child import workload as packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.child.consumers import consumer_of
 from allocpool.studies.realtime.child.source import Plan, Source
+from allocpool.studies.realtime.measurement import Processed, Prologue, Stretch
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 
 _PARTS = 20
@@ -67,7 +68,7 @@ class Stretches:
     def _capacity(self, interval_ns: float) -> int:
         return round(float(self._spec["input_queue_ms"]) * 1e6 / interval_ns)
 
-    def prologue(self) -> dict[str, packets.Iterations]:
+    def prologue(self) -> Prologue:
         """Fill queue and store, then compile and settle, by the batch path."""
         fill = self._spec["fill_packets"]
         length_ns = round(self._spec["prologue_seconds"] * 1e9)
@@ -85,7 +86,7 @@ class Stretches:
         majors: int,
         stall_at_s: float = 0.0,
         stall_ms: float = 0.0,
-    ) -> dict[str, Any]:
+    ) -> tuple[Stretch, str]:
         """One run of the source; see ``Source.run``. Adds the CPU spent and the major collections seen."""
         wanted = majors if self._has_majors else 0
         plan = Plan(
@@ -100,17 +101,23 @@ class Stretches:
         seen = MajorCollections(self._log)
         measured_ns = monotonic_ns() + round(warmup_seconds * 1e9)
         window = CpuWindow()
-        told = self._source.run(plan, self._consumer, lambda: seen.since(measured_ns) >= wanted)
-        told["cpu"] = window.close()
-        told["majors"] = seen.since(told["figures"]["start_ns"])
-        told["cap_reached"] = told["majors"] < wanted
-        return told
+        run, fault = self._source.run(plan, self._consumer, lambda: seen.since(measured_ns) >= wanted)
+        cpu = window.close()
+        majors = seen.since(run["figures"]["start_ns"])
+        return {**run, "cpu": cpu, "majors": majors, "cap_reached": majors < wanted}, fault
 
-    def close(self) -> dict[str, Any]:
-        """What the processor says at the end."""
-        return {
-            "fault": self.work.audit(),
+    def close(self) -> tuple[Processed, str]:
+        """What the processor says at the end, and one line on what is wrong with it, empty when nothing is."""
+        fault = self.work.audit()
+        processed: Processed = {
             "counts": self.work.counts(),
             "checksum": self.work.checksum(),
             "peak_rss_mb": peak_rss_mb(),
         }
+        return processed, fault
+
+
+def reason_of(ring_fault: str, packets_fault: str) -> str | None:
+    """What the audits of a trial found, on one line; None when nothing is wrong."""
+    faults = [f"{what}: {line}" for what, line in (("ring", ring_fault), ("packets", packets_fault)) if line]
+    return "audit of the " + "; ".join(faults) if faults else None

@@ -10,23 +10,30 @@ import gc
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from allocpool.packets.child import workload as packets
 from allocpool.studies.realtime.child import pace
 from allocpool.studies.realtime.child.stretch import Stretches
+from allocpool.studies.realtime.measurement import WorkerStretch
 from allocpool.trial.child.process import die_with_parent
 
-KEPT = ("interval_ns", "figures", "majors", "cap_reached", "fault")
-"""What a search keeps of a stretch."""
+
+class Answer(WorkerStretch):
+    """What a worker answers to a question for a stretch."""
+
+    paces_ns: list[float]
+    """Of the work that tells the machine's pace, just before and after; empty where that was not asked for."""
+    fault: str
 
 
 def serve(spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answers: TextIO) -> None:
     """Set up, then answer until the questions end."""
 
-    def say(told: dict[str, Any]) -> None:
-        answers.write(json.dumps(told) + "\n")
+    def say(answer: Mapping[str, Any]) -> None:
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
     try:
@@ -37,7 +44,8 @@ def serve(spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answe
         say({})
         for line in questions:
             say(_answer(stretches, launch, **json.loads(line)))
-        say(stretches.close())
+        processed, fault = stretches.close()
+        say({**processed, "fault": fault})
     except Exception as error:
         outcome = packets.out_of_memory(error, spec["language"])
         if outcome is None:
@@ -47,12 +55,19 @@ def serve(spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answe
 
 def _answer(
     stretches: Stretches, launch: dict[str, Any], patience: dict[str, float] | None = None, **question: Any
-) -> dict[str, Any]:
+) -> Answer:
     """A stretch; with ``patience``, the arguments of ``await_full_pace``, between two looks at the machine's pace."""
     before_ns, waited_s = pace.await_full_pace(launch, **patience) if patience else (0.0, 0.0)
-    told = stretches.measure(**question)
-    paces_ns = [before_ns, pace.pace_ns(launch)] if patience else []
-    return {**{key: told[key] for key in KEPT}, "paces_ns": paces_ns, "waited_s": waited_s}
+    stretch, fault = stretches.measure(**question)
+    return {
+        "interval_ns": stretch["interval_ns"],
+        "figures": stretch["figures"],
+        "majors": stretch["majors"],
+        "cap_reached": stretch["cap_reached"],
+        "waited_s": waited_s,
+        "paces_ns": [before_ns, pace.pace_ns(launch)] if patience else [],
+        "fault": fault,
+    }
 
 
 def main() -> None:

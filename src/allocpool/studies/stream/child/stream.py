@@ -8,24 +8,25 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
+from allocpool.studies.stream.measurement import StreamOutcome, VmOptions
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.trial.measurement import Failure
 
 _LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
-_VM_OPTIONS = ("ParallelGCThreads", "ConcGCThreads")
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> StreamOutcome | Failure:
     """Measure one rate."""
     jvm.start(launch)
     return measure_rate(spec)
 
 
-def measure_rate(spec: dict[str, Any]) -> dict[str, Any]:
+def measure_rate(spec: dict[str, Any]) -> StreamOutcome | Failure:
     """A job of its own on a member of its own, in the JVM that runs.
 
     A member that does not start and an exhausted heap are outcomes and are returned as such.
@@ -61,10 +62,10 @@ def _length_ms(spec: dict[str, Any]) -> int:
     return _warmup_ms(spec) + int(float(spec["seconds"]) * 1000 + 1e-6) // slide_ms * slide_ms
 
 
-def _outcome(error: Exception, what: str) -> dict[str, Any]:
+def _outcome(error: Exception, what: str) -> Failure:
     said = " ".join(str(error).split())
-    status = "out_of_memory" if jvm.is_out_of_memory(error) or "OutOfMemoryError" in said else "failed"
-    return {"status": status, "reason": f"{what}{said[:300]}"}
+    exhausted = jvm.is_out_of_memory(error) or "OutOfMemoryError" in said
+    return {"status": "out_of_memory" if exhausted else "failed", "reason": f"{what}{said[:300]}"}
 
 
 def _listens_beyond_loopback() -> list[str]:
@@ -72,7 +73,7 @@ def _listens_beyond_loopback() -> list[str]:
     return [f"{c.laddr.ip}:{c.laddr.port}" for c in listening if c.laddr.ip not in _LOOPBACK]
 
 
-def _measure(spec: dict[str, Any], trial: Any, trial_class: Any) -> dict[str, Any]:
+def _measure(spec: dict[str, Any], trial: Any, trial_class: Any) -> StreamOutcome:
     origin_ns = int(trial.start())
     start_ns, end_ns = (origin_ns + ms * 1_000_000 for ms in (_warmup_ms(spec), _length_ms(spec)))
     _sleep_until(start_ns)
@@ -99,7 +100,9 @@ def _measure(spec: dict[str, Any], trial: Any, trial_class: Any) -> dict[str, An
         "start_ns": start_ns,
         "end_ns": end_ns,
         "cpu": cpu,
-        "vm_options": {name: int(str(trial_class.vmOption(name))) for name in _VM_OPTIONS},
+        "vm_options": cast(
+            VmOptions, {name: int(str(trial_class.vmOption(name))) for name in VmOptions.__annotations__}
+        ),
         "peak_rss_mb": peak_rss_mb(),
     }
 

@@ -13,25 +13,28 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from allocpool.studies.stream import latency
+from allocpool.percentiles import tail_ms
 from allocpool.studies.stream.child import stream
+from allocpool.studies.stream.latency import kept_up
+from allocpool.studies.stream.measurement import Probe, StreamSearchOutcome
 from allocpool.trial.child import jvm
 from allocpool.trial.child.accounting import monotonic_ns, peak_rss_mb
+from allocpool.trial.measurement import Failure, Outcome
 
 
 class Ended(Exception):
     """A probe came to no end; holds the outcome of the search."""
 
-    def __init__(self, outcome: dict[str, Any]) -> None:
+    def __init__(self, outcome: Failure) -> None:
         super().__init__(outcome["reason"])
         self.outcome = outcome
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str, Any]:
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> StreamSearchOutcome:
     """Search; a probe that fails outright ends it, with what was found so far."""
     jvm.start(launch)
     begun_ns = monotonic_ns()
-    probes: list[dict[str, Any]] = []
+    probes: list[Probe] = []
 
     def holds(events_per_second: int) -> bool:
         for _ in range(spec["confirmations"]):
@@ -40,7 +43,7 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
                 return False
         return True
 
-    outcome: dict[str, Any] = {"status": "ok", "reason": None}
+    outcome: Outcome | Failure = {"status": "ok", "reason": None}
     held, failed = None, None
     try:
         probe(spec, spec["low_events_per_second"])
@@ -48,7 +51,8 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> dict[str
     except Ended as ended:
         outcome = ended.outcome
     return {
-        **outcome,
+        "status": outcome["status"],
+        "reason": outcome["reason"],
         "holds_events_per_second": held,
         "fails_events_per_second": failed,
         "probes": probes,
@@ -76,24 +80,25 @@ def bracket(low: int, high: int, resolution: float, holds: Callable[[int], bool]
     return low, high
 
 
-def probe(spec: dict[str, Any], events_per_second: int) -> dict[str, Any]:
+def probe(spec: dict[str, Any], events_per_second: int) -> Probe:
     """One job at this rate, judged.
 
     Raises:
         Ended: the engine did not start, the pipeline failed, or its results were wrong.
     """
     begun_ns = monotonic_ns()
-    told = stream.measure_rate({**spec, "events_per_second": events_per_second})
-    if told["status"] != "ok":
-        raise Ended({"status": told["status"], "reason": f"at {events_per_second:,} events/s: {told['reason']}"})
-    kept_up = latency.kept_up(told, spec["late_ms"])
-    name, tail_ms = latency.tail(told["latencies_ns"]) if kept_up else (None, None)
+    measured = stream.measure_rate({**spec, "events_per_second": events_per_second})
+    if measured["status"] != "ok":
+        reason = f"at {events_per_second:,} events/s: {measured['reason']}"
+        raise Ended({"status": measured["status"], "reason": reason})
+    keeps_up = kept_up(measured, spec["late_ms"])
+    tail, latency_ms = tail_ms(measured["latencies_ns"]) if keeps_up else (None, None)
     return {
         "events_per_second": events_per_second,
-        "kept_up": kept_up,
-        "tail": name,
-        "tail_ms": tail_ms,
-        "holds": tail_ms is not None and tail_ms <= spec["target_ms"],
-        "windows": len(told["latencies_ns"]),
+        "kept_up": keeps_up,
+        "tail": tail,
+        "tail_ms": latency_ms,
+        "holds": latency_ms is not None and latency_ms <= spec["target_ms"],
+        "windows": len(measured["latencies_ns"]),
         "wall_s": (monotonic_ns() - begun_ns) / 1e9,
     }

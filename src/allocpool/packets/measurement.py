@@ -1,0 +1,45 @@
+"""What a trial of the packets workload measures: the contract between its child and the tables."""
+
+from __future__ import annotations
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from allocpool.trial.measurement import CpuTime, Iteration, Outcome
+
+
+class Stretches(TypedDict):
+    """The iterations of each stretch of a batch trial, which follow each other without a pause."""
+
+    fill: list[Iteration]
+    warmup: list[Iteration]
+    measured: list[Iteration]
+
+
+class Memory(TypedDict):
+    """What the workload's memory is: columns of table ``trials``."""
+
+    huge_pages_mb: float | None
+    region_mb: NotRequired[float | None]
+    allocator_version: NotRequired[str | None]
+
+
+class BatchMeasurement(TypedDict):
+    """Of modes ``batch`` and ``live_set``."""
+
+    set_up_ns: int
+    fill_packets: int
+    iterations: Stretches
+    cpu: CpuTime
+    counts: dict[str, int]
+    """By the names of ``COUNTS`` in ``packets.columns``, since the start of the trial."""
+    checksum: str
+    allocated_bytes: int | None
+    peak_rss_mb: float
+    live_objects: int | None
+    memory: Memory
+
+
+class BatchOutcome(Outcome, BatchMeasurement):
+    """What the process of a batch trial returns."""

@@ -1,0 +1,59 @@
+"""Percentiles: of many values in an HdrHistogram's buckets, and by nearest rank, of as few as a percentile allows.
+
+Imported inside trials too, by searches that judge their own probes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hdrh.histogram import HdrHistogram
+
+TAILS = {"p50": 50.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
+"""The percentiles that tables tell, by their names."""
+SUMMARY = {**TAILS, "max": 100.0}
+
+LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS = 1, 3_600_000_000_000, 3
+"""The range of every HdrHistogram here, whichever language filled it (Tene, hdrhistogram.org)."""
+
+
+def histogram(buckets: Sequence[tuple[int, int]]) -> HdrHistogram:
+    """The histogram of these (index, count) pairs, in nanoseconds."""
+    filled = HdrHistogram(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
+    for index, count in buckets:
+        filled.record_value(filled.get_value_from_index(index), count)
+    return filled
+
+
+def histogram_percentiles_us(buckets: Sequence[tuple[int, int]], percentiles: Sequence[float]) -> list[float]:
+    """Microseconds at these percentiles of (index, count) pairs; not-a-number where nothing was counted."""
+    filled = histogram(buckets)
+    if not filled.get_total_count():
+        return [float("nan")] * len(percentiles)
+    values_ns = filled.get_percentile_to_value_dict(sorted(percentiles))
+    return [values_ns[percentile] / 1e3 for percentile in percentiles]
+
+
+def samples_needed(percentile: float) -> int:
+    """Samples that a percentile takes: one of them lies above it."""
+    return math.ceil(round(100 / (100 - percentile), 6))
+
+
+def nearest_rank_percentiles_ms(samples_ns: Sequence[int]) -> dict[str, float | None]:
+    """`TAILS` by nearest rank, and the maximum, ms; None where the samples are too few for one."""
+    ordered = sorted(samples_ns)
+    ranked: dict[str, float | None] = {
+        name: ordered[math.ceil(round(len(ordered) * percentile / 100, 6)) - 1] / 1e6
+        if len(ordered) >= samples_needed(percentile)
+        else None
+        for name, percentile in TAILS.items()
+    }
+    return {**ranked, "max": ordered[-1] / 1e6 if ordered else None}
+
+
+def tail_ms(samples_ns: Sequence[int]) -> tuple[str, float] | tuple[None, None]:
+    """The highest of `TAILS` that so many samples allow, and the value there, ms."""
+    ranked = nearest_rank_percentiles_ms(samples_ns)
+    allowed = [(name, value) for name in TAILS if (value := ranked[name]) is not None]
+    return allowed[-1] if allowed else (None, None)

@@ -1,0 +1,209 @@
+"""What ring, real-time and search trials measure. Instants are CLOCK_MONOTONIC, ns."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from typing_extensions import TypedDict
+
+from allocpool.trial.measurement import CpuTime, Iteration, Outcome
+
+Delays = list[tuple[int, int]]
+"""(index, count) of every bucket of the delays' HdrHistogram that is not empty."""
+
+
+class Burst(NamedTuple):
+    """A run of losses: the fields of ``ap_burst``."""
+
+    start_sequence: int
+    """First tick lost."""
+    end_sequence: int
+    """Last tick lost."""
+    start_ns: int
+    end_ns: int
+    lost: int
+
+
+class Slip(NamedTuple):
+    """A time that the source itself did not run: the fields of ``ap_slip``."""
+
+    start_ns: int
+    """Last clock reading before."""
+    length_ns: int
+
+
+class Sample(NamedTuple):
+    """The source's counts so far: the fields of ``ap_sample``."""
+
+    time_ns: int
+    generated: int
+    lost: int
+
+
+class SourceAccount(TypedDict):
+    """The source's books, its warm-up included: the fields of ``ap_source_account``."""
+
+    generated: int
+    lost: int
+    left: int
+    warmup_generated: int
+    warmup_lost: int
+    warmup_left: int
+    pushed: int
+    last_pushed: int
+    t0_ns: int
+    end_ns: int
+    slip_total_ns: int
+    cpu_ns: int
+    clock_drift_ppm: float
+    clock_max_error_ns: float
+    clock_is_tsc: int
+    pinned: int
+
+
+class Consumption(TypedDict):
+    """The consumer's books, its warm-up included: the fields of ``ap_consumption``."""
+
+    received: int
+    warmup_received: int
+    missing: int
+    warmup_missing: int
+    last_sequence: int
+    start_ns: int
+    measured_start_ns: int
+    end_ns: int
+    stalled_ns: int
+
+
+class Figures(TypedDict):
+    """The measured stretch of a run, its warm-up taken out."""
+
+    generated: int
+    received: int
+    lost: int
+    left: int
+    start_ns: int
+    end_ns: int
+    bursts: int
+    slips: int
+    slip_total_ns: int
+    slip_max_ns: int
+
+
+class SourceRun(TypedDict):
+    """One run of the source against a consumer."""
+
+    interval_ns: float
+    capacity: int
+    warmup_ticks: int
+    account: SourceAccount
+    consumption: Consumption
+    delays: Delays
+    bursts: list[Burst]
+    bursts_left_out: int
+    slips: list[Slip]
+    slips_left_out: int
+    samples: list[Sample]
+    samples_left_out: int
+    figures: Figures
+
+
+class Majors(TypedDict):
+    """What was seen of the collector during a stretch."""
+
+    majors: int
+    cap_reached: bool
+    """The longest length ended it before as many major collections as were asked for."""
+
+
+class Stretch(SourceRun, Majors):
+    """A run of the source against a processor that is set up."""
+
+    cpu: CpuTime
+
+
+class Processed(TypedDict):
+    """What a processor says at the end."""
+
+    counts: dict[str, int]
+    checksum: str
+    peak_rss_mb: float
+
+
+class Prologue(TypedDict):
+    """Iterations by the batch path before the source starts."""
+
+    fill: list[Iteration]
+    warmup: list[Iteration]
+
+
+class LiveMeasurement(Stretch, Processed):
+    """A stretch with all that is around it in a process of its own."""
+
+    prologue: Prologue
+
+
+class RingMeasurement(SourceRun):
+    """Of mode ``ring``."""
+
+    cpu: CpuTime
+    peak_rss_mb: float
+
+
+class RingOutcome(Outcome, RingMeasurement):
+    """What the process of a ring trial returns."""
+
+
+class RealtimeMeasurement(LiveMeasurement):
+    """Of mode ``realtime``."""
+
+    set_up_ns: int
+
+
+class RealtimeOutcome(Outcome, RealtimeMeasurement):
+    """What the process of a real-time trial returns."""
+
+
+class WorkerStretch(Majors):
+    """What a worker of a search tells of a stretch."""
+
+    interval_ns: float
+    figures: Figures
+    waited_s: float
+    """For the machine's full pace."""
+
+
+ProbeKind = Literal["probe", "full", "compared", "larger heap"]
+"""A bracketing probe in the one warm process, a trial of full length in a fresh one; and, where no interval passes, the
+loss at another interval, with both heaps."""
+
+
+class Probe(WorkerStretch):
+    """One measurement of a search."""
+
+    kind: ProbeKind
+    pace: float | None
+    """Time of a fixed piece of work just before or after, the longer, over the shortest ever on this machine."""
+    wall_s: float
+
+
+Bracket = tuple[float | None, float | None]
+"""(largest interval that fails, smallest that passes), ns; None where none did."""
+
+
+class SearchMeasurement(TypedDict):
+    """Of mode ``search``."""
+
+    ndr_bracket: Bracket
+    pdr_bracket: Bracket
+    probes: list[Probe]
+    larger_heap_gap: str | None
+    slowed_trials: int
+    seconds: float
+    grid_trials: int
+    grid_seconds: float | None
+    peak_rss_mb: float
+
+
+class SearchOutcome(Outcome, SearchMeasurement):
+    """What the process of a search returns."""

@@ -1,0 +1,174 @@
+"""Everything that stopped a trial's threads, as its collector's log tells it, on CLOCK_MONOTONIC.
+
+A log is parsed once, whoever asks: what it tells is kept beside it, in one file, until the log or the reader changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
+
+from allocpool import gclog
+from allocpool.errors import UserError
+from allocpool.files import write_atomically
+from allocpool.trial.record import GC_LOG, TrialRecord
+
+Intervals = npt.NDArray[np.int64]
+"""Shape (n, 2): start and end, nanoseconds of CLOCK_MONOTONIC."""
+
+CONSUMER = "main"
+"""The thread that does the work: HotSpot calls the one that JPype starts the JVM on so."""
+KEPT = "stops.json"
+"""What a log told, beside it."""
+
+
+class Pause(NamedTuple):
+    """A stop-the-world pause that no other one holds."""
+
+    start_ns: int
+    duration_ns: int
+    gc_id: int | None
+    kind: str
+    cause: str
+
+
+class Safepoint(NamedTuple):
+    """A stop of all threads, from the request to the release; of it ``reaching_ns`` until the last thread stood."""
+
+    start_ns: int
+    duration_ns: int
+    reaching_ns: int
+
+
+class Stall(NamedTuple):
+    """A wait of one thread for memory."""
+
+    start_ns: int
+    duration_ns: int
+    kind: str
+    thread: str
+
+
+class Stops(BaseModel):
+    """What one log tells of stops, each kind in the log's order.
+
+    ``unread`` counts lines about stopped threads that the reader did not understand, ``violations`` lines that
+    contradict each other.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    pauses: tuple[Pause, ...]
+    safepoints: tuple[Safepoint, ...]
+    stalls: tuple[Stall, ...]
+    unread: int
+    violations: int
+
+    def pause_intervals(self) -> Intervals:
+        """Stop-the-world pauses."""
+        return _intervals(self.pauses)
+
+    def safepoint_intervals(self) -> Intervals:
+        """Safepoints, from the request to the release."""
+        return _intervals(self.safepoints)
+
+    def reaching_intervals(self) -> Intervals:
+        """Of each safepoint, the time until the last thread stood."""
+        return _array((stop.start_ns, stop.start_ns + stop.reaching_ns) for stop in self.safepoints)
+
+    def standing_intervals(self) -> Intervals:
+        """Of each safepoint, the time from then on."""
+        return _array((stop.start_ns + stop.reaching_ns, stop.start_ns + stop.duration_ns) for stop in self.safepoints)
+
+    def stall_intervals(self, thread: str = CONSUMER) -> Intervals:
+        """Stalls of one thread that waited for memory."""
+        return _intervals(stall for stall in self.stalls if stall.thread == thread)
+
+    def full_intervals(self) -> Intervals:
+        """Pauses in which the whole heap was collected, or a concurrent collection was brought to its end."""
+        return _intervals(pause for pause in self.pauses if pause.kind.startswith(("Full", "Degenerated")))
+
+
+class _Kept(BaseModel):
+    """The content of the file beside a log; the first three fields say for which log and reader it holds."""
+
+    reader: str
+    size: int
+    mtime_ns: int
+    stops: Stops
+
+
+def _array(pairs: Iterable[tuple[int, int]]) -> Intervals:
+    return np.array(list(pairs), np.int64).reshape(-1, 2)
+
+
+def _intervals(stops: Iterable[Pause | Safepoint | Stall]) -> Intervals:
+    return _array((stop.start_ns, stop.start_ns + stop.duration_ns) for stop in stops)
+
+
+def read_stops(log: Path) -> Stops:
+    """The stops of one log.
+
+    Raises:
+        UserError: it is no log that `gclog` reads, or tells of stops without a time.
+    """
+    parsed = gclog.read_gc_log(log)
+    stalls = parsed.stalls[parsed.stalls["kind"] != "out of memory"]
+    if any(table["start_ns"].isna().any() for table in (parsed.outermost, parsed.safepoints, stalls)):
+        raise UserError(f"{log} tells of stops without a time: its decorations must have timenanos")
+    return Stops(
+        pauses=_rows(parsed.outermost, Pause),
+        safepoints=_rows(parsed.safepoints, Safepoint),
+        stalls=_rows(stalls, Stall),
+        unread=parsed.unread_count,
+        violations=gclog.self_check(parsed).count,
+    )
+
+
+def _rows(table: pd.DataFrame, kind: type[Pause] | type[Safepoint] | type[Stall]) -> Any:
+    """The columns that the kind has, as plain rows."""
+    return json.loads(table[list(kind._fields)].to_json(orient="values"))
+
+
+def stops_of(record: TrialRecord) -> Stops | None:
+    """The stops of a trial, from its log or from what was kept of it; None where it wrote none.
+
+    Raises:
+        UserError: its log can't be read; see `read_stops`.
+    """
+    log = Path(record.directory) / GC_LOG
+    if not record.directory or not log.exists():
+        return None
+    seen = log.stat()
+    if not seen.st_size:
+        return None
+    beside = log.with_name(KEPT)
+    # A file that is missing, cut or of another version is made anew.
+    with suppress(OSError, ValueError):
+        kept = _Kept.model_validate_json(beside.read_bytes())
+        if (kept.reader, kept.size, kept.mtime_ns) == (_reader_hash(), seen.st_size, seen.st_mtime_ns):
+            return kept.stops
+    stops = read_stops(log)
+    kept = _Kept(reader=_reader_hash(), size=seen.st_size, mtime_ns=seen.st_mtime_ns, stops=stops)
+    with suppress(OSError):  # raw data that nobody may write to is read each time
+        write_atomically(beside, kept.model_dump_json())
+    return stops
+
+
+@lru_cache(maxsize=1)
+def _reader_hash() -> str:
+    """Changes with the log reader and with this module, so that what older ones understood is read again."""
+    digest = hashlib.sha256()
+    for source in (*sorted(Path(gclog.__file__).parent.glob("*.py")), Path(__file__)):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
