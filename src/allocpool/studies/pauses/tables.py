@@ -27,6 +27,7 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.gclog import minimum_mutator_utilisation
+from allocpool.packets.columns import PACKETS_COLUMNS, TRIALS, batch_row, packets_columns
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.studies.pauses.attribution import ALL_CAUSES, attribute
 from allocpool.studies.pauses.measurement import DisturbedMeasurement

@@ -34,7 +34,7 @@ from allocpool.percentiles import TAILS
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.runtimes.collectors import collector_named
 from allocpool.runtimes.threads import APPLICATION, GC, JIT, OTHER, cpu_ns_by_group
-from allocpool.studies.stream.latency import kept_up, windows_needed
+from allocpool.studies.stream.latency import kept_up
 from allocpool.studies.stream.measurement import StreamMeasurement, StreamSearchMeasurement
 from allocpool.studies.stream.specs import AGGREGATES, PROCESSORS, StreamSearchSpec, StreamSpec
 from allocpool.trial.record import TrialRecord
