@@ -83,7 +83,7 @@ LIVE_SET = "mode=live_set layout=heap strategy=pool seconds=1"
     ("text", "names"),
     [
         (f"{DISTURBED} disturb_at_s=1", "disturb_at_s 1 is not below seconds 1"),
-        (DISTURBED.replace("=stop", "=nap"), "'stop', 'full_collection' or 'native_call'"),
+        (DISTURBED.replace("=stop", "=nap"), "choose one of stop, full_collection, native_call"),
         (DISTURBED.replace("heap", "allocating"), "a disturbance is one of a JVM: choose language java"),
         (f"{LIVE_SET} collector=epsilon", "choose layout heap and a collector other than epsilon"),
         (LIVE_SET.replace("heap", "native"), "choose layout heap and a collector other than epsilon"),
@@ -102,7 +102,7 @@ def test_a_mistake_is_refused_in_one_line(text: str, names: str) -> None:
         ({"live_set": {"solutions": ["java/heap/g1/25"], "live_millions": [50]}}, "between 0.01 and 12 million"),
         ({"live_set": {"solutions": ["java/heap/g2/25"]}}, "g2"),
         ({"losses": {"solutions": ["java/heap/cms/25"]}}, "cms runs on 11"),
-        ({"known_causes": {"disturbances": ["nap"]}}, "'stop', 'full_collection' or 'native_call'"),
+        ({"known_causes": {"disturbances": ["nap"]}}, "choose one of stop, full_collection, native_call"),
         ({"losses": {"queue_ms": [1.0]}}, "queue_ms"),
     ],
 )
