@@ -56,7 +56,7 @@ def _matching(
     if layout is not None:
         wanted &= rows["layout"] == layout
     if families:
-        found = [reference.family(language, collector) for collector in rows["collector"]]
+        found = [reference.family(*facts) for facts in zip(rows["language"], rows["collector"], strict=True)]
         wanted &= pd.Series(found, index=rows.index).isin(families)
     return rows[wanted]
 

@@ -19,7 +19,7 @@ from allocpool.errors import UserError
 from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
 from allocpool.percentiles import samples_needed as windows_needed
-from allocpool.runtimes.collectors import collector_labelled
+from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.stream.study import StreamProfile
 from allocpool.studies.stream.tables import SEARCHES
 
@@ -176,6 +176,7 @@ class Pair:
     """One value of two configurations that differ in one thing, at one rate: ratio of the first to the second."""
 
     solution: str
+    collector: str
     what: str
     at: str
     """The rate at which they are compared, or what took its place."""
@@ -202,6 +203,7 @@ def pairs(
         found.append(
             Pair(
                 str(named["solution"]),
+                str(group["collector"].iloc[0]),
                 what or f"{larger} over {smaller}",
                 f"{named['events_per_second']:,} events/s" if named["events_per_second"] else "highest rate",
                 stats.compare(values[0], values[1], noise),
@@ -288,7 +290,7 @@ def _judged(claim: Claim, found: Sequence[Pair]) -> Verdict:
 
 
 def _concurrent(found: Sequence[Pair]) -> list[Pair]:
-    return [pair for pair in found if collector_labelled(pair.solution.partition(" / ")[0]).concurrent]
+    return [pair for pair in found if collector_named(pair.collector).concurrent]
 
 
 def _within_target(claim: Claim, trials: pd.DataFrame, target_ms: float) -> Verdict:
