@@ -17,9 +17,9 @@ from great_tables import GT
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from allocpool.campaign import campaign, tidy
-from allocpool.campaign.registry import study_named
-from allocpool.errors import UserError, unknown_choice
+from allocpool.campaign import campaign
+from allocpool.campaign.registry import every_study, room
+from allocpool.errors import unknown_choice
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
@@ -50,11 +50,23 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
 
 def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
     """The trials and the provenance that a campaign left, without a run; no rows and None if it left none."""
-    try:
-        tables, provenance = campaign.read_tables(study, profile)
-    except UserError:
-        return tidy.frame([], study_named(study).schemas["trials"]), None
+    tables, provenance = campaign.stored(study, profile)
     return tables["trials"], provenance
+
+
+def take_homes(profile: str, apart_from: Iterable[str] = ()) -> Markdown:
+    """What there is to take home from every study but some, each below its question, which leads to its page."""
+    told = [
+        f"### [{study.question}]({study.notebook}.ipynb)\n\n{room(study.name, 'story').take_home(profile)}"
+        for study in every_study()
+        if study.name not in apart_from
+    ]
+    return say("\n\n".join(told))
+
+
+def contents() -> Markdown:
+    """A list of every study's page with its question."""
+    return say("\n".join(f"- [{study.notebook}]({study.notebook}.ipynb): {study.question}" for study in every_study()))
 
 
 @dataclass(frozen=True)

@@ -300,3 +300,13 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
     raise UserError(
         f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
     )
+
+
+def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
+    """Like `read_tables`, but where nothing is stored every table of the study without rows, and None."""
+    empty = {name: tidy.frame([], schema) for name, schema in study_named(study).schemas.items()}
+    try:
+        tables, provenance = read_tables(study, profile)
+    except UserError:
+        return empty, None
+    return empty | tables, provenance

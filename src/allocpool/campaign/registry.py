@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from allocpool.campaign.study import Mode, Study
@@ -18,8 +19,13 @@ def study_named(name: str) -> Study[Any]:
     """The study of that name; UserError that lists the names otherwise."""
     if name not in STUDY_NAMES:
         raise unknown_choice("study", name, STUDY_NAMES)
-    study: Study[Any] = importlib.import_module(f"allocpool.studies.{name}.study").STUDY
+    study: Study[Any] = room(name, "study").STUDY
     return study
+
+
+def room(study: str, part: str) -> ModuleType:
+    """A module of the study's folder by name, such as ``story``."""
+    return importlib.import_module(f"allocpool.studies.{study}.{part}")
 
 
 def every_study() -> list[Study[Any]]:

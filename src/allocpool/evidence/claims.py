@@ -1,222 +1,150 @@
-"""A claim is one published conclusion restated as a test on data: reproduced, refuted or inconclusive.
+"""One judge of claims: a claim is a conclusion, published or our own, restated as a test that fresh data can fail.
 
-Most claims are sets of expected orderings ("this cell costs more than that one"), each a ratio paired
-within blocks. One ordering shown the other way round refutes the claim; it is reproduced only when every
-ordering is shown and every published collector took part; anything else is inconclusive, and the sentence
-says what was missing. The published figures go through the very same tests, as one block, so what is
-expected is computed from them as well.
+A study says how its data become *evidence*: rows, one for each thing that the claim says, each shown as published,
+shown the other way round, not shown to differ, or not measured. One row shown the other way round refutes the claim; it
+is reproduced only when every row is shown as published; anything else is inconclusive. What was no part of the
+campaign, or has no figure, goes with the verdict, each with its reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence import reference
-from allocpool.packets import cells as cell_data
 
 REPRODUCED, REFUTED, INCONCLUSIVE = "reproduced", "refuted", "inconclusive"
-POOLING_STRATEGIES = ("alloc", "mix", "pool")
+AS_PUBLISHED, NO_DIFFERENCE, OTHER_WAY, NOT_MEASURED = (
+    "as published", "no difference shown", "the other way round", "not measured",
+)  # fmt: skip
+SHOWN = {1: AS_PUBLISHED, 0: NO_DIFFERENCE, -1: OTHER_WAY}
+"""What a direction (see `stats.Comparison`) shows of an expected ordering."""
+
+Data = TypeVar("Data")
 
 
-class Cell(NamedTuple):
-    """One configuration of a batch campaign."""
+class Missing(NamedTuple):
+    """Something that a claim speaks of and the data lack: ``what``, and the reason ``why``."""
 
-    solution: str
-    strategy: str
-    case: str
-
-    def __str__(self) -> str:
-        return f"{self.solution} {self.strategy} {self.case}"
-
-
-class Batch:
-    """The finished trials of a batch campaign, controls apart, looked up by cell and by published family."""
-
-    def __init__(self, trials: pd.DataFrame) -> None:
-        trials = trials[~trials["collector"].isin(cell_data.CONTROLS)]
-        self.trials = cell_data.finished(trials)
-        facts = trials.drop_duplicates("solution").copy()
-        facts["family"] = [
-            reference.family(str(language), collector)
-            for language, collector in zip(facts["language"], facts["collector"], strict=True)
-        ]
-        self.facts = facts.set_index("solution")
-
-    @cached_property
-    def noise(self) -> stats.NoiseBand:
-        return stats.noise_band(self.trials, cell_data.CONFIGURATION)
-
-    @cached_property
-    def _values(self) -> dict[tuple[str, str, str], pd.Series]:
-        return {
-            (str(s), str(t), str(c)): group.set_index("block")["ns_per_packet"].astype(float)
-            for (s, t, c), group in self.trials.groupby(list(cell_data.CONFIGURATION), observed=True)
-        }
-
-    def values(self, cell: Cell) -> pd.Series:
-        """ns/packet indexed by block; empty when no trial of the cell finished."""
-        return self._values.get((cell.solution, cell.strategy, cell.case), pd.Series(dtype=float))
-
-    def cost(self, cell: Cell) -> float:
-        """Geometric mean in ns/packet, infinite for an empty cell: it never is the cheapest."""
-        values = self.values(cell)
-        return stats.geometric_mean(values) if len(values) else float("inf")
-
-    def compare(self, larger: Cell, smaller: Cell) -> stats.Comparison:
-        return stats.compare(self.values(larger), self.values(smaller), self.noise)
-
-    def solutions(
-        self,
-        language: str | None = None,
-        layout: str | None = None,
-        families: Sequence[str] = (),
-        collector: str | None = None,
-    ) -> list[str]:
-        """The solutions of the campaign that match every given fact, in reading order."""
-        facts = self.facts
-        if language is not None:
-            facts = facts[facts["language"] == language]
-        if layout is not None:
-            facts = facts[facts["layout"] == layout]
-        if collector is not None:
-            facts = facts[facts["collector"] == collector]
-        if families:
-            facts = facts[facts["family"].isin(families)]
-        return cell_data.solution_order(facts.reset_index()) if len(facts) else []
-
-    def families(self, *cells: Cell) -> frozenset[str]:
-        """The published collectors among the solutions of ``cells``."""
-        return frozenset(str(name) for name in self.facts.loc[[cell.solution for cell in cells], "family"].dropna())
-
-    def cheapest(self, cells: Iterable[Cell]) -> Cell | None:
-        """The cheapest cell that has a figure, or None."""
-        ranked = sorted(cells, key=self.cost)
-        return ranked[0] if ranked and np.isfinite(self.cost(ranked[0])) else None
+    what: str
+    why: str
 
 
 @dataclass(frozen=True)
-class Ordering:
-    """One expected ordering: ``larger`` costs more than ``smaller``. ``comparison.direction`` says what was
-    shown.
+class Evidence:
+    """What the data have to say to a claim.
 
-    ``families`` are the published collectors of the solutions on both sides.
+    ``rows``: one per thing that it says, with column ``shown`` (`AS_PUBLISHED`, `NO_DIFFERENCE`, `OTHER_WAY` or
+    `NOT_MEASURED`); the columns before it say what was found, the last of them being the figure.
     """
 
-    larger: str
-    smaller: str
-    comparison: stats.Comparison
-    families: frozenset[str]
+    rows: pd.DataFrame
+    missing: tuple[Missing, ...] = ()
+
+    def count(self, *shown: str) -> int:
+        """How many rows are shown so."""
+        return int(self.rows["shown"].isin(shown).sum())
+
+    @property
+    def against(self) -> pd.DataFrame:
+        """The rows that are shown the other way round."""
+        return self.rows[self.rows["shown"] == OTHER_WAY]
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """The rows that have a figure."""
+        return self.rows[self.rows["shown"] != NOT_MEASURED]
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What the data say about a claim, in a computed sentence, with one row of ``evidence`` per number
-    behind it."""
+class Claim(Generic[Data]):
+    """One conclusion: ``text`` as a statement, from ``source``.
 
-    claim: Claim
-    outcome: str
-    sentence: str
-    evidence: pd.DataFrame
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One published conclusion: ``text`` as a statement, ``source``, and the ``test`` that judges it on a
-    campaign."""
+    ``evidence`` says how a campaign's data become evidence, ``sentence`` tells that evidence in words.
+    ``published_ratios``: where the source gives figures, the ratios of the same comparisons there. ``needs_all``:
+    whether what the data lack keeps it open, even where every row of the evidence is as published. ``refuted_by``:
+    whether one row of the evidence can refute it, or only all of them together.
+    """
 
     id: str
     text: str
     source: str
-    test: Callable[[Claim, Any], Verdict]
+    evidence: Callable[[Data], Evidence]
+    sentence: Callable[[Evidence], str]
+    published_ratios: Callable[[], pd.Series] | None = None
+    needs_all: bool = False
+    refuted_by: Literal["one", "all"] = "one"
 
 
-OrderingRule = Callable[[Batch], list[Ordering]]
-EVIDENCE_COLUMNS = ["larger", "smaller", "ratio", "low", "high", "blocks", "shown"]
-_SHOWN = {1: "as published", 0: "no difference shown", -1: "the other way round"}
+@dataclass(frozen=True)
+class Verdict:
+    """What the data say about a claim: the outcome, a computed sentence, and the rows of evidence behind it.
+
+    ``missing``: what was no part of the campaign or has no figure, each with its reason.
+    """
+
+    claim: Claim[Any]
+    outcome: str
+    sentence: str
+    evidence: pd.DataFrame
+    missing: tuple[Missing, ...]
 
 
-def ordering_evidence(orderings: Sequence[Ordering]) -> pd.DataFrame:
-    """The numbers behind a set of orderings: one row each, ratio = larger / smaller as the article has it."""
+def judge(claim: Claim[Data], data: Data) -> Verdict:
+    """Put a claim to a campaign's data."""
+    evidence = claim.evidence(data)
+    sentence = claim.sentence(evidence)
+    if len(evidence.rows) and claim.published_ratios is not None:
+        sentence += f" The published ratios are {stats.span(claim.published_ratios())}."
+    return Verdict(claim, _outcome(claim, evidence), sentence, evidence.rows, evidence.missing)
+
+
+def _outcome(claim: Claim[Any], evidence: Evidence) -> str:
+    total, against = len(evidence.rows), len(evidence.against)
+    if against and (claim.refuted_by == "one" or against == total):
+        return REFUTED
+    complete = 0 < evidence.count(AS_PUBLISHED) == total and not (claim.needs_all and evidence.missing)
+    return REPRODUCED if complete else INCONCLUSIVE
+
+
+def evaluate(claims: Iterable[Claim[Data]], data: Data) -> list[Verdict]:
+    """Put every claim to a campaign's data."""
+    return [judge(claim, data) for claim in claims]
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One expected ordering: ``larger`` is more than ``smaller``; where no block holds both, ``why_not`` says why."""
+
+    larger: str
+    smaller: str
+    comparison: stats.Comparison
+    why_not: str = "no block has a figure for both"
+
+    @property
+    def shown(self) -> str:
+        """What its comparison shows."""
+        return NOT_MEASURED if self.comparison.ratio is None else SHOWN[self.comparison.direction]
+
+
+def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ()) -> Evidence:
+    """Orderings as evidence: one row each with larger, smaller, ratio (of the two), low, high, blocks, shown."""
     rows = []
     for item in orderings:
         ratio = item.comparison.ratio
-        shown = _SHOWN[item.comparison.direction] if ratio else "not measured"
-        rows.append(
-            [
-                item.larger,
-                item.smaller,
-                *((ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)),
-                shown,
-            ]
-        )
-    return pd.DataFrame(rows, columns=EVIDENCE_COLUMNS)
-
-
-def _judge_orderings(claim: Claim, batch: Batch, rule: OrderingRule, families: Sequence[str]) -> Verdict:
-    found = rule(batch)
-    evidence = ordering_evidence(found)
-    published = ordering_evidence(rule(Batch(reference.published_as_trials())))
-    present = frozenset[str]().union(*(item.families for item in found))
-    missing = [name for name in families if name not in present]
-    shown = evidence["shown"].value_counts()
-    against = evidence[evidence["shown"] == "the other way round"]
-    total = len(evidence)
-    if not total:
-        return Verdict(
-            claim, INCONCLUSIVE, "Nothing to compare: the solutions that it is about were not run.", evidence
-        )
-    expected = f"The published ratios are {stats.span(published['ratio'])}."
-    if len(against):
-        worst = against.nsmallest(1, "ratio").iloc[0]
-        sentence = (
-            f"Shown the other way round in {len(against)} of {total} comparisons, most of all "
-            f"{worst['larger']} at {stats.significant(worst['ratio'], 2)} times {worst['smaller']}."
-        )
-        return Verdict(claim, REFUTED, f"{sentence} {expected}", evidence)
-    measured = evidence[evidence["ratio"].notna()]
-    parts = [
-        f"Shown in {shown.get('as published', 0)} of {total} comparisons"
-        + (f", ratios {stats.span(measured['ratio'])}" if len(measured) else "")
+        figures = (ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)
+        rows.append([item.larger, item.smaller, *figures, item.shown])
+    lacking = [
+        Missing(f"{item.larger} over {item.smaller}", item.why_not) for item in orderings if item.shown == NOT_MEASURED
     ]
-    parts += [f"{name} in {shown[name]}" for name in ("no difference shown", "not measured") if name in shown]
-    parts += [f"not part of this campaign: {', '.join(missing)}"] if missing else []
-    complete = shown.get("as published", 0) == total and not missing
-    return Verdict(claim, REPRODUCED if complete else INCONCLUSIVE, f"{'; '.join(parts)}. {expected}", evidence)
-
-
-def orderings(rule: OrderingRule, families: Sequence[str] = ()) -> Callable[[Claim, Batch], Verdict]:
-    """A claim's test made of a rule that lists expected orderings; all ``families`` must have taken part."""
-    return lambda claim, batch: _judge_orderings(claim, batch, rule, families)
-
-
-def ordering(batch: Batch, larger: Cell, smaller: Cell) -> Ordering:
-    """The expected ordering of two cells."""
-    return Ordering(str(larger), str(smaller), batch.compare(larger, smaller), batch.families(larger, smaller))
-
-
-def ratio_of_ratios(batch: Batch, larger: tuple[Cell, Cell], smaller: tuple[Cell, Cell]) -> Ordering:
-    """The expected ordering of two ratios, each of one cell over another within blocks."""
-    ratios = [stats.block_ratios(batch.values(top), batch.values(bottom)) for top, bottom in (larger, smaller)]
-    names = [f"{top} / {bottom.strategy} {bottom.case}" for top, bottom in (larger, smaller)]
-    return Ordering(
-        names[0],
-        names[1],
-        stats.compare(ratios[0], ratios[1], batch.noise),
-        batch.families(*larger, *smaller),
+    return Evidence(
+        pd.DataFrame(rows, columns=["larger", "smaller", "ratio", "low", "high", "blocks", "shown"]),
+        (*missing, *lacking),
     )
-
-
-def evaluate(claims: Iterable[Claim], trials: pd.DataFrame) -> list[Verdict]:
-    """Put every claim to a campaign's trials (one row per trial, failed ones included)."""
-    batch = Batch(trials)
-    return [claim.test(claim, batch) for claim in claims]
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -231,18 +159,3 @@ def tally(verdicts: Sequence[Verdict]) -> str:
     """A sentence counting the outcomes."""
     counts = {name: sum(v.outcome == name for v in verdicts) for name in (REPRODUCED, REFUTED, INCONCLUSIVE)}
     return f"Of {len(verdicts)} published claims, " + ", ".join(f"{n} {name}" for name, n in counts.items()) + "."
-
-
-__all__ = [
-    "Batch",
-    "Cell",
-    "Claim",
-    "Ordering",
-    "Verdict",
-    "evaluate",
-    "ordering",
-    "orderings",
-    "ratio_of_ratios",
-    "tally",
-    "verdict_table",
-]

@@ -1,8 +1,6 @@
 """The published figures, loaded for comparison only: nothing measured here is ever derived from them.
 
-A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel, so
-both are compared with it, and which of them fits better is itself a question put to the data (see
-`allocpool.evidence.claims`).
+How a published table reads in the words of a workload is told where the workload is.
 """
 
 from __future__ import annotations
@@ -11,12 +9,6 @@ import pandas as pd
 
 from allocpool import home
 from allocpool.errors import UserError
-from allocpool.runtimes.collectors import collector_named
-
-ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
-READ_AS = {"CMS": ("parallel", "cms"), "G1": ("g1",), "ZGC": ("zgc",)}
-"""The collectors that the article's rows of each name may have run on, the likeliest first."""
-LIKELIEST = {name: collectors[0] for name, collectors in READ_AS.items()}
 
 
 def load(name: str) -> pd.DataFrame:
@@ -27,117 +19,3 @@ def load(name: str) -> pd.DataFrame:
         known = ", ".join(sorted(path.stem for path in folder.glob("*.csv")))
         raise UserError(f"no published table {name!r}: choose one of {known}")
     return pd.read_csv(file)
-
-
-def published_batch() -> pd.DataFrame:
-    """The article's batch table: language, layout, family (None for C++), published_solution, strategy, case,
-    published_ns (nanoseconds per packet; one figure each, no spread was given)."""
-    table = load("allocate_or_pool_batch")
-    return _keyed(table).assign(published_ns=table["ns_per_packet"])
-
-
-def published_realtime() -> pd.DataFrame:
-    """The article's real-time table: language, layout, family (None for C++), published_solution, strategy, case,
-    published_interval_ns (smallest interval without or with few losses), published_lost_percent (at that interval, or
-    at 1000 ns where there is none) and published_lost_percent_large_heap (at 1000 ns with a heap of 10 GB)."""
-    table = load("allocate_or_pool_realtime")
-    return _keyed(table).assign(
-        published_interval_ns=table["min_interval_ns"].astype(float),
-        published_lost_percent=table["lost_percent_at_1000ns"].astype(float),
-        published_lost_percent_large_heap=table["lost_percent_at_1000ns_10g_heap"].astype(float),
-    )
-
-
-def _keyed(table: pd.DataFrame) -> pd.DataFrame:
-    """What a published row is about, in the words of measured rows."""
-    cpp = table["collector_or_language"] == "C++"
-    names = zip(cpp, table["buffers"], table["collector_or_language"], strict=True)
-    return pd.DataFrame(
-        {
-            "language": ["cpp" if is_cpp else "java" for is_cpp in cpp],
-            "layout": table["buffers"],
-            "family": table["collector_or_language"].where(~cpp, None),
-            "published_solution": [
-                f"C++ {layout}" if is_cpp else f"{layout} / {collector}" for is_cpp, layout, collector in names
-            ],
-            "strategy": table["strategy"],
-            "case": table["case"],
-        }
-    )
-
-
-def family(language: str, collector: object) -> str | None:
-    """The published collector that a measured solution is set beside, or None (C++, collectors nobody
-    published).
-
-    Raises:
-        UserError: an unknown collector; names the known ones.
-    """
-    return collector_named(str(collector)).published_family if language == "java" else None
-
-
-def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
-    """``rows`` (with language, layout, collector, strategy, case) plus published_solution and the published figures,
-    NaN where the article gives none; the batch table's, unless another is given.
-
-    A solution (column ``solution``, where there is one) with another allocator or with options of the JVM has none.
-    """
-    published = published_batch() if published is None else published
-    families = [
-        family(language, collector) for language, collector in zip(rows["language"], rows["collector"], strict=True)
-    ]
-    keyed = rows.assign(family=pd.Series(families, index=rows.index, dtype="object").fillna(""))
-    keys = ["language", "layout", "family", "strategy", "case"]
-    merged = keyed.merge(published.assign(family=published["family"].fillna("")), on=keys, how="left")
-    if "solution" in rows:
-        figures = [name for name in published if name not in keys]
-        merged.loc[[_is_variant(row) for row in merged["solution"]], figures] = None
-    return merged.drop(columns="family")
-
-
-def _is_variant(label: str) -> bool:
-    """Whether a solution's label (see `Solution.label`) says more than layout, collector and runtime."""
-    return len(label.split(" / ")) > (1 if label.startswith("C++ ") else 3)
-
-
-def published_as_trials() -> pd.DataFrame:
-    """The published table in the form of measured trials, one block, so that a claim can be put to it as
-    well.
-
-    The "CMS" rows appear twice, as Parallel and as CMS, because a claim may be about either reading of them.
-    """
-    table = published_batch()
-    likely = table.assign(collector=table["family"].map(LIKELIEST))
-    others = [
-        table[table["family"] == name].assign(collector=other) for name, names in READ_AS.items() for other in names[1:]
-    ]
-    both = pd.concat([likely, *others], ignore_index=True)
-    runtime = both["family"].map({"CMS": 8, "G1": 8, "ZGC": 11}).astype("Int64")
-    names = [
-        f"{solution} (read as {collector})" if len(READ_AS.get(name, ())) > 1 else solution
-        for solution, name, collector in zip(both["published_solution"], both["family"], both["collector"], strict=True)
-    ]
-    return both.assign(
-        runtime=runtime,
-        block=0,
-        status="ok",
-        reason=None,
-        allocator=None,
-        scale=1.0,
-        solution=names,
-        ns_per_packet=both["published_ns"],
-    )
-
-
-IO_OF_API = {
-    "BufferedReader/BufferedWriter": "buffered_reader",
-    "BufferedInputStream/BufferedOutputStream": "buffered_stream",
-    "InputStream/OutputStream": "stream",
-}
-
-
-def published_buffered_io() -> pd.DataFrame:
-    """The echo-server study's table: io, buffer (0 for none) in the words of our variants, io_api, buffer_unit,
-    memory_mb (of a server with 22,500 to 30,000 connections), median_cpu_percent and mean_cpu_percent."""
-    table = load("buffered_io_memory")
-    return table.assign(io=table["io_api"].map(IO_OF_API), buffer=table["buffer_size"])

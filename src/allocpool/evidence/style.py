@@ -1,4 +1,4 @@
-"""The one style of all figures: colours, markers, axes and legends."""
+"""The one style of all figures: colours, axes and legends."""
 
 from __future__ import annotations
 
@@ -11,20 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS, collector_named
 
-# Okabe and Ito's palette: told apart with any common colour vision; markers tell them apart in grey too.
-VERMILION, ORANGE, BLUE = "#d55e00", "#e69f00", "#0072b2"
-STRATEGY_STYLE = {
-    "dummy": ("#8c8c8c", "s"),
-    "alloc": (VERMILION, "o"),
-    "mix": (ORANGE, "^"),
-    "pool": (BLUE, "D"),
-}
+# Okabe and Ito's palette: told apart with any common colour vision.
+ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
+BLUE, VERMILION, PURPLE, BLACK = "#0072b2", "#d55e00", "#cc79a7", "#000000"
+PLUM, SILVER, GREY = "#8f4a76", "#999999", "#777777"
+"""Beside it: a ninth colour, and greys for what is no subject of its figure."""
 CPP = "C++"
 """What stands where Java has a collector."""
-_CPP_COLOUR = "#000000"
 INK = "#222222"
 GRID = "#dddddd"
 
@@ -72,21 +67,6 @@ def nothing(message: str) -> Figure:
     return figure
 
 
-def strategy_handles(present: set[str]) -> list[Line2D]:
-    return [
-        Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=STRATEGY_STYLE[name][1],
-            color=STRATEGY_STYLE[name][0],
-            label=name,
-        )
-        for name in STRATEGIES
-        if name in present
-    ]
-
-
 def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
     figure.legend(
         handles=list(handles), loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9
@@ -104,7 +84,7 @@ def collector_key(language: object, collector: object) -> str:
 
 def colour_of(key: str) -> str:
     """The colour of what `collector_key` returns; same errors."""
-    return _CPP_COLOUR if key == CPP else collector_named(key).colour
+    return BLACK if key == CPP else collector_named(key).colour
 
 
 def collector_handles(used: set[str]) -> list[Line2D]:
@@ -114,13 +94,4 @@ def collector_handles(used: set[str]) -> list[Line2D]:
         Line2D([], [], linestyle="", marker="o", color=colour_of(key), label=label)
         for key, label in labels.items()
         if key in used
-    ]
-
-
-def strategy_shapes(present: set[str]) -> list[Line2D]:
-    """Legend entries that tell strategies by marker alone, for figures whose colours mean collectors."""
-    return [
-        Line2D([], [], linestyle="", marker=STRATEGY_STYLE[name][1], color="#777777", label=name)
-        for name in STRATEGIES
-        if name in present
     ]

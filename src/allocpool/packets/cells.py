@@ -6,34 +6,36 @@ Figures and tables are drawn from cells, so that a gap reaches the reader throug
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence import reference
+from allocpool.evidence.trials import NOT_RUN, Gap, finished, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
-from allocpool.packets.specs import Solution
+from allocpool.packets.published import with_published
+from allocpool.packets.specs import JAVA_OPTIONS, Solution
 from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
 CONFIGURATION = ("solution", "strategy", "case")
-SOLUTION_FACTS = ("language", "layout", "collector", "runtime")
-_SUMMARY_COLUMNS = ("trials", "n", "ns", "low", "high", "method", "cv", "unstable", "gap", "partial")
+ORDERED_BY = ("language", "layout", "collector", "runtime")
+"""Columns that put solutions into reading order."""
+SOLUTION_FACTS = (*ORDERED_BY, "allocator", "steps", *JAVA_OPTIONS)
 _Row = dict[str, Any]
 CONTROLS = collectors_that(lambda row: row.is_control)
 """Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
 
 
-def records(rows: pd.DataFrame) -> list[Any]:
-    """The rows as named tuples, untyped: a column's type is the table's business."""
-    return list(rows.itertuples())
+def with_cost(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials that ended well and carry a cost per packet."""
+    return finished(trials).dropna(subset=["ns_per_packet"])
 
 
-def finished(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials that ended well and carry a figure."""
-    return trials[(trials["status"] == "ok") & trials["ns_per_packet"].notna()]
+def present(order: Iterable[str], values: pd.Series) -> list[str]:
+    """Those of ``order`` that are among the values."""
+    among = set(values.dropna())
+    return [name for name in order if name in among]
 
 
 def solution_order(rows: pd.DataFrame) -> list[str]:
@@ -60,91 +62,89 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
     return [key[-1] for key in sorted(keys)]
 
 
-def gap_of(group: pd.DataFrame) -> str:
-    """Why a cell with trials but without a figure is empty: the commonest failure, with its reason."""
-    failure = group.loc[group["status"] != "ok"]
-    if failure.empty:
-        return "no figure"
-    status = str(failure["status"].mode().iloc[0])
-    reasons = failure.loc[failure["status"] == status, "reason"].dropna()
-    return status.replace("_", " ") + (f": {reasons.iloc[0]}" if len(reasons) else "")
+def within_layout(row: Any) -> str:
+    """The name of a Java solution beside others of its layout: collector, runtime, options."""
+    given = {option: getattr(row, option) for option in JAVA_OPTIONS}
+    options = (option.replace("_", " ") for option, value in given.items() if pd.notna(value) and value)
+    return " / ".join((collector_named(row.collector).label, str(row.runtime), *options))
 
 
-def _summary(group: pd.DataFrame, value: str) -> _Row:
-    good = finished(group)
-    row: _Row = {
-        "trials": len(group),
-        "n": len(good),
-        "ns": np.nan,
-        "low": np.nan,
-        "high": np.nan,
-        "method": None,
-        "cv": np.nan,
-        "unstable": None,
-        "gap": None,
-        "partial": None,
-    }
-    if good.empty:
-        return row | {"gap": gap_of(group)}
-    interval = stats.geometric_interval(good[value])
-    steadiness = stats.stability(good[value])
-    partial = f"{len(group) - len(good)} of {len(group)} trials: {gap_of(group)}" if len(good) < len(group) else None
-    return row | {
-        "ns": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "method": interval.method,
-        "cv": steadiness.coefficient_of_variation,
-        "unstable": steadiness.reason,
-        "partial": partial,
-    }
+def cells_of(
+    trials: pd.DataFrame,
+    columns: Sequence[str],
+    measured: Callable[[pd.DataFrame], pd.DataFrame],
+    figures: Callable[[pd.DataFrame, pd.DataFrame], _Row],
+    plan: pd.DataFrame | None,
+    pairs: Iterable[tuple[str, str]],
+) -> pd.DataFrame:
+    """One row per solution, strategy and case: the solution's facts, ``trials``, ``n`` (those that are ``measured``)
+    and ``columns``, which are the ``figures`` of all its trials and of the measured ones.
+
+    Where none is measured, ``gap`` says why, and ``gap_word`` says it in a word or two. With ``plan`` (a study's plan
+    summary) and the (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
+    """
+    rows: list[_Row] = []
+    for key, group in trials.groupby(list(CONFIGURATION), observed=True):
+        good = measured(group)
+        facts = {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
+        row = {**dict(zip(CONFIGURATION, key, strict=True)), **facts, "trials": len(group), "n": len(good)}
+        rows.append(row | _empty(None if len(good) else gap_of(group)) | (figures(group, good) if len(good) else {}))
+    if plan is not None:
+        rows += _not_run(plan, {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}, list(pairs))
+    names = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", *columns, "gap", "gap_word"]
+    return pd.DataFrame(rows, columns=names)
 
 
-def _not_run(plan: pd.DataFrame, present: set[tuple[str, ...]], pairs: Iterable[tuple[str, str]]) -> list[_Row]:
+def _empty(gap: Gap | None) -> _Row:
+    return {"gap": gap and gap.text, "gap_word": gap and gap.word}
+
+
+def _not_run(plan: pd.DataFrame, started: set[tuple[str, ...]], pairs: Sequence[tuple[str, str]]) -> list[_Row]:
     """Empty rows for the planned cells without a single trial."""
     rows = []
-    for row in records(plan[plan["planned"].astype(bool)]):
-        solution = Solution.parse(row.key)
+    for planned in records(plan[plan["planned"].astype(bool)]):
+        solution = Solution.parse(planned.key)
         facts = {name: getattr(solution, name) for name in SOLUTION_FACTS}
         for strategy, case in pairs:
-            if (row.solution, strategy, case) not in present:
-                names = {"solution": row.solution, "strategy": strategy, "case": case}
-                rows.append({**names, **facts, "trials": 0, "n": 0, "gap": "not run yet"})
+            if (planned.solution, strategy, case) not in started:
+                names = {"solution": planned.solution, "strategy": strategy, "case": case}
+                rows.append({**names, **facts, "trials": 0, "n": 0, **_empty(NOT_RUN)})
     return rows
+
+
+_COSTS = ("ns", "low", "high", "cv")
 
 
 def cells(
     trials: pd.DataFrame,
     plan: pd.DataFrame | None = None,
     pairs: Iterable[tuple[str, str]] = (),
-    value: str = "ns_per_packet",
 ) -> pd.DataFrame:
-    """One row per solution, strategy and case.
+    """One row per solution, strategy and case of a batch campaign, as `cells_of` makes them.
 
-    Columns: the solution's facts, ``trials``, ``n`` (trials with a figure), ``ns`` (geometric mean of
-    ``value`` over trials), ``low``, ``high``, ``method`` (see `stats.Interval`), ``cv``, ``unstable``
-    (reason or None), ``gap`` (why there is no figure, or None), ``partial`` (what failed beside the figure,
-    or None), ``published_ns``. With ``plan`` (a study's plan summary) and the (strategy, case) ``pairs``
-    that it runs, the planned cells that have not run yet get their row as well.
+    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low``, ``high``, ``method`` (see `stats.Interval`),
+    ``cv``, ``unstable`` (reason or None), ``partial`` (what failed beside the figure, or None), ``published_ns``.
     """
-    rows: list[_Row] = []
-    for key, group in trials.groupby(list(CONFIGURATION), observed=True):
-        facts = {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
-        rows.append({**dict(zip(CONFIGURATION, key, strict=True)), **facts, **_summary(group, value)})
-    if plan is not None:
-        present = {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}
-        rows += _not_run(plan, present, list(pairs))
-    frame = pd.DataFrame(rows, columns=[*CONFIGURATION, *SOLUTION_FACTS, *_SUMMARY_COLUMNS])
-    for name in ("ns", "low", "high", "cv"):
-        frame[name] = frame[name].astype(float)
-    return reference.with_published(frame)
+
+    def figures(group: pd.DataFrame, good: pd.DataFrame) -> _Row:
+        interval = stats.geometric_interval(good["ns_per_packet"])
+        steadiness = stats.stability(good["ns_per_packet"])
+        failed = len(group) - len(good)
+        return {
+            "ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method,
+            "cv": steadiness.coefficient_of_variation, "unstable": steadiness.reason,
+            "partial": f"{failed} of {len(group)} trials: {gap_of(group).text}" if failed else None,
+        }  # fmt: skip
+
+    frame = cells_of(trials, [*_COSTS, "method", "unstable", "partial"], with_cost, figures, plan, pairs)
+    return with_published(frame.astype(dict.fromkeys(_COSTS, float)))
 
 
-def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str, value: str = "ns_per_packet") -> pd.Series:
-    """The figures of one cell, indexed by block: what paired comparisons are made of."""
-    good = finished(trials)
+def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
+    """ns/packet of one cell, indexed by block: what paired comparisons are made of."""
+    good = with_cost(trials)
     rows = good[(good["solution"] == solution) & (good["strategy"] == strategy) & (good["case"] == case)]
-    return rows.set_index("block")[value].astype(float)
+    return rows.set_index("block")["ns_per_packet"].astype(float)
 
 
 def spread_caption(rows: pd.DataFrame) -> str:
@@ -156,3 +156,19 @@ def spread_caption(rows: pd.DataFrame) -> str:
     n_text = f"n = {n_low}" if n_low == n_high else f"n = {n_low} to {n_high}"
     kinds = [stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")]
     return f"{n_text} trials each, every trial a fresh process; spread: {'; '.join(sorted(kinds))}."
+
+
+def certainty(trials: pd.DataFrame) -> str:
+    """How sure figures of batch trials are: trials per configuration, how a spread is told, the noise of the instrument
+    set against itself (A/A)."""
+    good = with_cost(trials)
+    if good.empty:
+        return "No trial has finished: nothing is certain."
+    noise = stats.noise_band(good, CONFIGURATION)
+    caption = spread_caption(cells(trials))
+    if not noise.pairs:
+        return f"{caption} With one block, no difference can be told from noise, so none is claimed."
+    return (
+        f"{caption} Two trials of the same configuration stayed within a factor of "
+        f"{stats.significant(noise.factor)} of each other in 95% of {noise.pairs} pairs (A/A)."
+    )

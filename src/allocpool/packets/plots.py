@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator
 
 from allocpool.evidence.style import (
     INK,
-    STRATEGY_STYLE,
     collector_handles,
     collector_key,
     colour_of,
@@ -19,18 +18,18 @@ from allocpool.evidence.style import (
     log_axis,
     new_figure,
     nothing,
-    strategy_handles,
-    strategy_shapes,
 )
+from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import records
+from allocpool.packets.cells import present
 from allocpool.packets.strategies import STRATEGIES
+from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
 
 
 def wall_against_cpu(trials: pd.DataFrame) -> Figure:
     """CPU against wall cost per packet, one dot per trial: above the lower line, collector threads work
     beside."""
-    good = cell_data.finished(trials)
+    good = cell_data.with_cost(trials)
     good = good[good["cpu_ns_per_packet"] > 0]
     if good.empty:
         return nothing("no trial has finished yet")
@@ -85,7 +84,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
 
     A line that has not settled at 1 when the shading ends says that the warm-up was too short.
     """
-    good = cell_data.finished(trials)
+    good = cell_data.with_cost(trials)
     good = good[good["case"] == case]
     joined = iterations.merge(
         good[["trial_id", "solution", "strategy", "ns_per_packet"]], on="trial_id", suffixes=("", "_trial")
@@ -133,7 +132,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
 def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Every trial's deviation from its cell's mean in percent, per solution; flagged cells ringed and
     named."""
-    good = cell_data.finished(trials).merge(
+    good = cell_data.with_cost(trials).merge(
         cells[["solution", "strategy", "case", "ns", "unstable"]], on=["solution", "strategy", "case"]
     )
     if good.empty:
@@ -141,13 +140,13 @@ def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     good["deviation"] = (good["ns_per_packet"] / good["ns"] - 1) * 100
     order = cell_data.solution_order(good)
     figure, (axis,) = new_figure(1, 1, 9.3, 1.3 + 0.36 * max(len(order), 3))
-    drawn = [name for name in STRATEGIES if name in set(good["strategy"])]
-    offsets = dict(zip(drawn, np.linspace(-0.25, 0.25, len(drawn)) if len(drawn) > 1 else [0.0], strict=True))
+    drawn = present(STRATEGIES, good["strategy"])
+    off = offsets(drawn, 0.25)
     for row in records(good):
         colour, marker = STRATEGY_STYLE[row.strategy]
         axis.plot(
             row.deviation,
-            order.index(row.solution) + offsets[row.strategy],
+            order.index(row.solution) + off[row.strategy],
             marker=marker,
             markersize=5,
             linestyle="",

@@ -5,14 +5,25 @@ Orderings are ratios paired within blocks, as for the other claims. The publishe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence import reference
-from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict, ordering_evidence
-from allocpool.evidence.claims import Ordering as Shown
+from allocpool.evidence import claims, reference
+from allocpool.evidence.claims import (
+    AS_PUBLISHED,
+    NO_DIFFERENCE,
+    NOT_MEASURED,
+    OTHER_WAY,
+    Claim,
+    Evidence,
+    Missing,
+    Ordering,
+    Verdict,
+    of_orderings,
+)
+from allocpool.evidence.trials import NOT_PART, finished
 from allocpool.runtimes.collectors import collectors_that
 
 SOURCE = "Memory allocation speed check, bytearray.io, 2012-07"
@@ -22,17 +33,6 @@ EQUAL_WITHIN = 1.1
 _BLOCKS_OF_AN_INTERVAL = 3
 _CONTROLS = collectors_that(lambda row: row.is_control)
 SMALL, LARGE = PUBLISHED_BYTES[0], PUBLISHED_BYTES[-1]
-CONFIGURATION = (
-    "mode",
-    "technique",
-    "strategy",
-    "touch",
-    "memory",
-    "operation",
-    "distribution",
-    "bytes",
-    "served_by",
-)
 _OPERATIONS = {
     "malloc": ("malloc", "ns_per_alloc"),
     "free": ("malloc", "ns_per_free"),
@@ -70,9 +70,7 @@ class Costs:
     """The finished trials of a campaign, looked up by what they measured; only the plain ones: fresh, untouched."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
-        plain = trials[
-            (trials["status"] == "ok") & (~trials["collector"].isin(_CONTROLS) if "collector" in trials else True)
-        ]
+        plain = finished(trials[~trials["collector"].isin(_CONTROLS)] if "collector" in trials else trials)
         self.allocation = plain[
             (plain["mode"] == "allocation") & (plain["strategy"] == "alloc") & (plain["touch"] == "none")
         ]
@@ -89,9 +87,9 @@ class Costs:
         rows = _with(self.access if "memory" in facts else self.allocation, facts)
         return rows.set_index("block")[column].astype(float).dropna()
 
-    def ordering(self, larger: tuple[str, pd.Series], smaller: tuple[str, pd.Series]) -> Shown:
+    def ordering(self, larger: tuple[str, pd.Series], smaller: tuple[str, pd.Series]) -> Ordering:
         """The expected ordering of two named series."""
-        return Shown(larger[0], smaller[0], stats.compare(larger[1], smaller[1], self.noise), frozenset())
+        return Ordering(larger[0], smaller[0], stats.compare(larger[1], smaller[1], self.noise))
 
 
 def _with(rows: pd.DataFrame, facts: dict[str, object]) -> pd.DataFrame:
@@ -109,7 +107,7 @@ def _pairs(costs: Costs, left: dict[str, object], right: dict[str, object]) -> I
                 yield one, other
 
 
-def _small_are_faster_in_java(costs: Costs) -> Iterator[Shown]:
+def _small_are_faster_in_java(costs: Costs) -> Iterator[Ordering]:
     for malloc, java in _pairs(costs, {"technique": "malloc"}, {"technique": "byte_array"}):
         yield costs.ordering(
             (f"malloc {malloc}", costs.values("ns_per_alloc", technique="malloc", bytes=SMALL, served_by=malloc)),
@@ -117,7 +115,7 @@ def _small_are_faster_in_java(costs: Costs) -> Iterator[Shown]:
         )
 
 
-def _free_is_cheaper(costs: Costs) -> Iterator[Shown]:
+def _free_is_cheaper(costs: Costs) -> Iterator[Ordering]:
     for name in costs.served_by(technique="malloc"):
         for size in PUBLISHED_BYTES:
             both = [
@@ -128,7 +126,7 @@ def _free_is_cheaper(costs: Costs) -> Iterator[Shown]:
                 yield costs.ordering((f"malloc {name} {size}", both[0]), (f"free {name} {size}", both[1]))
 
 
-def _direct_is_slower(costs: Costs) -> Iterator[Shown]:
+def _direct_is_slower(costs: Costs) -> Iterator[Ordering]:
     for name in costs.served_by(technique="direct_buffer"):
         for size in PUBLISHED_BYTES:
             both = [
@@ -139,7 +137,7 @@ def _direct_is_slower(costs: Costs) -> Iterator[Shown]:
                 yield costs.ordering((f"direct {name} {size}", both[0]), (f"byte[] {name} {size}", both[1]))
 
 
-def _large_are_slower_in_java(costs: Costs) -> Iterator[Shown]:
+def _large_are_slower_in_java(costs: Costs) -> Iterator[Ordering]:
     for java, malloc in _pairs(costs, {"technique": "byte_array"}, {"technique": "malloc"}):
         yield costs.ordering(
             (f"byte[] {java}", costs.values("ns_per_alloc", technique="byte_array", bytes=LARGE, served_by=java)),
@@ -147,7 +145,7 @@ def _large_are_slower_in_java(costs: Costs) -> Iterator[Shown]:
         )
 
 
-def _write_is_fastest_in_c(costs: Costs) -> Iterator[Shown]:
+def _write_is_fastest_in_c(costs: Costs) -> Iterator[Ordering]:
     for memory in ("heap", "direct"):
         for java in costs.served_by(memory=memory, operation="write"):
             for c in costs.served_by(memory="c", operation="write"):
@@ -157,74 +155,111 @@ def _write_is_fastest_in_c(costs: Costs) -> Iterator[Shown]:
                 )
 
 
-def _orderings(rule: Callable[[Costs], Iterator[Shown]]) -> Callable[[Claim, Costs], Verdict]:
-    def test(claim: Claim, costs: Costs) -> Verdict:
-        evidence = ordering_evidence(list(rule(costs)))
-        published = ordering_evidence(list(rule(Costs(published_as_trials()))))["ratio"]
-        if evidence.empty:
-            return Verdict(claim, INCONCLUSIVE, "Nothing to compare: not part of this campaign.", evidence)
-        shown = evidence["shown"].value_counts()
-        against = int(shown.get("the other way round", 0))
-        as_published = int(shown.get("as published", 0))
-        ratios = evidence["ratio"].dropna()
-        sentence = f"Shown in {as_published} of {len(evidence)} comparisons, the other way round in {against}"
-        sentence += f"; ratios {stats.span(ratios)}" if len(ratios) else ""
-        outcome = REFUTED if against else REPRODUCED if as_published == len(evidence) else INCONCLUSIVE
-        return Verdict(claim, outcome, f"{sentence}. The published ratios are {stats.span(published)}.", evidence)
-
-    return test
+Rule = Callable[[Costs], Iterator[Ordering]]
+_MALLOC, _HEAP, _DIRECT = {"technique": "malloc"}, {"technique": "byte_array"}, {"technique": "direct_buffer"}
 
 
-def _copies_are_equal(claim: Claim, costs: Costs) -> Verdict:
+def _claim(id: str, text: str, rule: Rule, *speaks_of: Mapping[str, object]) -> Claim[Costs]:
+    """A claim made of expected orderings; what it speaks of is missing where nothing was measured of it."""
+
+    def evidence(costs: Costs) -> Evidence:
+        return of_orderings(list(rule(costs)), _unmeasured(costs, *speaks_of))
+
+    def published_ratios() -> pd.Series:
+        return of_orderings(list(rule(Costs(published_as_trials())))).rows["ratio"]
+
+    return Claim(id, text, SOURCE, evidence, _sentence, published_ratios)
+
+
+def _unmeasured(costs: Costs, *speaks_of: Mapping[str, object]) -> list[Missing]:
+    return [
+        Missing(" ".join(str(word) for word in facts.values()), NOT_PART.word)
+        for facts in speaks_of
+        if not costs.served_by(**facts)
+    ]
+
+
+def _sentence(evidence: Evidence) -> str:
+    total, ratios = len(evidence.rows), evidence.measured["ratio"]
+    if not total:
+        return "Nothing to compare: not part of this campaign."
+    shown, against = evidence.count(AS_PUBLISHED), evidence.count(OTHER_WAY)
+    span = f"; ratios {stats.span(ratios)}" if len(ratios) else ""
+    return f"Shown in {shown} of {total} comparisons, the other way round in {against}{span}."
+
+
+def _equal_copies(costs: Costs) -> Evidence:
     """Heap and direct copy at the same speed: equivalence by two one-sided tests (Schuirmann 1987), here an interval of
-    95% that lies within the margin. A difference that is shown and not within it refutes the claim."""
-    found = [
+    95% that lies within the margin. A difference that is shown and not within it is one the other way round."""
+    compared = [
         costs.ordering(
             (f"copy heap {name}", costs.values("ns_per_pass", memory="heap", operation="copy", served_by=name)),
             (f"copy direct {name}", costs.values("ns_per_pass", memory="direct", operation="copy", served_by=name)),
         )
         for name in costs.served_by(memory="heap", operation="copy")
     ]
-    evidence = ordering_evidence(found)
-    measured = evidence[evidence["blocks"] >= _BLOCKS_OF_AN_INTERVAL]
-    if measured.empty:
-        return Verdict(claim, INCONCLUSIVE, "Nothing to compare: no cell with enough blocks for an interval.", evidence)
-    equal = (measured["low"] >= 1 / EQUAL_WITHIN) & (measured["high"] <= EQUAL_WITHIN)
-    differ = (measured["shown"] != "no difference shown") & ~equal
-    sentence = (
-        f"Of {len(measured)} comparisons {equal.sum()} are equal within {EQUAL_WITHIN - 1:.0%}, and {differ.sum()} "
-        f"differ by more than that may be; ratios {stats.span(measured['ratio'])}."
+    every = of_orderings(compared)
+    rows = every.rows
+    few = (rows["blocks"] < _BLOCKS_OF_AN_INTERVAL) & (rows["shown"] != NOT_MEASURED)
+    without = [
+        Missing(f"{row['larger']} over {row['smaller']}", f"an interval takes {_BLOCKS_OF_AN_INTERVAL} blocks")
+        for _, row in rows[few].iterrows()
+    ]
+    rows = rows[rows["blocks"] >= _BLOCKS_OF_AN_INTERVAL].reset_index(drop=True)
+    equal = (rows["low"] >= 1 / EQUAL_WITHIN) & (rows["high"] <= EQUAL_WITHIN)
+    shown = rows["shown"].where(rows["shown"] == NO_DIFFERENCE, OTHER_WAY).where(~equal, AS_PUBLISHED)
+    both = [{"memory": memory, "operation": "copy"} for memory in ("heap", "direct")]
+    return Evidence(rows.assign(shown=shown), (*_unmeasured(costs, *both), *without, *every.missing))
+
+
+def _equal_sentence(evidence: Evidence) -> str:
+    if evidence.rows.empty:
+        return "Nothing to compare: no cell with enough blocks for an interval."
+    return (
+        f"Of {len(evidence.rows)} comparisons {evidence.count(AS_PUBLISHED)} are equal within {EQUAL_WITHIN - 1:.0%}, "
+        f"and {evidence.count(OTHER_WAY)} differ by more than that may be; ratios {stats.span(evidence.rows['ratio'])}."
     )
-    outcome = REFUTED if differ.any() else REPRODUCED if equal.all() else INCONCLUSIVE
-    return Verdict(claim, outcome, sentence, evidence)
 
 
-ALLOCATION_CLAIMS = (
-    Claim(
+ALLOCATION_CLAIMS: tuple[Claim[Costs], ...] = (
+    _claim(
         "small-java",
         "Small objects are allocated faster in Java than by malloc.",
-        SOURCE,
-        _orderings(_small_are_faster_in_java),
+        _small_are_faster_in_java,
+        _MALLOC,
+        _HEAP,
     ),
-    Claim("free-cheaper", "free is cheaper than malloc.", SOURCE, _orderings(_free_is_cheaper)),
-    Claim(
+    _claim("free-cheaper", "free is cheaper than malloc.", _free_is_cheaper, _MALLOC),
+    _claim(
         "direct-slower",
         "A direct buffer always costs more than one on the heap.",
-        SOURCE,
-        _orderings(_direct_is_slower),
+        _direct_is_slower,
+        _DIRECT,
+        _HEAP,
     ),
-    Claim(
+    _claim(
         "large-java",
         "Java's heap is slower than malloc on large objects.",
-        SOURCE,
-        _orderings(_large_are_slower_in_java),
+        _large_are_slower_in_java,
+        _HEAP,
+        _MALLOC,
     ),
-    Claim("write-c", "Writing is fastest in C.", SOURCE, _orderings(_write_is_fastest_in_c)),
-    Claim("copies-equal", "Copies are equally fast on Java's heap and in direct memory.", SOURCE, _copies_are_equal),
+    _claim(
+        "write-c",
+        "Writing is fastest in C.",
+        _write_is_fastest_in_c,
+        *({"memory": memory, "operation": "write"} for memory in ("c", "heap", "direct")),
+    ),
+    Claim(
+        "copies-equal",
+        "Copies are equally fast on Java's heap and in direct memory.",
+        SOURCE,
+        _equal_copies,
+        _equal_sentence,
+    ),
 )
 
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Put every claim to a campaign's trials."""
-    costs = Costs(trials)
-    return [claim.test(claim, costs) for claim in ALLOCATION_CLAIMS]
+    return claims.evaluate(ALLOCATION_CLAIMS, Costs(trials))

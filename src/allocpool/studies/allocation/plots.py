@@ -11,11 +11,28 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from allocpool import stats
-from allocpool.evidence.style import INK, decades_only, legend, log_axis, new_figure, nothing
+from allocpool.evidence.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PLUM,
+    PURPLE,
+    SILVER,
+    SKY,
+    VERMILION,
+    decades_only,
+    legend,
+    log_axis,
+    new_figure,
+    nothing,
+)
+from allocpool.evidence.trials import finished
 from allocpool.studies.allocation.claims import published_as_trials
 from allocpool.studies.allocation.story import label
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8f4a76", "#999999")
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, PLUM, SILVER)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _PUBLISHED = {"malloc": "malloc", "byte_array": "byte[]", "direct_buffer": "direct ByteBuffer"}
 
@@ -45,12 +62,7 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
 
     Bars are the spread over trials; crosses are the published figures of 2012.
     """
-    good = trials[
-        (trials["mode"] == "allocation")
-        & (trials["status"] == "ok")
-        & (trials["touch"] == "none")
-        & trials[column].notna()
-    ]
+    good = finished(trials[(trials["mode"] == "allocation") & (trials["touch"] == "none") & trials[column].notna()])
     if good.empty:
         return nothing("no trial has finished yet")
     panels = _panels(_of_several_sizes(good))
@@ -106,17 +118,18 @@ def _line(axis: Axes, group: pd.DataFrame, column: str, style: tuple[str, str]) 
         axis.plot([size, size], [found.low, found.high], color=colour, linewidth=2.5, alpha=0.5)
 
 
+def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:
+    """The finished trials of mixed sizes in the first block."""
+    first = trials["block"] == trials["block"].min()
+    return finished(trials[(trials["mode"] == "fragmentation") & (trials["distribution"] == distribution) & first])
+
+
 def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
     """Resident growth over bytes alive, 99th percentile of allocation, throughput: curves over the bytes allocated.
 
     One line per allocator or heap, of its first block; dashed lines part the phases.
     """
-    measured = trials[
-        (trials["mode"] == "fragmentation")
-        & (trials["distribution"] == distribution)
-        & (trials["status"] == "ok")
-        & (trials["block"] == trials["block"].min())
-    ]
+    measured = _first_block(trials, distribution)
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
     languages = [language for language in ("cpp", "java") if language in set(measured["language"])]
@@ -165,21 +178,16 @@ def _curves(axes: Sequence[Axes], measured: pd.DataFrame, windows: pd.DataFrame)
 
 def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
     """Live, used, committed and resident MiB over time, the rest included: one panel per heap or allocator."""
-    measured = trials[
-        (trials["mode"] == "fragmentation")
-        & (trials["distribution"] == distribution)
-        & (trials["status"] == "ok")
-        & (trials["block"] == trials["block"].min())
-    ]
+    measured = _first_block(trials, distribution)
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
     rows = (len(measured) + 1) // 2
     figure, axes = new_figure(rows, 2, 9.5, 2.4 * rows + 0.6)
     lines = {
-        "live": ("live_bytes", "#000000"),
-        "heap used": ("heap_used_bytes", "#e69f00"),
-        "heap committed": ("heap_committed_bytes", "#cc79a7"),
-        "resident": ("resident_bytes", "#0072b2"),
+        "live": ("live_bytes", BLACK),
+        "heap used": ("heap_used_bytes", ORANGE),
+        "heap committed": ("heap_committed_bytes", PURPLE),
+        "resident": ("resident_bytes", BLUE),
     }
     for axis, row in zip(axes, measured.sort_values(["technique", "served_by"]).to_dict("records"), strict=False):
         curve = windows[windows["trial_id"] == row["trial_id"]].sort_values("window")

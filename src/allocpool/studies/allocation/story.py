@@ -9,9 +9,11 @@ from typing import Any
 import pandas as pd
 
 from allocpool import stats
+from allocpool.campaign import campaign
+from allocpool.evidence.trials import finished, gap_of
 from allocpool.studies.allocation.claims import PUBLISHED_BYTES, published_as_trials
 from allocpool.studies.allocation.specs import TECHNIQUES, TOUCHES
-from allocpool.studies.allocation.study import AllocationProfile
+from allocpool.studies.allocation.study import STUDY, AllocationProfile
 
 _LABELS = {**{t.name: t.label for t in TECHNIQUES.values()}, "slab": "slab with size classes"}
 
@@ -34,7 +36,7 @@ def label(technique: object, strategy: object = "alloc") -> str:
 
 def caption(trials: pd.DataFrame) -> str:
     """n and the kind of spread behind a figure of these trials."""
-    good = trials[trials["status"] == "ok"]
+    good = finished(trials)
     if good.empty:
         return "No trial has finished."
     n = int(good["block"].nunique())
@@ -56,10 +58,9 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
     keys = ["technique", "strategy", "touch", "bytes", "served_by"]
     for key, group in trials[trials["mode"] == "allocation"].groupby(keys, sort=True, observed=True):
         technique, strategy, touch, size, served_by = key
-        good = group[group["status"] == "ok"]
+        good = finished(group)
         reclaiming = good["reclaim_cpu_ns_per_buffer"]
-        failed = group.loc[group["status"] != "ok", ["status", "reason"]]
-        why = f"{failed.iloc[0]['status']}: {failed.iloc[0]['reason']}" if good.empty else ""
+        why = gap_of(group).text if good.empty else ""
         rows.append(
             {
                 "technique": label(technique, strategy),
@@ -79,10 +80,15 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _plain(trials: pd.DataFrame) -> pd.DataFrame:
+    """Finished trials whose buffers are fresh and untouched."""
+    return finished(trials[(trials["strategy"] == "alloc") & (trials["touch"] == "none")])
+
+
 def beside_published(trials: pd.DataFrame) -> pd.DataFrame:
     """The published table with our untouched figures beside it: one row per operation, size and what serves it."""
     published = published_as_trials()
-    good = trials[(trials["status"] == "ok") & (trials["strategy"] == "alloc") & (trials["touch"] == "none")]
+    good = _plain(trials)
     rows = []
     for name, technique, column in (
         ("malloc", "malloc", "ns_per_alloc"),
@@ -110,7 +116,7 @@ def access(trials: pd.DataFrame) -> pd.DataFrame:
     """One row per memory, operation and what serves it, with the published figure where there is one."""
     published = published_as_trials()
     rows = []
-    measured = trials[(trials["mode"] == "access") & (trials["status"] == "ok")]
+    measured = finished(trials[trials["mode"] == "access"])
     for key, group in measured.groupby(["operation", "memory", "served_by", "bytes"], observed=True):
         operation, memory, served_by, size = key
         theirs = published[(published["memory"] == memory) & (published["operation"] == operation)]["ns_per_pass"]
@@ -131,7 +137,7 @@ def access(trials: pd.DataFrame) -> pd.DataFrame:
 
 def same_content(trials: pd.DataFrame) -> str:
     """Whether all memories and languages ended with the same content, in a sentence."""
-    good = trials[(trials["status"] == "ok") & trials["checksum"].notna()]
+    good = finished(trials[trials["checksum"].notna()])
     keys = ["mode", "operation", "distribution", "bytes", "live_mb"]
     kinds = good.groupby(keys, dropna=False, observed=True)["checksum"].nunique()
     broken = int((kinds > 1).sum())
@@ -144,13 +150,14 @@ def touch_resemblance(trials: pd.DataFrame) -> str:
     """Which touch policy comes closest to the published malloc figures in shape, in a sentence."""
     published = published_as_trials()
     theirs = published[published["technique"] == "malloc"].set_index("bytes")["ns_per_alloc"].dropna()
-    good = trials[
-        (trials["status"] == "ok")
-        & (trials["technique"] == "malloc")
-        & (trials["strategy"] == "alloc")
-        & (trials["mode"] == "allocation")
-        & (trials["served_by"] == "glibc")
-    ]
+    good = finished(
+        trials[
+            (trials["technique"] == "malloc")
+            & (trials["strategy"] == "alloc")
+            & (trials["mode"] == "allocation")
+            & (trials["allocator"] == "glibc")
+        ]
+    )
     distances = {}
     for touch in TOUCHES:
         ours = good[good["touch"] == touch].groupby("bytes")["ns_per_alloc"].mean().astype(float)
@@ -172,7 +179,7 @@ def touch_resemblance(trials: pd.DataFrame) -> str:
 
 def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
     """What a pool saves by size: alloc plus free, fresh over pooled, paired within blocks."""
-    good = trials[(trials["mode"] == "allocation") & (trials["status"] == "ok")]
+    good = finished(trials[trials["mode"] == "allocation"])
     noise = stats.noise_band(good, ["technique", "strategy", "touch", "bytes", "served_by"], "ns_per_buffer")
     rows = []
     for key, group in good.groupby(["technique", "served_by", "touch", "bytes"], observed=True):
@@ -201,7 +208,7 @@ def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
 def fragmentation(trials: pd.DataFrame) -> pd.DataFrame:
     """One row per allocator or heap and distribution: throughput, p99 and memory over live bytes."""
     rows = []
-    measured = trials[(trials["mode"] == "fragmentation") & (trials["status"] == "ok")]
+    measured = finished(trials[trials["mode"] == "fragmentation"])
     for key, group in measured.groupby(["distribution", "technique", "served_by"], observed=True):
         distribution, technique, served_by = key
         rows.append(
@@ -241,7 +248,7 @@ def who_gives_back(trials: pd.DataFrame, windows: pd.DataFrame) -> str:
 def jmh_beside_ours(trials: pd.DataFrame) -> pd.DataFrame:
     """JMH's figures beside ours for the same configurations."""
     rows = []
-    good = trials[(trials["status"] == "ok") & (trials["strategy"] == "alloc") & (trials["touch"] == "none")]
+    good = _plain(trials)
     keys = ["technique", "served_by", "bytes"]
     for key, group in good[good["mode"] == "jmh"].groupby(keys, observed=True):
         ours = good[good["mode"] == "allocation"]
@@ -291,3 +298,9 @@ def verdict(trials: pd.DataFrame) -> str:
         )
         parts.append(f"{technique} on {served_by}: {told}")
     return "What a pool saves per buffer on this machine: " + "; ".join(parts) + "."
+
+
+def take_home(profile: str) -> str:
+    """The verdict on what a campaign of this profile left; runs nothing."""
+    tables, _ = campaign.stored(STUDY.name, profile)
+    return verdict(tables["trials"])

@@ -7,28 +7,25 @@ unnoticed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence import reference
-from allocpool.evidence.claims import (
-    INCONCLUSIVE,
+from allocpool.evidence import claims, reference
+from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OTHER_WAY, SHOWN, Claim, Evidence, Missing, Verdict
+from allocpool.evidence.trials import NOT_PART, records
+from allocpool.packets.comparisons import (
     POOLING_STRATEGIES,
-    REFUTED,
-    REPRODUCED,
     Batch,
     Cell,
-    Claim,
-    Ordering,
-    Verdict,
+    CellOrdering,
     ordering,
-    orderings,
+    ordering_claim,
     ratio_of_ratios,
 )
-from allocpool.packets.cells import records
+from allocpool.packets.published import ARTICLE, published_batch
 from allocpool.packets.specs import CASES
 
 FAMILIES = ("CMS", "G1", "ZGC")
@@ -37,14 +34,14 @@ _SAME_SHAPE = 1e-6  # below any measurement's rounding, so that ratios of distan
 _OBJECTS_PER_STORED = 8
 
 
-def _pool_beats_alloc_in_overload(batch: Batch) -> list[Ordering]:
+def _pool_beats_alloc_in_overload(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(name, "alloc", "C"), Cell(name, "pool", "C"))
         for name in batch.solutions("java", "heap", FAMILIES)
     ]
 
 
-def _mix_is_cheapest_in_light_load(batch: Batch, collector: str) -> list[Ordering]:
+def _mix_is_cheapest_in_light_load(batch: Batch, collector: str) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(name, other, "A"), Cell(name, "mix", "A"))
         for name in batch.solutions("java", "heap", collector=collector)
@@ -52,7 +49,7 @@ def _mix_is_cheapest_in_light_load(batch: Batch, collector: str) -> list[Orderin
     ]
 
 
-def _a_large_pool_is_scanned(batch: Batch, collector: str) -> list[Ordering]:
+def _a_large_pool_is_scanned(batch: Batch, collector: str) -> list[CellOrdering]:
     def penalty(name: str) -> tuple[Cell, Cell]:
         return Cell(name, "pool", "A"), Cell(name, "mix", "A")
 
@@ -63,41 +60,41 @@ def _a_large_pool_is_scanned(batch: Batch, collector: str) -> list[Ordering]:
     ]
 
 
-def _native_beats_heap(batch: Batch) -> list[Ordering]:
-    found = []
+def _native_beats_heap(batch: Batch) -> list[CellOrdering]:
+    expected = []
     for heap in batch.solutions("java", "heap", FAMILIES):
         fact = batch.facts.loc[heap]
         for native in batch.solutions("java", "native", FAMILIES):
             other = batch.facts.loc[native]
             if fact["collector"] == other["collector"] and fact["runtime"] == other["runtime"]:
-                found += [ordering(batch, Cell(heap, "alloc", case), Cell(native, "alloc", case)) for case in CASES]
-    return found
+                expected += [ordering(batch, Cell(heap, "alloc", case), Cell(native, "alloc", case)) for case in CASES]
+    return expected
 
 
-def _flat_pool_beats_all_java(batch: Batch) -> list[Ordering]:
-    found = []
+def _flat_pool_beats_all_java(batch: Batch) -> list[CellOrdering]:
+    expected = []
     for flat in batch.solutions("cpp", "flat"):
         for case in CASES:
             rivals = [Cell(name, strategy, case) for name in batch.solutions("java") for strategy in POOLING_STRATEGIES]
             best = batch.cheapest(rivals)
             if best is not None:
-                found.append(ordering(batch, best, Cell(flat, "pool", case)))
-    return found
+                expected.append(ordering(batch, best, Cell(flat, "pool", case)))
+    return expected
 
 
-def _zgc_is_best_java_when_overloaded(batch: Batch) -> list[Ordering]:
-    found = []
+def _zgc_is_best_java_when_overloaded(batch: Batch) -> list[CellOrdering]:
+    expected = []
     for layout in ("heap", "native"):
         best = batch.cheapest(Cell(name, "alloc", "C") for name in batch.solutions("java", layout, ["ZGC"]))
         if best is not None:
-            found += [
+            expected += [
                 ordering(batch, Cell(name, "alloc", "C"), best)
                 for name in batch.solutions("java", layout, ["CMS", "G1"])
             ]
-    return found
+    return expected
 
 
-def _others_collapse_when_overloaded(batch: Batch) -> list[Ordering]:
+def _others_collapse_when_overloaded(batch: Batch) -> list[CellOrdering]:
     def rise(name: str) -> tuple[Cell, Cell]:
         return Cell(name, "alloc", "C"), Cell(name, "alloc", "B")
 
@@ -108,7 +105,7 @@ def _others_collapse_when_overloaded(batch: Batch) -> list[Ordering]:
     ]
 
 
-def _cpp_pool_beats_new(batch: Batch) -> list[Ordering]:
+def _cpp_pool_beats_new(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(name, "alloc", case), Cell(name, "pool", case))
         for name in batch.solutions("cpp")
@@ -116,7 +113,7 @@ def _cpp_pool_beats_new(batch: Batch) -> list[Ordering]:
     ]
 
 
-def _flat_beats_allocating(batch: Batch) -> list[Ordering]:
+def _flat_beats_allocating(batch: Batch) -> list[CellOrdering]:
     return [
         ordering(batch, Cell(slow, strategy, case), Cell(fast, strategy, case))
         for slow in batch.solutions("cpp", "allocating")
@@ -133,7 +130,7 @@ def shape_distance(batch: Batch, solution: str, layout: str = "heap") -> pd.Seri
     out its mean, which is the machine's speed. 0 is the same shape; 0.69 is typically a factor of two off.
     Blocks that miss a cell are left out, so that distances are over the same cells.
     """
-    published = reference.published_batch()
+    published = published_batch()
     target = published[
         (published["family"] == "CMS") & (published["layout"] == layout) & (published["strategy"] != "dummy")
     ]
@@ -146,39 +143,51 @@ def shape_distance(batch: Batch, solution: str, layout: str = "heap") -> pd.Seri
     return pd.Series(distance).clip(lower=_SAME_SHAPE)
 
 
-def _published_cms_is_cms(claim: Claim, batch: Batch) -> Verdict:
-    rows = []
-    for name in batch.solutions("java", "heap", ["CMS"]):
-        rows += [
-            {
-                "solution": name,
-                "collector": batch.facts.loc[name, "collector"],
-                "block": block,
-                "distance": distance,
-            }
-            for block, distance in shape_distance(batch, name).items()
-        ]
+def _distances(batch: Batch) -> Evidence:
+    """How far Parallel and CMS lie from the published "CMS" rows: one comparison, of which each row is a part."""
+    rows = [
+        {
+            "solution": name,
+            "collector": batch.facts.loc[name, "collector"],
+            "block": block,
+            "distance": distance,
+        }
+        for name in batch.solutions("java", "heap", ["CMS"])
+        for block, distance in shape_distance(batch, name).items()
+    ]
     evidence = pd.DataFrame(rows, columns=["solution", "collector", "block", "distance"])
-    sides = evidence.groupby(["collector", "block"])["distance"].mean().unstack("collector")
-    if not {"cms", "parallel"} <= set(sides.columns) or sides[["cms", "parallel"]].dropna().empty:
-        return Verdict(
-            claim,
-            INCONCLUSIVE,
-            "Parallel and CMS were not both measured in every strategy and case.",
-            evidence,
-        )
-    sides = sides.dropna()
-    found = stats.compare(sides["cms"], sides["parallel"], stats.NoiseBand(1.0, 0))
+    sides = _both_sides(evidence)
+    if sides.empty:
+        solutions = {name: batch.solutions("java", "heap", collector=name) for name in ("cms", "parallel")}
+        why = "not every strategy and case has a figure in one block"
+        missing = [Missing(name, why if solutions[name] else NOT_PART.word) for name in solutions]
+        return Evidence(evidence.assign(shown=NOT_MEASURED), tuple(missing))
+    return Evidence(evidence.assign(shown=SHOWN[-_cms_over_parallel(sides).direction]))
+
+
+def _both_sides(distances: pd.DataFrame) -> pd.DataFrame:
+    """Mean distance by block (rows) of CMS and Parallel (columns), where both have one."""
+    sides = distances.groupby(["collector", "block"])["distance"].mean().unstack("collector")
+    return sides.reindex(columns=["cms", "parallel"]).dropna()
+
+
+def _cms_over_parallel(sides: pd.DataFrame) -> stats.Comparison:
+    return stats.compare(sides["cms"], sides["parallel"], stats.NoiseBand(1.0, 0))
+
+
+def _nearer(evidence: Evidence) -> str:
+    sides = _both_sides(evidence.rows)
+    if sides.empty:
+        return "Parallel and CMS were not both measured in every strategy and case."
+    compared = _cms_over_parallel(sides)
     means = {name: stats.significant(float(sides[name].mean()), 2) for name in ("cms", "parallel")}
-    nearer = "Parallel" if found.direction > 0 else "CMS" if found.direction < 0 else "neither"
-    spread = found.ratio.describe() if found.ratio else ""
-    sentence = (
+    nearer = {1: "Parallel", -1: "CMS", 0: "neither"}[compared.direction]
+    spread = compared.ratio.describe() if compared.ratio else ""
+    return (
         f"Once the machine's speed is taken out, the measured figures lie {means['parallel']} (Parallel) and "
         f'{means["cms"]} (CMS) from the published "CMS" rows in log-ratio. Shown to be nearer: {nearer}; '
-        f"CMS / Parallel distance: {found.text()}, {spread}."
+        f"CMS / Parallel distance: {compared.text()}, {spread}."
     )
-    outcome = {1: REFUTED, -1: REPRODUCED, 0: INCONCLUSIVE}[found.direction]
-    return Verdict(claim, outcome, sentence, evidence)
 
 
 def implied_case_a_size(gc: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
@@ -220,90 +229,111 @@ def implied_case_a_size(gc: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def judge_case_a(claim: Claim, gc: pd.DataFrame, cases: pd.DataFrame) -> Verdict:
-    """Which size case A had: the table's, or the tenth of it that the published code has, by the object
-    counts.
+def case_a_evidence(gc: pd.DataFrame, cases: pd.DataFrame) -> Evidence:
+    """Which size case A had, by the published object counts: the table's, or the tenth of it that the published code
+    has. Each implied size goes to the nearer of the two in log-ratio."""
+    rows = implied_case_a_size(gc, cases)
+    stated = _stated_size(cases)
+    sizes = rows["implied_size"].clip(lower=1.0)
+    nearer_small = np.abs(np.log(sizes / (stated / 10))) < np.abs(np.log(sizes / stated))
+    return Evidence(rows.assign(shown=np.where(nearer_small, OTHER_WAY, AS_PUBLISHED)))
 
-    Each implied size goes to the nearer of the two in log-ratio; a verdict needs all of them on one side.
-    """
-    evidence = implied_case_a_size(gc, cases)
-    stated = float(cases.set_index("parameter")["case_a"]["stored_count"])
-    small = stated / 10
-    sizes = evidence["implied_size"].clip(lower=1.0)
-    nearer_small = int((np.abs(np.log(sizes / small)) < np.abs(np.log(sizes / stated))).sum())
-    sentence = (
+
+def _stated_size(cases: pd.DataFrame) -> float:
+    return float(cases.set_index("parameter")["case_a"]["stored_count"])
+
+
+def _case_a_sentence(evidence: Evidence) -> str:
+    stated = _stated_size(reference.load("allocate_or_pool_cases"))
+    sizes = evidence.rows["implied_size"].clip(lower=1.0)
+    return (
         f"The published live-object counts of case A imply a queue and a store of "
-        f"{stats.significant(float(sizes.median()), 2)} packets (median of {len(evidence)} figures); "
-        f"{nearer_small} of them are nearer to {small:,.0f} than to {stated:,.0f}."
+        f"{stats.significant(float(sizes.median()), 2)} packets (median of {len(sizes)} figures); "
+        f"{len(evidence.against)} of them are nearer to {stated / 10:,.0f} than to {stated:,.0f}."
     )
-    outcome = {0: REPRODUCED, len(evidence): REFUTED}.get(nearer_small, INCONCLUSIVE)
-    return Verdict(claim, outcome, sentence, evidence)
 
 
-def _case_a_size(claim: Claim, _batch: Batch) -> Verdict:
-    return judge_case_a(claim, reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases"))
-
-
-def _claim(id: str, text: str, test: Callable[[Claim, Batch], Verdict]) -> Claim:
-    return Claim(id, text, reference.ARTICLE, test)
-
-
-def _on_either_reading(collector: str, name: str) -> tuple[Claim, Claim]:
+def _on_either_reading(collector: str, name: str) -> tuple[Claim[Batch], Claim[Batch]]:
     """The two claims about the collector that the article calls "CMS", on one collector that it may have
     been."""
     return (
-        _claim(
+        ordering_claim(
             f"mix-best-a-{collector}",
             f'In light load (case A), the mixed strategy is the cheapest on "CMS", read as {name}.',
-            orderings(lambda batch: _mix_is_cheapest_in_light_load(batch, collector), ["CMS"]),
+            lambda batch: _mix_is_cheapest_in_light_load(batch, collector),
+            ["CMS"],
         ),
-        _claim(
+        ordering_claim(
             f"big-pool-a-{collector}",
             f'A pool far larger than what is used (case A) costs more over mix on "CMS", read as '
             f"{name}, than on G1 and ZGC: all of it is live and scanned.",
-            orderings(lambda batch: _a_large_pool_is_scanned(batch, collector), FAMILIES),
+            lambda batch: _a_large_pool_is_scanned(batch, collector),
+            FAMILIES,
         ),
     )
 
 
-BATCH_CLAIMS = (
-    _claim(
+WHICH_CMS: Claim[Batch] = Claim(
+    "cms-is-cms", 'The rows labelled "CMS" were run on the CMS collector.', ARTICLE, _distances, _nearer
+)
+CPP_CLAIMS: tuple[Claim[Batch], ...] = (
+    ordering_claim(
+        "cpp-pool",
+        "In C++, pooling beats new and delete in every case, in both layouts.",
+        _cpp_pool_beats_new,
+    ),
+    ordering_claim(
+        "cpp-flat",
+        "In C++, the flat layout beats the allocating one for every strategy and case.",
+        _flat_beats_allocating,
+    ),
+)
+"""Those about C++ alone."""
+BATCH_CLAIMS: tuple[Claim[Batch], ...] = (
+    ordering_claim(
         "pool-beats-alloc-c",
         "In overload (case C), pooling beats allocation on every collector (heap buffers).",
-        orderings(_pool_beats_alloc_in_overload, FAMILIES),
+        _pool_beats_alloc_in_overload,
+        FAMILIES,
     ),
     *_on_either_reading("parallel", "Parallel"),
     *_on_either_reading("cms", "CMS"),
-    _claim(
+    ordering_claim(
         "native-beats-heap",
         "When allocating, native buffers beat heap buffers on every collector, in every case.",
-        orderings(_native_beats_heap, FAMILIES),
+        _native_beats_heap,
+        FAMILIES,
     ),
-    _claim(
+    ordering_claim(
         "zgc-best-c",
         "In overload, ZGC allocates cheapest of all collectors, with heap and with native buffers.",
-        orderings(_zgc_is_best_java_when_overloaded, FAMILIES),
+        _zgc_is_best_java_when_overloaded,
+        FAMILIES,
     ),
-    _claim(
+    ordering_claim(
         "others-collapse-c",
         "From case B to case C, allocation degrades more on the other collectors than on ZGC.",
-        orderings(_others_collapse_when_overloaded, FAMILIES),
+        _others_collapse_when_overloaded,
+        FAMILIES,
     ),
-    _claim(
+    ordering_claim(
         "flat-pool-best",
         "Flat C++ with a pool beats the best Java solution in every case.",
-        orderings(_flat_pool_beats_all_java),
+        _flat_pool_beats_all_java,
     ),
-    _claim(
-        "cpp-pool",
-        "In C++, pooling beats new and delete in every case, in both layouts.",
-        orderings(_cpp_pool_beats_new),
+    *CPP_CLAIMS,
+    WHICH_CMS,
+    Claim(
+        "case-a-size",
+        "Case A had a queue and a store of 10,000 packets.",
+        ARTICLE,
+        lambda _batch: case_a_evidence(reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases")),
+        _case_a_sentence,
+        refuted_by="all",
     ),
-    _claim(
-        "cpp-flat",
-        "In C++, the flat layout beats the allocating one for every strategy and case.",
-        orderings(_flat_beats_allocating),
-    ),
-    _claim("cms-is-cms", 'The rows labelled "CMS" were run on the CMS collector.', _published_cms_is_cms),
-    _claim("case-a-size", "Case A had a queue and a store of 10,000 packets.", _case_a_size),
 )
+
+
+def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Batch]] = BATCH_CLAIMS) -> list[Verdict]:
+    """Put claims to a campaign's trials (one row per trial, failed ones included)."""
+    return claims.evaluate(some, Batch(trials))

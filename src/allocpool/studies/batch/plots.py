@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from allocpool.evidence.style import (
     GRID,
     INK,
-    STRATEGY_STYLE,
+    SILVER,
     collector_handles,
     collector_key,
     colour_of,
@@ -22,13 +22,13 @@ from allocpool.evidence.style import (
     log_axis,
     new_figure,
     nothing,
-    strategy_handles,
-    strategy_shapes,
 )
+from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import records
+from allocpool.packets.cells import present
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.strategies import STRATEGIES, Language
+from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
 
 _ROW_INCHES = 0.46
 
@@ -38,7 +38,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     trial.
 
     ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the small dots. A cell without a figure
-    shows its reason's first word in place of the dot.
+    says why, in a word or two, in place of the dot.
     """
     cases = sorted(cells["case"].dropna().unique())
     if cells["ns"].isna().all() or not cases:
@@ -46,12 +46,12 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     order = cell_data.solution_order(cells)
     height = 1.3 + _ROW_INCHES * max(len(order), 3)
     figure, axes = new_figure(1, len(cases), 2.6 + 2.25 * len(cases), height, sharey=True)
-    drawn = [name for name in STRATEGIES if name in set(cells["strategy"])]
-    offsets = dict(zip(drawn, np.linspace(-0.27, 0.27, len(drawn)) if len(drawn) > 1 else [0.0], strict=True))
-    good = cell_data.finished(trials)
+    drawn = present(STRATEGIES, cells["strategy"])
+    off = offsets(drawn, 0.27)
+    good = cell_data.with_cost(trials)
     for axis, case in zip(axes, cases, strict=True):
         for row in records(cells[cells["case"] == case]):
-            y = order.index(row.solution) + offsets[row.strategy]
+            y = order.index(row.solution) + off[row.strategy]
             colour, marker = STRATEGY_STYLE[row.strategy]
             if math.isnan(row.ns):
                 continue
@@ -79,7 +79,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
                 alpha=0.7,
                 zorder=3,
             )
-        _note_gaps(axis, cells[cells["case"] == case], order, offsets)
+        _note_gaps(axis, cells[cells["case"] == case], order, off)
         log_axis(axis, cells["low"].min(), cells["high"].max())
         axis.set_title(f"case {case}", fontsize=11, color=INK)
         axis.set_xlabel("ns per packet (log scale)", fontsize=9)
@@ -92,18 +92,18 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     return figure
 
 
-def _note_gaps(axis: Axes, rows: pd.DataFrame, order: list[str], offsets: dict[str, float]) -> None:
+def _note_gaps(axis: Axes, rows: pd.DataFrame, order: list[str], off: dict[str, float]) -> None:
     """Say in the row itself, in a word or two, why a figure is missing: once if the whole row is, else per
     strategy."""
     for solution, group in rows[rows["gap"].notna()].groupby("solution"):
-        reasons = group["gap"].astype(str).str.split(":").str[0]
+        words = group["gap_word"]
         y = order.index(str(solution))
-        if len(group) == len(offsets) and reasons.nunique() == 1:
-            notes = [(0.5, float(y), "center", reasons.iloc[0], "#8a1c1c")]
+        if len(group) == len(off) and words.nunique() == 1:
+            notes = [(0.5, float(y), "center", words.iloc[0], "#8a1c1c")]
         else:
             notes = [
-                (0.015, y + offsets[name], "left", f"{name}: {reason}", STRATEGY_STYLE[name][0])
-                for name, reason in zip(group["strategy"], reasons, strict=True)
+                (0.015, y + off[name], "left", f"{name}: {word}", STRATEGY_STYLE[name][0])
+                for name, word in zip(group["strategy"], words, strict=True)
             ]
         for x, height, side, text, colour in notes:
             axis.text(
@@ -141,7 +141,7 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     ends = np.array([low / 2, high * 2])
     used: set[str] = set()
     for axis, (name, group) in zip(axes, groups, strict=False):
-        axis.plot(ends, ends, color="#999999", linewidth=1, zorder=1)
+        axis.plot(ends, ends, color=SILVER, linewidth=1, zorder=1)
         axis.plot(ends, ends * factor, color=INK, linewidth=1, linestyle="--", zorder=1)
         for row in records(group):
             key = collector_key(row.language, row.collector)
@@ -166,7 +166,7 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
         axis.set_visible(False)
     shapes = strategy_shapes(set(rows["strategy"]))
     lines = [
-        Line2D([], [], color="#999999", linewidth=1, label="equal"),
+        Line2D([], [], color=SILVER, linewidth=1, label="equal"),
         Line2D([], [], color=INK, linewidth=1, linestyle="--", label=f"{factor:.2g} times the published figure"),
     ]
     handles = [*collector_handles(used), *shapes, *lines]

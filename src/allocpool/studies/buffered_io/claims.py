@@ -5,150 +5,152 @@ Source: "Java buffered IO memory" of the realcomp echo-server study, as transcri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.evidence import claims
+from allocpool.evidence.claims import (
+    AS_PUBLISHED,
+    NO_DIFFERENCE,
+    NOT_MEASURED,
+    Claim,
+    Evidence,
+    Ordering,
+    Verdict,
+    of_orderings,
+)
+from allocpool.evidence.trials import finished, gap_of
 from allocpool.studies.buffered_io import connections
 
 SOURCE = "Java buffered IO memory, realcomp"
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One expected ordering: ``larger`` costs more than ``smaller``; ratio over blocks, against the A/A noise."""
+class Way(NamedTuple):
+    """A way of I/O with its buffer, 0 for none."""
 
-    larger: str
-    smaller: str
-    comparison: stats.Comparison
+    io: str
+    buffer: int = 0
+
+    def among(self, trials: pd.DataFrame) -> pd.DataFrame:
+        """The trials of this way."""
+        return trials[(trials["io"] == self.io) & (trials["buffer"].fillna(0) == self.buffer)]
 
 
 class Campaign:
-    """The finished trials of a study of buffered I/O, on platform threads, the newest runtime of each way."""
+    """The trials of a study of buffered I/O on platform threads, the newest runtime of each way."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
-        good = connections.finished(trials)
-        good = good[(good["server"] == "cpp") | (good["threads"].isin(["platform"]))]
-        newest = good["runtime"].isna() | (good["runtime"] == good["runtime"].max())
-        self.trials = good[newest]
+        self._started = _newest(trials)
+        self.trials = _newest(finished(trials))
         self.memory = connections.block_slopes(self.trials)
         # An I/O way whose slope drowns in the fixed part's noise has no ratio: it may even be negative.
         self.memory = self.memory[self.memory["bytes_per_connection"] > 0]
         most = self.trials["connections"].max()
         self.cpu = self.trials[self.trials["connections"] == most][["variant", "block", "cpu_us_per_message"]]
 
-    def named(self, io: str, buffer: int = 0) -> str | None:
+    def named(self, way: Way) -> str | None:
         """Label of the variant, or None when it was not measured."""
-        rows = self.trials[(self.trials["io"] == io) & (self.trials["buffer"].fillna(0) == buffer)]
+        rows = way.among(self.trials)
         return str(rows["variant"].iloc[0]) if len(rows) else None
 
-    def pair(self, larger: str, smaller: str, value: str) -> Pair:
-        """Compare two variants in ``bytes_per_connection`` or ``cpu_us_per_message``."""
-        table = self.memory if value == "bytes_per_connection" else self.cpu
+    def ordering(self, larger: Way, smaller: Way, value: str) -> Ordering:
+        """Compare two ways in ``bytes_per_connection`` or ``cpu_us_per_message``, against the A/A noise."""
+        table = self.memory if value == _MEMORY else self.cpu
         noise = stats.noise_band(table, ["variant"], value)
-        sides = [table[table["variant"] == name].set_index("block")[value].astype(float) for name in (larger, smaller)]
-        return Pair(larger, smaller, stats.compare(sides[0], sides[1], noise))
+        names = [self.named(way) for way in (larger, smaller)]
+        sides = [table[table["variant"] == name].set_index("block")[value].astype(float) for name in names]
+        labels = [name or f"{way.io} {way.buffer}" for name, way in zip(names, (larger, smaller), strict=True)]
+        return Ordering(labels[0], labels[1], stats.compare(sides[0], sides[1], noise), self._why_not(larger, smaller))
+
+    def _why_not(self, *ways: Way) -> str:
+        """Why these ways can't be compared."""
+        gaps = [
+            f"{way.io} {way.buffer}: {gap_of(way.among(self._started)).text}"
+            for way in ways
+            if way.among(self.trials).empty
+        ]
+        return "; ".join(gaps) or "no block has a figure above noise for both"
 
 
-Way = tuple[str, int]
-_READERS: tuple[Way, ...] = tuple(("buffered_reader", size) for size in (256, 512, 4096, 8192, 16384))
-_STREAMS: tuple[Way, ...] = (("buffered_stream", 512), ("buffered_stream", 8192))
-_PLAIN: Way = ("stream", 0)
+def _newest(trials: pd.DataFrame) -> pd.DataFrame:
+    """Those on platform threads or in C++, of the newest runtime."""
+    rows: pd.DataFrame = trials[(trials["server"] == "cpp") | trials["threads"].isin(["platform"])]
+    newest: pd.DataFrame = rows[rows["runtime"].isna() | (rows["runtime"] == rows["runtime"].max())]
+    return newest
 
 
-def _orderings(expected: Sequence[tuple[Way, Way]], value: str) -> Callable[[Claim, Campaign], Verdict]:
-    """A test that every first way costs more than its second."""
-
-    def test(claim: Claim, campaign: Campaign) -> Verdict:
-        pairs, missing = [], 0
-        for larger, smaller in expected:
-            names = campaign.named(*larger), campaign.named(*smaller)
-            if names[0] is None or names[1] is None:
-                missing += 1
-            else:
-                pairs.append(campaign.pair(names[0], names[1], value))
-        return _verdict(claim, pairs, missing)
-
-    return test
-
-
-def _verdict(claim: Claim, pairs: Sequence[Pair], missing: int) -> Verdict:
-    measured = [pair for pair in pairs if pair.comparison.ratio is not None]
-    evidence = pd.DataFrame(
-        [
-            {"larger": pair.larger, "smaller": pair.smaller, "ratio": ratio.estimate, "low": ratio.low,
-             "high": ratio.high, "blocks": ratio.trials, "shown": _SHOWN[pair.comparison.direction]}
-            for pair in measured if (ratio := pair.comparison.ratio)
-        ],
-        columns=["larger", "smaller", "ratio", "low", "high", "blocks", "shown"],
-    )  # fmt: skip
-    total = len(pairs) + missing
-    shown = int((evidence["shown"] == _SHOWN[1]).sum())
-    against = evidence[evidence["shown"] == _SHOWN[-1]]
-    absent = total - len(measured)
-    if len(against):
-        names = "; ".join(f"{row['smaller']} costs more than {row['larger']}" for _, row in against.iterrows())
-        return Verdict(
-            claim, REFUTED, f"The other way round in {len(against)} of {total} comparisons: {names}.", evidence
-        )
-    told = f"Shown in {shown} of {total} comparisons"
-    told += f", ratios {stats.span(evidence['ratio'])}" if len(evidence) else ""
-    told += f"; no difference shown in {len(measured) - shown}" if len(measured) > shown else ""
-    told += f"; {absent} not measured" if absent else ""
-    return Verdict(claim, REPRODUCED if shown == total else INCONCLUSIVE, f"{told}.", evidence)
-
-
-_SHOWN = {1: "as published", 0: "no difference shown", -1: "the other way round"}
-
+_READERS = tuple(Way("buffered_reader", size) for size in (256, 512, 4096, 8192, 16384))
+_STREAMS = (Way("buffered_stream", 512), Way("buffered_stream", 8192))
+_PLAIN = Way("stream")
 _MEMORY, _CPU = "bytes_per_connection", "cpu_us_per_message"
 
-ECHO_CLAIMS: tuple[Claim, ...] = (
-    Claim(
+
+def _claim(id: str, text: str, value: str, expected: Sequence[tuple[Way, Way]]) -> Claim[Campaign]:
+    """A claim that every first way costs more than its second."""
+
+    def evidence(campaign: Campaign) -> Evidence:
+        return of_orderings([campaign.ordering(larger, smaller, value) for larger, smaller in expected])
+
+    return Claim(id, text, SOURCE, evidence, _sentence)
+
+
+def _sentence(evidence: Evidence) -> str:
+    total, measured = len(evidence.rows), evidence.measured
+    if len(against := evidence.against):
+        names = "; ".join(f"{row['smaller']} costs more than {row['larger']}" for _, row in against.iterrows())
+        return f"The other way round in {len(against)} of {total} comparisons: {names}."
+    parts = [
+        f"Shown in {evidence.count(AS_PUBLISHED)} of {total} comparisons"
+        + (f", ratios {stats.span(measured['ratio'])}" if len(measured) else "")
+    ]
+    parts += [f"{NO_DIFFERENCE} in {same}"] if (same := evidence.count(NO_DIFFERENCE)) else []
+    parts += [f"{absent} {NOT_MEASURED}"] if (absent := evidence.count(NOT_MEASURED)) else []
+    return "; ".join(parts) + "."
+
+
+ECHO_CLAIMS: tuple[Claim[Campaign], ...] = (
+    _claim(
         "default-buffers-cost-memory",
         "Buffers of the default size cost memory: a connection takes more than without them.",
-        SOURCE,
-        _orderings([(("buffered_reader", 8192), _PLAIN), (("buffered_stream", 8192), _PLAIN)], _MEMORY),
+        _MEMORY,
+        [(_READERS[3], _PLAIN), (_STREAMS[1], _PLAIN)],
     ),
-    Claim(
+    _claim(
         "larger-buffers-cost-memory",
         "The larger the buffer, the more memory a connection takes.",
-        SOURCE,
-        _orderings(
-            [*zip(_READERS[1:], _READERS[:-1], strict=True), (_STREAMS[1], _STREAMS[0])],
-            _MEMORY,
-        ),
+        _MEMORY,
+        [*zip(_READERS[1:], _READERS[:-1], strict=True), (_STREAMS[1], _STREAMS[0])],
     ),
-    Claim(
+    _claim(
         "readers-cost-more-than-streams",
         "Chars cost more than bytes: readers and writers take more than streams with buffers of the same size.",
-        SOURCE,
-        _orderings([(_READERS[1], _STREAMS[0]), (_READERS[3], _STREAMS[1])], _MEMORY),
+        _MEMORY,
+        [(_READERS[1], _STREAMS[0]), (_READERS[3], _STREAMS[1])],
     ),
-    Claim(
+    _claim(
         "message-sized-buffer-cheapest-in-cpu",
         "Among readers, a buffer of the message's size takes the least CPU.",
-        SOURCE,
-        _orderings([(way, _READERS[1]) for way in _READERS if way != _READERS[1]], _CPU),
+        _CPU,
+        [(way, _READERS[1]) for way in _READERS if way != _READERS[1]],
     ),
-    Claim(
+    _claim(
         "unbuffered-costs-cpu",
         "Streams without a buffer take more CPU than buffered ones.",
-        SOURCE,
-        _orderings([(_PLAIN, way) for way in _STREAMS], _CPU),
+        _CPU,
+        [(_PLAIN, way) for way in _STREAMS],
     ),
-    Claim(
+    _claim(
         "cpp-takes-least-memory",
         "C++ with a thread per connection takes less memory than Java without buffers.",
-        SOURCE,
-        _orderings([(_PLAIN, ("threads", 0))], _MEMORY),
+        _MEMORY,
+        [(_PLAIN, Way("threads"))],
     ),
 )
 
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Put every claim to a campaign's trials, failed ones included."""
-    campaign = Campaign(trials)
-    return [claim.test(claim, campaign) for claim in ECHO_CLAIMS]
+    return claims.evaluate(ECHO_CLAIMS, Campaign(trials))

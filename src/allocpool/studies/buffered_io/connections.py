@@ -15,11 +15,17 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from allocpool.evidence import reference
-from allocpool.packets.cells import records
+from allocpool.evidence.trials import finished, records
 from allocpool.stats import CONFIDENCE, significant
+from allocpool.studies.buffered_io.specs import IO
 from allocpool.studies.buffered_io.tables import PARTS
 
 PUBLISHED_CONNECTIONS = 30_000
+_IO_OF_API = {
+    "BufferedReader/BufferedWriter": "buffered_reader",
+    "BufferedInputStream/BufferedOutputStream": "buffered_stream",
+    "InputStream/OutputStream": "stream",
+}
 TOLERANCE = 0.1
 """How near the sum of the parts must come to the slope."""
 _MB = 2**20
@@ -74,21 +80,13 @@ def line(connections: Sequence[float] | pd.Series, memory_mb: Sequence[float] | 
     return Line(slope * _MB, low, high, float(found.intercept), n, float(x.mean()), spread, residual)
 
 
-def finished(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials that ended well."""
-    return trials[trials["status"] == "ok"]
-
-
 def variants(trials: pd.DataFrame) -> list[str]:
     """The variants in reading order: Java before C++, ways of I/O as the study lists them, small buffers first."""
-    order = {name: place for place, name in enumerate(
-        ("buffered_reader", "buffered_stream", "stream", "nio_buffer_per_connection", "nio_pooled", "netty_pooled",
-         "netty_unpooled", "threads", "epoll")
-    )}  # fmt: skip
+    order = [name for names in IO.values() for name in names]
     rows = trials.drop_duplicates("variant")
     keys = {
         row.variant: (
-            order[row.io], row.threads == "virtual", 0 if pd.isna(row.runtime) else -row.runtime,
+            order.index(row.io), row.threads == "virtual", 0 if pd.isna(row.runtime) else -row.runtime,
             0 if pd.isna(row.buffer) else row.buffer,
         )
         for row in records(rows)
@@ -219,6 +217,13 @@ def sums_sentence(found: pd.DataFrame) -> str:
     return "Measured one by one, " + "; ".join(parts) + "."
 
 
+def published() -> pd.DataFrame:
+    """The published table: io, buffer (0 for none) in the words of our variants, io_api, buffer_unit, memory_mb (of a
+    server with 22,500 to 30,000 connections), median_cpu_percent and mean_cpu_percent."""
+    table = reference.load("buffered_io_memory")
+    return table.assign(io=table["io_api"].map(_IO_OF_API), buffer=table["buffer_size"])
+
+
 def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     """The published rows beside ours: memory at 30,000 connections predicted from the slope, CPU at the most that ran.
 
@@ -229,8 +234,8 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     good = good[(good["server"] == "java") & (good["threads"] == "platform")]
     fitted = lines(good)
     rows = []
-    for published in records(reference.published_buffered_io()):
-        mine = good[(good["io"] == published.io) & (good["buffer"].fillna(0) == published.buffer)]
+    for theirs in records(published()):
+        mine = good[(good["io"] == theirs.io) & (good["buffer"].fillna(0) == theirs.buffer)]
         newest = mine[mine["runtime"] == mine["runtime"].max()]
         found = fitted.get(newest["variant"].iloc[0]) if len(newest) else None
         memory, low, high = found.predict_mb(PUBLISHED_CONNECTIONS) if found else (None, None, None)
@@ -239,12 +244,12 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
         cpu_us = float(most["cpu_us_per_message"].mean()) if len(most) else None
         rows.append(
             {
-                "I/O": published.io_api,
-                "buffer": f"{published.buffer} {published.buffer_unit}" if published.buffer else "none",
-                "published MB": f"{published.memory_mb:,.0f}",
+                "I/O": theirs.io_api,
+                "buffer": f"{theirs.buffer} {theirs.buffer_unit}" if theirs.buffer else "none",
+                "published MB": f"{theirs.memory_mb:,.0f}",
                 "ours at 30,000, MiB": None if memory is None else significant(memory),
                 "prediction interval": interval,
-                "published CPU median, %": published.median_cpu_percent,
+                "published CPU median, %": theirs.median_cpu_percent,
                 "ours, CPU us per message": None if cpu_us is None else significant(cpu_us),
                 "connections, n": f"{most['connections'].iloc[0]:,}, {len(most)}" if len(most) else None,
             }

@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from allocpool.evidence import reference
-from allocpool.evidence.style import BLUE, INK, VERMILION, log_axis, new_figure, nothing
-from allocpool.packets.cells import records
+from allocpool.evidence.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SILVER,
+    SKY,
+    VERMILION,
+    YELLOW,
+    legend,
+    log_axis,
+    new_figure,
+    nothing,
+)
+from allocpool.evidence.trials import finished, records
 from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.tables import PARTS
 
 # Okabe and Ito's palette again, hatched from the second round on.
 _PART_STYLE = {
-    "stack": ("#999999", ""),
-    "char_buffer": ("#d55e00", ""),
-    "byte_buffer": ("#e69f00", ""),
-    "codec": ("#f0e442", ""),
-    "direct": ("#0072b2", ""),
-    "socket": ("#009e73", ""),
-    "thread": ("#cc79a7", ""),
-    "native": ("#56b4e9", "//"),
+    "stack": (SILVER, ""),
+    "char_buffer": (VERMILION, ""),
+    "byte_buffer": (ORANGE, ""),
+    "codec": (YELLOW, ""),
+    "direct": (BLUE, ""),
+    "socket": (GREEN, ""),
+    "thread": (PURPLE, ""),
+    "native": (SKY, "//"),
     "code": ("#ffffff", "xx"),
     "other": ("#ffffff", ".."),
 }
 _MARKERS = "osD^v<>PX*hp"
-_COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
-
-
-def _legend(figure: Figure, axis: Axes) -> None:
-    handles, _ = axis.get_legend_handles_labels()
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
+_COLOURS = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, BLACK, SILVER)
 
 
 def memory_against_connections(trials: pd.DataFrame) -> Figure:
@@ -41,7 +49,7 @@ def memory_against_connections(trials: pd.DataFrame) -> Figure:
     fitted = connections.lines(trials)
     if not fitted:
         return nothing("no variant ran at two numbers of connections")
-    good = connections.finished(trials)
+    good = finished(trials)
     figure, (axis,) = new_figure(1, 1, 9.3, 4.6)
     most = float(good["connections"].max())
     for place, (name, line) in enumerate(fitted.items()):
@@ -78,7 +86,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
         left += width
     for place, name in enumerate(names):
         axis.plot(
-            [measured[name].bytes_per_connection / 1024] * 2, [place - 0.42, place + 0.42], color="#000000", linewidth=2
+            [measured[name].bytes_per_connection / 1024] * 2, [place - 0.42, place + 0.42], color=BLACK, linewidth=2
         )
     axis.set_yticks(range(len(names)), names, fontsize=9)
     axis.set_ylim(len(names) - 0.5, -0.5)
@@ -94,12 +102,12 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
 
 def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
     """CPU per message against the size of the buffer on platform threads, and the published median beside it."""
-    good = connections.finished(trials)
+    good = finished(trials)
     good = good[(good["threads"] == "platform") & good["buffer"].notna()]
     if good.empty:
         return nothing("no variant with a buffer has run")
     good = good[good["connections"] == good["connections"].max()]
-    published = reference.published_buffered_io()
+    published = connections.published()
     figure, (ours, theirs) = new_figure(1, 2, 9.3, 3.6)
     colours = {"buffered_reader": (VERMILION, "o"), "buffered_stream": (BLUE, "s")}
     for io, (colour, marker) in colours.items():
@@ -126,13 +134,13 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
         axis.set_xlabel("buffer, chars or bytes (dotted: the message)", fontsize=9)
     ours.set_ylabel("CPU per message, us", fontsize=9)
     theirs.set_ylabel("published: median CPU, %", fontsize=9)
-    _legend(figure, ours)
+    legend(figure, ours.get_legend_handles_labels()[0])
     return figure
 
 
 def echo_latency(trials: pd.DataFrame) -> Figure:
     """Time from when a message was due to its whole echo at the most connections: median, 99th percentile, largest."""
-    good = connections.finished(trials)
+    good = finished(trials)
     if good.empty:
         return nothing("no trial has finished yet")
     good = good[good["connections"] == good["connections"].max()]
@@ -154,5 +162,5 @@ def echo_latency(trials: pd.DataFrame) -> Figure:
     axis.set_xlabel("due time to whole echo, us", fontsize=9)
     for marker, label in shapes.values():
         axis.plot([], [], marker=marker, linestyle="", color=BLUE, label=label)
-    _legend(figure, axis)
+    legend(figure, axis.get_legend_handles_labels()[0])
     return figure

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool import stats
-from allocpool.campaign.study import StudyProfile
+from allocpool.campaign import campaign
+from allocpool.evidence.trials import finished
 from allocpool.stats import significant
 from allocpool.studies.buffered_io import connections, limits
 from allocpool.studies.buffered_io.connections import PUBLISHED_CONNECTIONS, Line
 from allocpool.studies.buffered_io.specs import EchoSpec, Variant
-from allocpool.studies.buffered_io.study import EVERY_KEY, BufferedIoProfile
+from allocpool.studies.buffered_io.study import EVERY_KEY, STUDY, BufferedIoProfile
 
 
-def design(profile: StudyProfile) -> str:
+def design(profile: BufferedIoProfile) -> str:
     """What the campaign does, in a sentence or two."""
-    assert isinstance(profile, BufferedIoProfile)
     numbers = sorted({number for group in profile.groups.values() for number in group.connections})
     variants = {key for group in profile.groups.values() for key in group.variants}
     return (
@@ -78,7 +78,7 @@ def prediction_sentence(trials: pd.DataFrame) -> str:
 
 
 def _newest(trials: pd.DataFrame, io: str, buffer: int) -> str:
-    rows = connections.finished(trials)
+    rows = finished(trials)
     rows = rows[(rows["io"] == io) & (rows["buffer"].fillna(0) == buffer) & (rows["threads"].fillna("") != "virtual")]
     return str(rows.sort_values("runtime")["variant"].iloc[-1]) if len(rows) else ""
 
@@ -133,7 +133,7 @@ def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
     """CPU as published, per message, garbage collections and latency at the most connections of each variant."""
-    good = connections.finished(trials)
+    good = finished(trials)
     rows = []
     for name in connections.variants(good):
         group = good[good["variant"] == name]
@@ -170,9 +170,15 @@ def verdict(trials: pd.DataFrame) -> str:
     return f"{told}; the leanest variant measured, {least}, takes {significant(lean[least] / 1024, 2)} KiB."
 
 
+def take_home(profile: str) -> str:
+    """The verdict on what a campaign of this profile left; runs nothing."""
+    tables, _ = campaign.stored(STUDY.name, profile)
+    return verdict(tables["trials"])
+
+
 def certainty(trials: pd.DataFrame) -> str:
     """What the intervals rest on."""
-    good = connections.finished(trials)
+    good = finished(trials)
     blocks = good["block"].nunique()
     noise = stats.noise_band(
         connections.block_slopes(good).query("bytes_per_connection > 0"), ["variant"], "bytes_per_connection"

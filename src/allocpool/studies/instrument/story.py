@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from allocpool import stats
-from allocpool.doctor import Diagnosis
+from allocpool.campaign import campaign
+from allocpool.evidence.trials import finished, records
 from allocpool.machine.host import Host
 from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import records
+from allocpool.packets.strategies import CHOICES
 from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.studies.instrument.study import STUDY
+
+if TYPE_CHECKING:
+    # For the annotations only: a diagnosis is made by a face of the house, above its studies.
+    from allocpool.doctor import Diagnosis
 
 _SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
 _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
@@ -21,7 +27,7 @@ _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
 def contract_trials(trials: pd.DataFrame, provenance: Mapping[str, Any] | None) -> pd.DataFrame:
     """The instrument's trials of equal work, which must have equal outcomes; none where nothing was measured."""
     case = provenance["profile"]["contract_case"] if provenance else None
-    return trials[(trials["status"] == "ok") & (trials["case"] == case)]
+    return finished(trials[trials["case"] == case])
 
 
 def contract_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -67,8 +73,8 @@ def contract_sentence(trials: pd.DataFrame) -> str:
 
 
 def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cost of the test itself per solution: strategy ``dummy``, ns/packet, with its spread."""
-    rows = cells[cells["strategy"] == "dummy"]
+    """The cost of the test itself per solution: of the strategies that are no choice, ns/packet, with its spread."""
+    rows = cells[~cells["strategy"].isin(CHOICES)]
     return pd.DataFrame(
         [
             {
@@ -91,7 +97,7 @@ def same_against_same(trials: pd.DataFrame) -> pd.DataFrame:
     Columns: solution, strategy, case, ratio, low, high, blocks (pairs), shown. The pairs are (block 0, block 1),
     (block 2, block 3) and so on; a difference that is shown here is one that does not exist.
     """
-    good = cell_data.finished(trials)
+    good = cell_data.with_cost(trials)
     noise = stats.noise_band(good, cell_data.CONFIGURATION)
     rows = []
     for key, group in good.groupby(list(cell_data.CONFIGURATION), observed=True):
@@ -126,7 +132,7 @@ def same_against_same_sentence(pairs: pd.DataFrame, noise: stats.NoiseBand) -> s
 
 def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
     """How many trials still drifted: the measured window's second half against its first, beyond ``limit_percent``."""
-    good = cell_data.finished(trials)
+    good = cell_data.with_cost(trials)
     drift = good["drift_percent"].dropna().astype(float)
     if drift.empty:
         return "No trial has recorded a drift yet."
@@ -139,7 +145,7 @@ def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
 
 def warm_up_sentence(trials: pd.DataFrame) -> str:
     """What warming up cost beside the measured window."""
-    good = cell_data.finished(trials).dropna(subset=["warmup_ns_per_packet"])
+    good = cell_data.with_cost(trials).dropna(subset=["warmup_ns_per_packet"])
     if good.empty:
         return "No trial has recorded a warm-up yet."
     ratio = (good["warmup_ns_per_packet"] / good["ns_per_packet"]).astype(float)
@@ -184,3 +190,9 @@ def _as_text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_as_text(item) for item in value)
     return "unknown" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def take_home(profile: str) -> str:
+    """Whether the contract held in what a campaign of this profile left; runs nothing."""
+    tables, provenance = campaign.stored(STUDY.name, profile)
+    return contract_sentence(contract_trials(tables["trials"], provenance))

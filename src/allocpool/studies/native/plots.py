@@ -8,11 +8,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import GRID, INK, STRATEGY_STYLE, log_axis, new_figure, nothing
-from allocpool.packets.cells import records
+from allocpool.evidence.style import BLUE, GRID, INK, ORANGE, legend, log_axis, new_figure, nothing
+from allocpool.evidence.trials import records
+from allocpool.packets.style import STRATEGY_STYLE
 from allocpool.studies.native.specs import EVENTS
 
-_SIMULATED, _COUNTED = "#e69f00", "#0072b2"
+_SIMULATED, _COUNTED = ORANGE, BLUE
 
 
 def ladder_gains(table: pd.DataFrame) -> Figure:
@@ -82,6 +83,5 @@ def events_per_packet(counters: pd.DataFrame) -> Figure:
         axis.grid(False, axis="y")
     axes[0].set_yticks(range(len(order)), order, fontsize=8)
     axes[0].set_ylim(len(order) - 0.5, -0.5)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(ways), frameon=False, fontsize=9)
+    legend(figure, axes[0].get_legend_handles_labels()[0])
     return figure

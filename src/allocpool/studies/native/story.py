@@ -10,10 +10,14 @@ from typing import NamedTuple
 import pandas as pd
 
 from allocpool import stats
+from allocpool.campaign import campaign
+from allocpool.evidence.trials import gap_of
 from allocpool.packets import cells as cell_data
+from allocpool.packets.comparisons import UNDECIDED, count, headline, listed
 from allocpool.packets.specs import CASES, SLAB_STEPS, Solution
+from allocpool.packets.tables import comparison_table
 from allocpool.studies.native.specs import EVENTS
-from allocpool.studies.native.study import NativeProfile, ladder
+from allocpool.studies.native.study import STUDY, NativeProfile, ladder
 
 POOLED = "pool"
 _REALISTIC = "B"
@@ -26,6 +30,30 @@ class _Step(NamedTuple):
     larger_strategy: str
     smaller: str
     smaller_strategy: str = POOLED
+
+
+def design(profile: NativeProfile) -> str:
+    """What the campaign consists of, from its profile: groups, blocks, sizes, durations."""
+    groups = [
+        f"{name} ({len(group.solutions)} solutions with {listed(group.strategies)} in {listed(group.cases)})"
+        for name, group in profile.groups.items()
+    ]
+    return (
+        f"Groups: {listed(groups)}. Each configuration runs once in each of {profile.blocks} blocks, in random order "
+        f"inside a block, as a fresh process that warms up for {profile.warmup_seconds:g} s and measures for "
+        f"{profile.seconds:g} s. Sizes are {profile.scale:g} of the article's; a resource that never frees has "
+        f"{profile.monotonic_mb:,} MB, Epsilon {profile.epsilon_heap_mb:,} MB.{_counting(profile)}"
+    )
+
+
+def _counting(profile: NativeProfile) -> str:
+    asked = profile.counters
+    if asked is None:
+        return ""
+    return (
+        f" Events are counted once, over {asked.packets:,} packets: {len(asked.hardware)} solutions by the processor, "
+        f"{len(asked.simulated)} by simulation, with {listed(asked.strategies)} in {listed(asked.cases)}."
+    )
 
 
 def in_groups(rows: pd.DataFrame, profile: NativeProfile, *groups: str) -> pd.DataFrame:
@@ -66,7 +94,7 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
 
     A rung without a finished trial has no row; the next one is compared with the last that has.
     """
-    noise = stats.noise_band(cell_data.finished(trials), cell_data.CONFIGURATION)
+    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
     rows = []
     for case in CASES:
         before: pd.Series | None = None
@@ -96,7 +124,7 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def options_table(trials: pd.DataFrame) -> pd.DataFrame:
     """What an option of the JVM changes: one row per solution with an option, strategy and case."""
-    noise = stats.noise_band(cell_data.finished(trials), cell_data.CONFIGURATION)
+    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
     rows = []
     java = trials[trials["language"] == "java"]
     for option in ("large_pages", "compact_headers"):
@@ -110,7 +138,7 @@ def options_table(trials: pd.DataFrame) -> pd.DataFrame:
             rows.append({
                 "solution": label, "strategy": strategy, "case": case, "cost with over without": found.text(),
                 "on huge pages, MB": None if pd.isna(granted_mb) else round(float(granted_mb)),
-                "why not": None if found.ratio else cell_data.gap_of(group),
+                "why not": None if found.ratio else gap_of(group).text,
             })  # fmt: skip
     return pd.DataFrame(
         rows, columns=["solution", "strategy", "case", "cost with over without", "on huge pages, MB", "why not"]
@@ -119,7 +147,7 @@ def options_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
     """How far apart collectors are under a Java layout, pooled, by case, beside the noise; and what is allocated."""
-    good = cell_data.finished(trials)
+    good = cell_data.with_cost(trials)
     newest = good[(good["language"] == "java") & (good["strategy"] == POOLED)]
     newest = newest[newest["runtime"] == newest["runtime"].max()]
     plain = ~(newest["large_pages"].fillna(False).astype(bool) | newest["compact_headers"].fillna(False).astype(bool))
@@ -177,7 +205,7 @@ _ARGUMENT = {
 def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
     """The steps of the argument by case: what it is, from and to in ns, and the gain in words; direction as in
     `stats.Comparison`."""
-    noise = stats.noise_band(cell_data.finished(trials), cell_data.CONFIGURATION)
+    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
     rows = []
     for case in CASES:
         for what, step in _ARGUMENT.items():
@@ -202,7 +230,7 @@ def gains_grid(trials: pd.DataFrame) -> pd.DataFrame:
 
 def best_library(trials: pd.DataFrame, case: str) -> str:
     """How the cheapest library pool stands beside our own flat layout, in words; empty when none has finished."""
-    good = cell_data.finished(trials)
+    good = cell_data.with_cost(trials)
     pools = good[good["layout"].isin(LIBRARY_LAYOUTS) & (good["case"] == case) & (good["language"] == "java")]
     own = cell_data.by_block(trials, Solution.parse("java/flat/g1/25").label, POOLED, case)
     if pools.empty or own.empty:
@@ -218,7 +246,7 @@ def best_library(trials: pd.DataFrame, case: str) -> str:
 LIBRARY_LAYOUTS = ("netty_pooled", "netty_unpooled", "netty_adaptive", "commons_pool", "agrona")
 
 
-def take_home(trials: pd.DataFrame) -> str:
+def verdict(trials: pd.DataFrame) -> str:
     """What a practitioner takes home, in the realistic case or else the first that was measured."""
     rows = gains_table(trials)
     if rows.empty:
@@ -237,3 +265,27 @@ def take_home(trials: pd.DataFrame) -> str:
     steps = "; ".join(f"{row['step']}, {row['gain']}" for _, row in here.iterrows())
     told = f"**{head}.** What a packet cost before over what it costs after, in case {case}: {steps}."
     return f"{told} {best_library(trials, case)}".rstrip()
+
+
+def take_home(profile: str) -> str:
+    """The verdict on what a campaign of this profile left; runs nothing."""
+    tables, _ = campaign.stored(STUDY.name, profile)
+    return verdict(tables["trials"])
+
+
+def pooling_in_cpp(trials: pd.DataFrame) -> str:
+    """What C++ pays for new and delete, in one sentence."""
+    cpp = trials[trials["language"] == "cpp"]
+    if cell_data.with_cost(cpp).empty:
+        return f"**{UNDECIDED}.** No C++ trial has finished on this machine yet."
+    rows = comparison_table(cpp)
+    rows = rows[rows["n"] > 0]
+    if rows.empty:
+        return f"**{UNDECIDED}.** No C++ configuration was measured with both alloc and pool."
+    dearer, cheaper = count(rows, 1), count(rows, -1)
+    shown = rows[rows["direction"] == 1]["ratio"]
+    span = f" ({stats.span(shown)} times)" if dearer else ""
+    return (
+        f"**In C++: {headline(rows).lower()}.** Packets made with new and delete were shown to cost more than pooled "
+        f"ones in {dearer} of {len(rows)} C++ configurations{span} and less in {cheaper}."
+    )

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence import reference
-from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Batch, Claim, Verdict
+from allocpool.evidence import claims, reference
+from allocpool.evidence.claims import (
+    AS_PUBLISHED,
+    NO_DIFFERENCE,
+    OTHER_WAY,
+    SHOWN,
+    Claim,
+    Evidence,
+    Missing,
+    Verdict,
+)
+from allocpool.evidence.trials import NOT_PART
 from allocpool.packets.cells import CONFIGURATION
+from allocpool.packets.comparisons import Batch
+from allocpool.packets.published import ARTICLE
 from allocpool.runtimes.collectors import collectors_that
-from allocpool.studies.batch.claims import BATCH_CLAIMS
+from allocpool.studies.batch.claims import WHICH_CMS
 from allocpool.studies.pauses.gc_table import per_trial
 
 STOP_THE_WORLD = collectors_that(lambda row: row.stop_the_world)
@@ -21,6 +33,7 @@ ABOUT_NS = 100.0
 ABOUT_FACTOR = 2.0
 """How far a figure may lie off and still be "about" as published."""
 TEN_MILLION = 9e6
+_TEN_MILLION_OBJECTS = "ten million live objects"
 PUBLISHED_LARGEST = 5.5e6
 
 
@@ -34,87 +47,106 @@ class Pauses:
     fits: pd.DataFrame
 
 
-def _about_100_ns(claim: Claim, data: Pauses) -> Verdict:
-    found = data.fits[(data.fits["measure"] == "forced full pause") & data.fits["collector"].isin(STOP_THE_WORLD)]
-    found = found[found["n"] >= stats.BOOTSTRAP_MIN_TRIALS]  # below, there is no confidence interval
-    evidence = found[["solution", "strategy", "low", "high", "ns_per_object"]].reset_index(drop=True)
-    if evidence.empty:
-        text = f"No collector that stops the world was measured at {stats.BOOTSTRAP_MIN_TRIALS} live sets or more."
-        return Verdict(claim, INCONCLUSIVE, text, evidence)
+def _about_100_ns(data: Pauses) -> Evidence:
+    """Each fitted cost of a forced full collection: its interval within the margin, wholly outside, or neither."""
+    fits = data.fits[(data.fits["measure"] == "forced full pause") & data.fits["collector"].isin(STOP_THE_WORLD)]
+    few = fits["n"] < stats.BOOTSTRAP_MIN_TRIALS  # below, there is no confidence interval
+    rows = fits.loc[~few, ["solution", "strategy", "low", "high", "ns_per_object"]].reset_index(drop=True)
     low, high = ABOUT_NS / ABOUT_FACTOR, ABOUT_NS * ABOUT_FACTOR
-    inside = (evidence["low"] >= low) & (evidence["high"] <= high)
-    outside = (evidence["high"] < low) | (evidence["low"] > high)
-    outcome = REFUTED if outside.any() else REPRODUCED if inside.all() else INCONCLUSIVE
-    return Verdict(
-        claim, outcome,
-        f"A forced full collection costs {stats.span(evidence['ns_per_object'])} ns per live object by fit; "
-        f"{int(inside.sum())} of {len(evidence)} intervals lie within a factor of {ABOUT_FACTOR:g} of "
-        f"{ABOUT_NS:g} ns, {int(outside.sum())} wholly outside.",
-        evidence,
-    )  # fmt: skip
+    inside = (rows["low"] >= low) & (rows["high"] <= high)
+    outside = (rows["high"] < low) | (rows["low"] > high)
+    missing = [
+        Missing(f"{row['solution']} {row['strategy']}", f"only {row['n']} live sets") for _, row in fits[few].iterrows()
+    ]
+    absent = [name for name in STOP_THE_WORLD if name not in set(fits["collector"])]
+    missing += [Missing(name, NOT_PART.word) for name in absent]
+    shown = np.where(inside, AS_PUBLISHED, np.where(outside, OTHER_WAY, NO_DIFFERENCE))
+    return Evidence(rows.assign(shown=shown), tuple(missing))
 
 
-def _worse_with_ten_million(claim: Claim, data: Pauses) -> Verdict:
-    """The longest stop of ten million objects over that of the largest live set that the article measured."""
-    columns = ["solution", "strategy", "ratio"]
-    rows = data.points[data.points["collector"].isin(STOP_THE_WORLD) & (data.points["measure"] == "forced full pause")]
-    if rows.empty or rows["live_objects"].max() < TEN_MILLION:
-        most = "none" if rows.empty else f"{stats.significant(rows['live_objects'].max() / 1e6, 2)} million"
-        text = f"Ten million objects were not kept alive in this campaign; most under a full collection: {most}."
-        return Verdict(claim, INCONCLUSIVE, text, pd.DataFrame(columns=columns))
-    found = []
-    for (solution, strategy), group in rows.groupby(["solution", "strategy"], observed=True):
+def _about_sentence(evidence: Evidence) -> str:
+    total = len(evidence.rows)
+    if not total:
+        return f"No collector that stops the world was measured at {stats.BOOTSTRAP_MIN_TRIALS} live sets or more."
+    return (
+        f"A forced full collection costs {stats.span(evidence.rows['ns_per_object'])} ns per live object by fit; "
+        f"{evidence.count(AS_PUBLISHED)} of {total} intervals lie within a factor of {ABOUT_FACTOR:g} of "
+        f"{ABOUT_NS:g} ns, {evidence.count(OTHER_WAY)} wholly outside."
+    )
+
+
+def _worse_with_ten_million(data: Pauses) -> Evidence:
+    """The shortest stop of ten million objects over the longest of the largest live set that the article measured."""
+    points = data.points
+    full = points[points["collector"].isin(STOP_THE_WORLD) & (points["measure"] == "forced full pause")]
+    rows, missing = [], []
+    for (solution, strategy), group in full.groupby(["solution", "strategy"], observed=True):
         ten = group[group["live_objects"] >= TEN_MILLION]["cost_ns"]
         less = group[group["live_objects"] <= PUBLISHED_LARGEST]
         if len(ten) and len(less):
             compared = less[less["live_objects"] >= 0.9 * less["live_objects"].max()]["cost_ns"]
-            found.append([solution, strategy, float(ten.min() / compared.max())])
-    evidence = pd.DataFrame(found, columns=columns)
-    if evidence.empty:
-        text = "No collector was measured at ten million objects and below."
-        return Verdict(claim, INCONCLUSIVE, text, evidence)
-    worse = int((evidence["ratio"] > 1).sum())
-    outcome = REPRODUCED if worse == len(evidence) else REFUTED if worse == 0 else INCONCLUSIVE
-    text = (
-        f"A full pause with ten million objects is {stats.span(evidence['ratio'])} times the longest one with "
-        f"{stats.significant(PUBLISHED_LARGEST / 1e6, 2)} million or fewer; worse in {worse} of {len(evidence)} "
-        "configurations, even taking the shortest of the one against the longest of the other."
+            rows.append([solution, strategy, float(ten.min() / compared.max())])
+        else:
+            most = stats.significant(group["live_objects"].max() / 1e6, 2)
+            missing.append(Missing(f"{solution} {strategy}", f"not at ten million and below; most: {most} million"))
+    evidence = pd.DataFrame(rows, columns=["solution", "strategy", "ratio"])
+    if full.empty or full["live_objects"].max() < TEN_MILLION:
+        most = "none" if full.empty else f"{stats.significant(full['live_objects'].max() / 1e6, 2)} million"
+        why = f"Ten million objects were not kept alive in this campaign; most under a full collection: {most}."
+        missing.append(Missing(_TEN_MILLION_OBJECTS, why))
+    shown = np.where(evidence["ratio"] > 1, AS_PUBLISHED, OTHER_WAY)
+    return Evidence(evidence.assign(shown=shown), tuple(missing))
+
+
+def _worse_sentence(evidence: Evidence) -> str:
+    if evidence.rows.empty:
+        reasons = {item.what: item.why for item in evidence.missing}
+        return reasons.get(_TEN_MILLION_OBJECTS, "No collector was measured at ten million objects and below.")
+    return (
+        f"A full pause with ten million objects is {stats.span(evidence.rows['ratio'])} times the longest one with "
+        f"{stats.significant(PUBLISHED_LARGEST / 1e6, 2)} million or fewer; worse in {evidence.count(AS_PUBLISHED)} of "
+        f"{len(evidence.rows)} configurations, even taking the shortest of the one against the longest of the other."
     )
-    return Verdict(claim, outcome, text, evidence)
 
 
-def _case_a_is_worst(collector: str, measure: str, words: str) -> Callable[[Claim, Pauses], Verdict]:
+def _case_a_is_worst(collector: str, measure: str, words: str) -> Callable[[Pauses], Evidence]:
     """The anomaly: under pooling, a measure is larger in the least loaded case than in those that keep more alive."""
 
-    def test(claim: Claim, data: Pauses) -> Verdict:
-        rows = per_trial(data.trials, data.collections)
-        rows = rows[(rows["strategy"] == "pool") & (rows["layout"] == "heap") & (rows["collector"] == collector)]
-        rows = rows[rows[measure] > 0]
-        noise = stats.noise_band(rows, CONFIGURATION, measure)
-        found = []
-        directions = []
-        for solution, group in rows.groupby("solution", observed=True):
+    def evidence(data: Pauses) -> Evidence:
+        pooled = per_trial(data.trials, data.collections)
+        pooled = pooled[(pooled["strategy"] == "pool") & (pooled["layout"] == "heap")]
+        pooled = pooled[(pooled["collector"] == collector) & (pooled[measure] > 0)]
+        noise = stats.noise_band(pooled, CONFIGURATION, measure)
+        rows, missing = [], []
+        for solution, group in pooled.groupby("solution", observed=True):
             values = {case: part.set_index("block")[measure] for case, part in group.groupby("case")}
             for other in ("B", "C"):
                 if "A" in values and other in values:
                     compared = stats.compare(values["A"], values[other], noise)
-                    directions.append(compared.direction)
                     ratio = compared.ratio.estimate if compared.ratio else np.nan
-                    found.append([solution, f"{words}, A over {other}", ratio])
-        evidence = pd.DataFrame(found, columns=["solution", "comparison", "ratio"])
-        if evidence.empty:
-            text = "Pooling on it was not measured in case A and in a larger case, with pauses in both."
-            return Verdict(claim, INCONCLUSIVE, text, evidence)
-        shown, against = directions.count(1), directions.count(-1)
-        outcome = REFUTED if against else REPRODUCED if shown == len(directions) else INCONCLUSIVE
-        text = (
-            f"In case A, the {words} is {stats.span(evidence['ratio'])} times that of a larger case: shown to be "
-            f"larger in {shown} of {len(directions)} comparisons, smaller in {against}, neither in the rest. "
-            f"The published ratios are {stats.span(_published_anomaly(measure))}."
-        )
-        return Verdict(claim, outcome, text, evidence)
+                    rows.append([solution, f"{words}, A over {other}", ratio, SHOWN[compared.direction]])
+                else:
+                    lacking = " and ".join(case for case in ("A", other) if case not in values)
+                    missing.append(Missing(f"{solution}, A over {other}", f"no pauses in case {lacking}"))
+        if pooled.empty:
+            missing.append(Missing(collector, "pooling on it was not part of this campaign, or had no pauses"))
+        return Evidence(pd.DataFrame(rows, columns=["solution", "comparison", "ratio", "shown"]), tuple(missing))
 
-    return test
+    return evidence
+
+
+def _case_a_sentence(words: str) -> Callable[[Evidence], str]:
+    def sentence(evidence: Evidence) -> str:
+        total = len(evidence.rows)
+        if not total:
+            return "Pooling on it was not measured in case A and in a larger case, with pauses in both."
+        return (
+            f"In case A, the {words} is {stats.span(evidence.rows['ratio'])} times that of a larger case: shown to be "
+            f"larger in {evidence.count(AS_PUBLISHED)} of {total} comparisons, smaller in {evidence.count(OTHER_WAY)}, "
+            "neither in the rest."
+        )
+
+    return sentence
 
 
 def _published_anomaly(measure: str) -> pd.Series:
@@ -123,21 +155,29 @@ def _published_anomaly(measure: str) -> pd.Series:
     return pd.Series([pooled["A"] / pooled[case] for case in ("B", "C")])
 
 
-PAUSES_CLAIMS = (
-    Claim("ns-per-object", "A collection costs about 100 ns per live object.", reference.ARTICLE, _about_100_ns),
+def _case_a_claim(id: str, measure: str, words: str, says: str, collector: str, name: str) -> Claim[Pauses]:
+    return Claim(
+        f"case-a-{id}-{collector}",
+        f'Under pooling on "CMS", read as {name}, the light case A {says}.',
+        ARTICLE,
+        _case_a_is_worst(collector, measure, words),
+        _case_a_sentence(words),
+        lambda: _published_anomaly(measure),
+    )
+
+
+PAUSES_CLAIMS: tuple[Claim[Pauses], ...] = (
+    Claim("ns-per-object", "A collection costs about 100 ns per live object.", ARTICLE, _about_100_ns, _about_sentence),
     Claim(
         "ten-million",
         "With ten million live objects, everything would have been worse.",
-        reference.ARTICLE,
+        ARTICLE,
         _worse_with_ten_million,
+        _worse_sentence,
+        refuted_by="all",
     ),
     *(
-        Claim(
-            f"case-a-{id}-{collector}",
-            f'Under pooling on "CMS", read as {name}, the light case A {says}.',
-            reference.ARTICLE,
-            _case_a_is_worst(collector, measure, words),
-        )
+        _case_a_claim(id, measure, words, says, collector, name)
         for id, measure, words, says in (
             ("longest", "mean_pause_ms", "mean pause", "pauses longest"),
             (
@@ -150,11 +190,12 @@ PAUSES_CLAIMS = (
         for collector, name in (("parallel", "Parallel"), ("cms", "CMS"))
     ),
 )
-_DECIDED_IN_BATCH = ("cms-is-cms",)
 
 
-def evaluate(claims: Iterable[Claim], data: Pauses) -> list[Verdict]:
+def evaluate(
+    trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame
+) -> list[Verdict]:
     """Put these claims, and the batch study's on which collector "CMS" was, to a campaign."""
-    batch = Batch(data.trials[data.trials["mode"] == "batch"])
-    decided = [claim.test(claim, batch) for claim in BATCH_CLAIMS if claim.id in _DECIDED_IN_BATCH]
-    return [*(claim.test(claim, data) for claim in claims), *decided]
+    batch = Batch(trials[trials["mode"] == "batch"])
+    data = Pauses(trials, collections, points, fits)
+    return [*claims.evaluate(PAUSES_CLAIMS, data), claims.judge(WHICH_CMS, batch)]

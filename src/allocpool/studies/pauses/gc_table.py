@@ -9,17 +9,18 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.evidence import reference
-from allocpool.packets.cells import CONTROLS, finished, solution_order
+from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, solution_order, with_cost
+from allocpool.packets.published import family
+from allocpool.packets.strategies import CHOICES
 
 PUBLISHED = ("max_pause_ms", "mean_pause_ms", "gc_per_second", "gc_fraction_percent", "live_objects_millions",
              "gc_ns_per_object")  # fmt: skip
 """Columns of the published table, and of ours."""
-KEYS = ("solution", "strategy", "case")
 
 
 def live_objects_of(trials: pd.DataFrame) -> pd.Series:
     """Live objects of each trial, by its index; counted in block 0 and the same in every block of a configuration."""
-    counted = trials.groupby([*KEYS, "scale"], observed=True)["live_objects"].transform("first")
+    counted = trials.groupby([*CONFIGURATION, "scale"], observed=True)["live_objects"].transform("first")
     return trials["live_objects"].fillna(counted).astype("Float64")
 
 
@@ -29,7 +30,7 @@ def per_trial(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
     ``trials`` and ``collections`` are tables of the study on pauses. A trial without a pause has 0 for the longest, and
     no mean.
     """
-    good = finished(trials[trials["mode"] == "batch"])
+    good = with_cost(trials[trials["mode"] == "batch"])
     good = good.assign(live=live_objects_of(good)).merge(collections, on="trial_id")
     window_s = good["window_s"]
     return good.assign(
@@ -43,27 +44,27 @@ def per_trial(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
 
 
 def gc_table(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """One row per solution, strategy and case but ``dummy``: the means of the published measures over trials (of
+    """One row per solution, strategy and case but controls: the means of the published measures over trials (of
     ``max_pause_ms`` the largest), each with ``<measure>_low`` and ``_high`` (range of the trials), ``n``, and
     ``published_<measure>`` where the article gives the collector."""
     measured = per_trial(trials, collections)
-    measured = measured[(measured["strategy"] != "dummy") & ~measured["collector"].isin(CONTROLS)]
+    measured = measured[measured["strategy"].isin(CHOICES) & ~measured["collector"].isin(CONTROLS)]
     published = {
         (row["collector"], row["case"], row["strategy"]): row
         for row in reference.load("allocate_or_pool_gc").to_dict("records")
     }
     rows = []
-    for keys, group in measured.groupby(list(KEYS), observed=True):
+    for keys, group in measured.groupby(list(CONFIGURATION), observed=True):
         first = group.iloc[0]
-        row = dict(zip(KEYS, keys, strict=True)) | {"n": len(group)}
-        row |= {name: first[name] for name in ("language", "layout", "collector", "runtime")}
+        row = dict(zip(CONFIGURATION, keys, strict=True)) | {"n": len(group)}
+        row |= {name: first[name] for name in ORDERED_BY}
         for name in PUBLISHED:
             values = group[name]
             row |= {
                 name: values.max() if name == "max_pause_ms" else values.mean(),
                 f"{name}_low": values.min(), f"{name}_high": values.max(),
             }  # fmt: skip
-        where = (reference.family("java", first["collector"]), str(first["case"]), str(first["strategy"]))
+        where = (family("java", first["collector"]), str(first["case"]), str(first["strategy"]))
         beside = published.get(where, {}) if first["layout"] == "heap" else {}
         row |= {f"published_{name}": float(beside.get(name, "nan")) for name in PUBLISHED}
         rows.append(row)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool import stats
-from allocpool.packets.cells import CONTROLS, finished
+from allocpool.packets.cells import CONTROLS, with_cost
+from allocpool.packets.strategies import CHOICES
 
 SAME_PROGRAM = ("layout", "runtime", "strategy", "case", "scale")
 """Collectors are compared where the program is the same; another runtime compiles another program."""
@@ -28,7 +29,7 @@ def per_packet_costs(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
     ``trials`` and ``cpu`` are the batch study's tables. Adds columns ``clock`` (wall, CPU), ``total_ns``,
     ``remainder_ns``: the total less pauses (wall) or less the collector's threads (CPU).
     """
-    good = finished(trials)
+    good = with_cost(trials)
     good = good[(good["language"] == "java") & good["gc_pause_total_ms"].notna()]
     pauses_ns = good["gc_pause_total_ms"].astype(float) * 1e6 / good["packets"].astype(float)
     wall = good.assign(clock="wall", total_ns=good["ns_per_packet"].astype(float))
@@ -91,7 +92,7 @@ def saved_by_pooling(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFra
 def sentence(overheads: pd.DataFrame) -> str:
     """Who pays most and least for collecting, per strategy, by the wall."""
     chosen = overheads[(overheads["clock"] == "wall") & (overheads["collectors"] > 1)]
-    chosen = chosen[~chosen["collector"].isin(CONTROLS) & (chosen["strategy"] != "dummy")]
+    chosen = chosen[~chosen["collector"].isin(CONTROLS) & chosen["strategy"].isin(CHOICES)]
     lines = []
     for strategy, group in chosen.groupby("strategy", sort=False):
         worst, best = group.nlargest(1, "lbo").iloc[0], group.nsmallest(1, "lbo").iloc[0]

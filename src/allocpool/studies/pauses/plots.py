@@ -13,9 +13,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from allocpool.evidence.style import (
+    BLUE,
+    GREEN,
+    GREY,
     GRID,
     INK,
-    STRATEGY_STYLE,
+    ORANGE,
+    PLUM,
+    PURPLE,
+    SILVER,
+    SKY,
+    VERMILION,
     collector_handles,
     colour_of,
     decades_only,
@@ -23,42 +31,41 @@ from allocpool.evidence.style import (
     log_axis,
     new_figure,
     nothing,
-    strategy_handles,
-    strategy_shapes,
 )
-from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import records
-from allocpool.packets.specs import CASES
-from allocpool.packets.strategies import STRATEGIES
+from allocpool.evidence.trials import records
+from allocpool.packets.cells import CONTROLS, ORDERED_BY, present, solution_order, with_cost, within_layout
+from allocpool.packets.specs import CASES, JAVA_OPTIONS
+from allocpool.packets.strategies import CHOICES, STRATEGIES
+from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
-_FACTS = ["trial_id", "solution", "language", "layout", "collector", "runtime", "strategy", "case", "block"]
+_FACTS = ["trial_id", "solution", *ORDERED_BY, *JAVA_OPTIONS, "strategy", "case", "block"]
 _NO_PAUSE = "no pause was measured"
 _LEAST_PAUSE_MS = 1e-3
 _THREADS = {"application": "application", "source": "source", "gc": "collector", "jit": "compiler", "other": "other"}
 THREADS_STYLE = {
-    "application": ("#0072b2", ""),
-    "source": ("#56b4e9", "//"),
-    "gc": ("#d55e00", "xx"),
-    "jit": ("#e69f00", ".."),
-    "other": ("#999999", "--"),
+    "application": (BLUE, ""),
+    "source": (SKY, "//"),
+    "gc": (VERMILION, "xx"),
+    "jit": (ORANGE, ".."),
+    "other": (SILVER, "--"),
 }
 CAUSE_STYLE = {
-    "stop on purpose": ("#009e73", ".."),
+    "stop on purpose": (GREEN, ".."),
     "full or degenerated collection": ("#b00020", "xx"),
-    "other pause": ("#d55e00", "//"),
-    "other safepoint": ("#e69f00", "--"),
-    "time to safepoint": ("#cc79a7", "\\\\"),
-    "allocation stall": ("#8f4a76", "++"),
-    "source slip": ("#56b4e9", "oo"),
+    "other pause": (VERMILION, "//"),
+    "other safepoint": (ORANGE, "--"),
+    "time to safepoint": (PURPLE, "\\\\"),
+    "allocation stall": (PLUM, "++"),
+    "source slip": (SKY, "oo"),
     "nothing known": ("#cccccc", ""),
 }
 
 
 def _batch(trials: pd.DataFrame, layout: str = "heap") -> pd.DataFrame:
-    good = cell_data.finished(trials)
-    return good[(good["mode"] == "batch") & (good["layout"] == layout) & ~good["collector"].isin(cell_data.CONTROLS)]
+    good = with_cost(trials)
+    return good[(good["mode"] == "batch") & (good["layout"] == layout) & ~good["collector"].isin(CONTROLS)]
 
 
 def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, case: str) -> Figure:
@@ -68,7 +75,7 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
     joined = pauses.merge(good[_FACTS], on="trial_id")
     if joined.empty:
         return nothing(_NO_PAUSE)
-    order = cell_data.solution_order(good)
+    order = solution_order(good)
     figure, axes = new_figure(len(order), 1, 9.3, 0.9 + 0.62 * len(order), sharey=True)
     low = max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min()))
     high = float(joined["duration_ms"].max())
@@ -99,10 +106,10 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     joined = joined[joined["strategy"].isin(["alloc", "pool"]) & (joined["duration_ms"] > 0)]
     if joined.empty:
         return nothing(_NO_PAUSE)
-    cases = [case for case in CASES if case in set(joined["case"])]
-    strategies = [name for name in STRATEGIES if name in set(joined["strategy"])]
+    cases = present(CASES, joined["case"])
+    strategies = present(STRATEGIES, joined["strategy"])
     figure, axes = new_figure(len(strategies), len(cases), 0.9 + 3.0 * len(cases), 0.9 + 2.5 * len(strategies), True)
-    order = cell_data.solution_order(joined)
+    order = solution_order(joined)
     facts = {str(row.solution): row for row in records(joined.drop_duplicates("solution"))}
     lines = {}
     for index, axis in enumerate(axes):
@@ -116,8 +123,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
             longer = 1 - np.arange(len(lengths)) / len(lengths)
             axis.step(lengths, longer, where="post", linewidth=1.3, color=colour, linestyle=line)
             axis.plot(lengths[-1], longer[-1], marker="o", markersize=3.5, color=colour)
-            name = solution.removeprefix("heap / ")
-            lines[solution] = Line2D([], [], label=name, color=colour, linestyle=line)
+            lines[solution] = Line2D([], [], label=within_layout(facts[solution]), color=colour, linestyle=line)
         log_axis(axis, max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min())), float(joined["duration_ms"].max()))
         decades_only(axis)
         axis.set_yscale("log")
@@ -143,7 +149,7 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
     joined = utilisation.merge(good[_FACTS], on="trial_id")
     if joined.empty:
         return nothing("no utilisation was measured")
-    solutions = cell_data.solution_order(joined)
+    solutions = solution_order(joined)
     columns = min(3, len(solutions))
     rows = math.ceil(len(solutions) / columns)
     figure, axes = new_figure(rows, columns, 0.8 + 3.0 * columns, 0.9 + 2.0 * rows, sharey=True)
@@ -164,13 +170,11 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
     figure.supxlabel("length of the window, ms (log scale)", fontsize=9)
     figure.supylabel("least share left to the program", fontsize=9)
     styles = [
-        Line2D([], [], color="#777777", linestyle="-", label="pauses"),
-        Line2D([], [], color="#777777", linestyle="--", label="pauses, safepoints, stalls"),
+        Line2D([], [], color=GREY, linestyle="-", label="pauses"),
+        Line2D([], [], color=GREY, linestyle="--", label="pauses, safepoints, stalls"),
     ]
     colours = [
-        Line2D([], [], color=STRATEGY_STYLE[name][0], label=name)
-        for name in STRATEGIES
-        if name in set(joined["strategy"])
+        Line2D([], [], color=STRATEGY_STYLE[name][0], label=name) for name in present(STRATEGIES, joined["strategy"])
     ]
     legend(figure, [*colours, *styles])
     return figure
@@ -179,22 +183,22 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
 def overhead_by_strategy(overheads: pd.DataFrame, layout: str = "heap") -> Figure:
     """Lower-bound overhead per solution (rows) and strategy (marker); panels by clock and case."""
     rows = overheads[overheads["layout"] == layout]
-    rows = rows[~rows["collector"].isin(cell_data.CONTROLS) & (rows["strategy"] != "dummy")]
+    rows = rows[~rows["collector"].isin(CONTROLS) & rows["strategy"].isin(CHOICES)]
     if rows.empty:
         return nothing("no overhead to show yet")
-    order = cell_data.solution_order(rows.assign(language="java"))
-    cases = [case for case in CASES if case in set(rows["case"])]
+    order = solution_order(rows.assign(language="java"))
+    cases = present(CASES, rows["case"])
     clocks = ["wall", "CPU"]
     width, height = 2.6 + 2.5 * len(cases), 1.0 + 2 * (0.6 + 0.3 * len(order))
     figure, axes = new_figure(2, len(cases), width, height, sharey=True)
-    drawn = [name for name in STRATEGIES if name in set(rows["strategy"])]
-    offsets = dict(zip(drawn, np.linspace(-0.22, 0.22, len(drawn)) if len(drawn) > 1 else [0.0], strict=True))
+    drawn = present(STRATEGIES, rows["strategy"])
+    off = offsets(drawn, 0.22)
     for index, axis in enumerate(axes):
         clock, case = clocks[index // len(cases)], cases[index % len(cases)]
         group = rows[rows["clock"] == clock]
         for row in records(group[group["case"] == case]):
             colour, marker = STRATEGY_STYLE[row.strategy]
-            y = order.index(row.solution) + offsets[row.strategy]
+            y = order.index(row.solution) + off[row.strategy]
             axis.plot([row.low, row.high], [y, y], color=colour, linewidth=1.5)
             axis.plot(row.lbo, y, marker=marker, color=colour, markersize=5, markeredgecolor="white")
         log_axis(axis, 1.0, max(1.5, float(group["high"].max())), room=1.1)
@@ -214,13 +218,13 @@ def overhead_by_strategy(overheads: pd.DataFrame, layout: str = "heap") -> Figur
 def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     """CPU per packet by thread group, one bar per solution and strategy; means over trials."""
     good = _batch(trials)
-    good = good[(good["case"] == case) & good["strategy"].isin(["alloc", "mix", "pool"])]
+    good = good[(good["case"] == case) & good["strategy"].isin(CHOICES)]
     joined = cpu.merge(good[[*_FACTS, "packets"]], on="trial_id")
     if joined.empty:
         return nothing("no CPU time was measured")
     joined = joined.assign(ns=joined["cpu_ns"] / joined["packets"].astype(float))
-    order = cell_data.solution_order(joined)
-    strategies = [name for name in STRATEGIES if name in set(joined["strategy"])]
+    order = solution_order(joined)
+    strategies = present(STRATEGIES, joined["strategy"])
     figure, axes = new_figure(1, len(strategies), 2.4 + 2.7 * len(strategies), 1.2 + 0.3 * len(order), sharey=True)
     means = joined.groupby(["solution", "strategy", "thread_group"], observed=True)["ns"].mean()
     for axis, strategy in zip(axes, strategies, strict=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool import stats
-from allocpool.packets.cells import finished, records, solution_order
+from allocpool.evidence.trials import records
+from allocpool.packets.cells import ORDERED_BY, solution_order, with_cost
 from allocpool.studies.pauses.live_set import fit_live_set
 
 MEASURES = {
@@ -15,7 +16,7 @@ MEASURES = {
     "collector CPU": "CPU time of the collector's threads over its collections, while the program runs",
 }
 INTERVALS = "In brackets: 95% bootstrap interval over trials; of few trials, the range with each left out in turn."
-FACTS = ["solution", "language", "layout", "collector", "runtime"]
+FACTS = ["solution", *ORDERED_BY]
 
 
 def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
@@ -24,7 +25,7 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
     ``trials``, ``collections`` and ``cpu`` are tables of the study on pauses. Forced full pauses of its batch trials
     with heap buffers count as well: a collection that nobody runs beside knows nothing of the trial's load.
     """
-    live = finished(trials[trials["mode"] == "live_set"]).merge(collections, on="trial_id")
+    live = with_cost(trials[trials["mode"] == "live_set"]).merge(collections, on="trial_id")
     spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
     gc_ns = live["trial_id"].map(spent).astype(float)
     costs = {
@@ -34,7 +35,7 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
         "collector CPU": (gc_ns / live["collections"]).where(live["collections"] > 0),
     }
     base = live[["trial_id", *FACTS, "strategy", "live_objects"]]
-    batch = finished(trials[(trials["mode"] == "batch") & (trials["layout"] == "heap")])
+    batch = with_cost(trials[(trials["mode"] == "batch") & (trials["layout"] == "heap")])
     batch = batch[batch["strategy"].isin(["alloc", "pool"])].merge(collections, on="trial_id")
     forced = batch[["trial_id", *FACTS, "strategy", "live_objects"]].assign(
         measure="forced full pause", cost_ns=1e6 * batch["forced_full_ms"].astype(float)

@@ -8,14 +8,14 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.errors import UserError
-from allocpool.packets.cells import CONFIGURATION, CONTROLS, SOLUTION_FACTS, finished, records, solution_order
+from allocpool.evidence.trials import records
+from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, solution_order, with_cost
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 from allocpool.studies.pauses.gc_table import per_trial
 from allocpool.studies.pauses.overhead import lower_bound_overhead, saved_by_pooling
 from allocpool.studies.pauses.specs import DISTURBANCES
-from allocpool.studies.pauses.study import PausesProfile
+from allocpool.studies.pauses.study import STUDY, PausesProfile
 
 
 def design(profile: PausesProfile) -> str:
@@ -51,36 +51,42 @@ def unread(collections: pd.DataFrame, losses: pd.DataFrame) -> str:
     )
 
 
+_STOPS = {
+    "pauses": "pause_total_ms", "safepoints": "safepoint_total_ms",
+    "of it reaching them": "time_to_safepoint_total_ms", "stalls": "stall_total_ms",
+}  # fmt: skip
+"""Kinds of stops, and the columns that have their milliseconds."""
+
+
 def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> pd.DataFrame:
     """Milliseconds per second in which the program stood, by kind and by solution and strategy; means over trials."""
-    good = finished(trials)
+    good = with_cost(trials)
     good = good[(good["mode"] == "batch") & (good["case"] == case) & (good["layout"] == "heap")]
     good = good[good["strategy"].isin(["alloc", "pool"]) & ~good["collector"].isin(CONTROLS)]
     joined = good.merge(collections, on="trial_id")
-    kinds = {
-        "pauses": "pause_total_ms", "safepoints": "safepoint_total_ms",
-        "of it reaching them": "time_to_safepoint_total_ms", "stalls": "stall_total_ms",
-    }  # fmt: skip
     rows = []
     for solution in solution_order(joined) if len(joined) else []:
         for strategy, group in joined[joined["solution"] == solution].groupby("strategy", observed=True):
-            shares = {name: (group[column] / group["window_s"]).mean() for name, column in kinds.items()}
-            told = {name: stats.significant(float(value), 3) for name, value in shares.items()}
-            rows.append({"solution": solution, "strategy": strategy, "n": len(group), **told})
-    return pd.DataFrame(rows, columns=["solution", "strategy", "n", *kinds])
+            shares = {name: float((group[column] / group["window_s"]).mean()) for name, column in _STOPS.items()}
+            rows.append({"solution": solution, "strategy": strategy, "n": len(group), **shares})
+    return pd.DataFrame(rows, columns=["solution", "strategy", "n", *_STOPS])
+
+
+def stopped_grid(stopped: pd.DataFrame) -> pd.DataFrame:
+    """`what_stopped` for a reader."""
+    return stopped.assign(**{name: stopped[name].map(stats.significant) for name in _STOPS})
 
 
 def flattered(stopped: pd.DataFrame) -> str:
     """Where pauses hide most of what stood, of the rows of `what_stopped`."""
     if stopped.empty:
         return ""
-    columns = ("pauses", "safepoints", "stalls")
-    figures = stopped[list(columns)].map(lambda text: float(text.replace(",", "")))
-    hidden = figures["stalls"] + figures["safepoints"] - figures["pauses"]
+    hidden = stopped["stalls"] + stopped["safepoints"] - stopped["pauses"]
     row = stopped.to_dict("records")[int(hidden.to_numpy().argmax())]
+    pauses, safepoints, stalls = (stats.significant(row[name]) for name in ("pauses", "safepoints", "stalls"))
     return (
-        f"Pauses hide most on {row['solution']} with {row['strategy']}: {row['pauses']} ms in pauses, "
-        f"{row['safepoints']} at safepoints, {row['stalls']} in stalls of the consumer, per second. "
+        f"Pauses hide most on {row['solution']} with {row['strategy']}: {pauses} ms in pauses, "
+        f"{safepoints} at safepoints, {stalls} in stalls of the consumer, per second. "
         "Shenandoah slows threads down in place of stalling them, and its log does not say for how long."
     )
 
@@ -157,7 +163,7 @@ def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str
 def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     """Whose CPU time it was in real time: percent of a trial's, by thread group, means over trials."""
     ordinary = losses[losses["disturbance"].isna() & losses["seconds"].notna()]
-    joined = cpu.merge(ordinary[["trial_id", *SOLUTION_FACTS, *CONFIGURATION]], on="trial_id")
+    joined = cpu.merge(ordinary[["trial_id", *ORDERED_BY, *CONFIGURATION]], on="trial_id")
     if joined.empty:
         return pd.DataFrame(columns=["solution", "strategy", "case", "n", *GROUPS])
     shares = joined.assign(percent=100 * joined["cpu_ns"] / joined.groupby("trial_id")["cpu_ns"].transform("sum"))
@@ -210,13 +216,12 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
     )
 
 
-def stored_verdict(profile: str) -> str:
+def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    try:
-        found, _ = campaign.read_tables("pauses", profile)
-    except UserError:
+    tables, provenance = campaign.stored(STUDY.name, profile)
+    if provenance is None:
         return "**Undecided.** Pauses were not measured under this profile."
-    trials, collections = found["trials"], found["collections"]
-    overheads = lower_bound_overhead(trials[trials["mode"] == "batch"], found["cpu"])
+    trials, collections = tables["trials"], tables["collections"]
+    overheads = lower_bound_overhead(trials[trials["mode"] == "batch"], tables["cpu"])
     stopped = what_stopped(trials, collections, busiest_case(trials))
     return f"{verdict(trials, collections, overheads)} {flattered(stopped)}"

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from allocpool.evidence import reference
-from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, records
-from allocpool.packets.specs import Solution
+from allocpool.evidence.trials import finished, records
+from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, cells_of, solution_order
+from allocpool.packets.published import LIKELIEST, in_our_words, with_published
 
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
 _NUMBERS = (
@@ -23,12 +23,7 @@ _NUMBERS = (
     "lost_high_percent", "larger_heap_factor", "larger_heap_lost_percent", "larger_heap_lost_low_percent",
     "larger_heap_lost_high_percent",
 )  # fmt: skip
-_COLUMNS = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", "answer", *_NUMBERS, "low_ns", "gap", "larger_heap_gap"]
-
-
-def finished(trials: pd.DataFrame) -> pd.DataFrame:
-    """The searches or trials that ended well."""
-    return trials[trials["status"] == "ok"]
+_FIGURES = ("answer", *_NUMBERS, "larger_heap_gap")
 
 
 def _lost(prefix: str, searches: pd.DataFrame, name: str) -> dict[str, float]:
@@ -39,7 +34,7 @@ def _lost(prefix: str, searches: pd.DataFrame, name: str) -> dict[str, float]:
     }
 
 
-def _answer(good: pd.DataFrame) -> dict[str, Any]:
+def _answer(_group: pd.DataFrame, good: pd.DataFrame) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for goal in (NDR, PDR):
         passes = good[f"{goal}_ns"].astype(float)
@@ -69,36 +64,24 @@ def realtime_cells(
 
     ``answer`` is ``ndr`` (nothing was lost at ``ndr_ns``, with ``ndr_fails_ns`` below it), ``pdr`` (the same with 200
     ppm), ``loses`` (no interval passes; ``lost_percent`` at ``compared_ns`` with its exact binomial interval, and
-    ``larger_heap_lost_percent`` with a heap ``larger_heap_factor`` times the published one), or None with the reason in
-    ``gap``. ``low_ns`` is the smallest interval that was tried. Published figures lie beside. With ``plan`` and the
-    (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
+    ``larger_heap_lost_percent`` with a heap ``larger_heap_factor`` times the published one), or None where there is a
+    ``gap``, as `cells_of` makes it. Published figures lie beside.
     """
-    rows: list[dict[str, Any]] = []
     base = searches[searches["heap_factor"].isna() | (searches["heap_factor"] == 1)]
-    for key, group in base.groupby(list(CONFIGURATION), observed=True):
-        good = finished(group)
-        row = dict(zip(CONFIGURATION, key, strict=True)) | {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
-        row |= {"trials": len(group), "n": len(good), "low_ns": float(group["low_ns"].iloc[0])}
-        rows.append(row | (_answer(good) if len(good) else {"gap": cell_data.gap_of(group)}))
-    if plan is not None:
-        present = {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}
-        rows += _not_run(plan, present, list(pairs))
-    frame = pd.DataFrame(rows, columns=_COLUMNS)
-    for name in (*_NUMBERS, "low_ns"):
-        frame[name] = frame[name].astype(float)
-    return reference.with_published(frame, reference.published_realtime())
+    frame = cells_of(base, _FIGURES, finished, _answer, plan, pairs)
+    return with_published(frame.astype(dict.fromkeys(_NUMBERS, float)), published_realtime())
 
 
-def _not_run(plan: pd.DataFrame, present: set[tuple[str, ...]], pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    rows = []
-    for row in records(plan[plan["planned"].astype(bool)]):
-        solution = Solution.parse(row.key)
-        facts = {name: getattr(solution, name) for name in SOLUTION_FACTS}
-        for strategy, case in pairs:
-            if (row.solution, strategy, case) not in present:
-                names = {"solution": row.solution, "strategy": strategy, "case": case}
-                rows.append({**names, **facts, "trials": 0, "n": 0, "gap": "not run yet"})
-    return rows
+def published_realtime() -> pd.DataFrame:
+    """The article's real-time table: language, layout, family (None for C++), published_solution, strategy, case,
+    published_interval_ns (smallest interval without or with few losses), published_lost_percent (at that interval, or
+    at 1000 ns where there is none) and published_lost_percent_large_heap (at 1000 ns with a heap of 10 GB)."""
+    table = reference.load("allocate_or_pool_realtime")
+    return in_our_words(table).assign(
+        published_interval_ns=table["min_interval_ns"].astype(float),
+        published_lost_percent=table["lost_percent_at_1000ns"].astype(float),
+        published_lost_percent_large_heap=table["lost_percent_at_1000ns_10g_heap"].astype(float),
+    )
 
 
 def published_cells() -> pd.DataFrame:
@@ -107,34 +90,33 @@ def published_cells() -> pd.DataFrame:
     "CMS" rows appear as Parallel, which is what they most likely ran. An interval with a loss beside it is a PDR one
     where that loss is at most 200 ppm; where it is more, no interval passes.
     """
-    table = reference.published_realtime()
     rows = []
-    for row in records(table):
+    for row in records(published_realtime()):
         lost = row.published_lost_percent
         passes = pd.notna(row.published_interval_ns) and not lost > 0.02
         answer = (NDR if pd.isna(lost) else PDR) if passes else LOSES
         rows.append({
             "solution": row.published_solution, "strategy": row.strategy, "case": row.case, "language": row.language,
-            "layout": row.layout, "collector": reference.LIKELIEST.get(row.family),
-            "runtime": None, "trials": 1, "n": 1, "answer": answer, "low_ns": np.nan,
+            "layout": row.layout, "collector": LIKELIEST.get(row.family),
+            "runtime": None, "trials": 1, "n": 1, "answer": answer,
             "ndr_ns": row.published_interval_ns if answer == NDR else np.nan,
             "pdr_ns": row.published_interval_ns if answer != LOSES else np.nan,
             "compared_ns": 1000.0, "lost_percent": lost, "larger_heap_factor": 5.0,
             "larger_heap_lost_percent": row.published_lost_percent_large_heap,
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    return pd.DataFrame(rows, columns=[*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", *_FIGURES, "gap"])
 
 
 def published_sweeps() -> pd.DataFrame:
     """The published losses at 1000 ns with both heaps, in the form of measured trials of a sweep."""
     rows = []
-    for row in records(reference.published_realtime()):
+    for row in records(published_realtime()):
         for factor, lost in ((1.0, row.published_lost_percent), (5.0, row.published_lost_percent_large_heap)):
             if pd.notna(row.published_lost_percent_large_heap):
                 rows.append({
                     "solution": row.published_solution, "strategy": row.strategy, "case": row.case,
                     "language": row.language, "layout": row.layout, "block": 0, "status": "ok",
-                    "collector": reference.LIKELIEST.get(row.family),
+                    "collector": LIKELIEST.get(row.family),
                     "heap_factor": factor, "input_queue_ms": 100.0, "interval_ns": 1000.0, "lost_ppm": lost * 1e4,
                 })  # fmt: skip
     return pd.DataFrame(rows)
@@ -144,7 +126,7 @@ def coverage(cells: pd.DataFrame) -> pd.DataFrame:
     """Per solution and strategy, for each case: the packets per second it keeps up with, or what it does instead."""
     rows = []
     cases = sorted(cells["case"].dropna().unique())
-    for solution in cell_data.solution_order(cells):
+    for solution in solution_order(cells):
         of_solution = cells[cells["solution"] == solution]
         for strategy, group in of_solution.groupby("strategy", sort=False):
             by_case = {row.case: row for row in records(group)}
@@ -155,7 +137,7 @@ def coverage(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _covers(row: Any) -> str:
     if pd.notna(row.gap):
-        return str(row.gap).partition(":")[0]
+        return str(row.gap_word)
     if row.answer == LOSES:
         return "loses at any rate tried"
     interval_ns = row.ndr_ns if row.answer == NDR else row.pdr_ns

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import GRID, INK, STRATEGY_STYLE, legend, log_axis, new_figure, nothing, strategy_handles
-from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import records
+from allocpool.evidence.style import GRID, INK, SILVER, SKY, legend, log_axis, new_figure, nothing
+from allocpool.evidence.trials import finished, records
+from allocpool.packets.cells import present, solution_order
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.studies.realtime.cells import LOSES, finished
+from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles
+from allocpool.studies.realtime.cells import LOSES
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost."""
-_PAUSE, _SLIP, _BURST = "#56b4e9", "#999999", "#b00020"
+_PAUSE, _SLIP, _BURST = SKY, SILVER, "#b00020"
 
 
 def rates(cells: pd.DataFrame) -> Figure:
@@ -27,17 +27,17 @@ def rates(cells: pd.DataFrame) -> Figure:
     good = cells[cells["ndr_ns"].notna()]
     if good.empty:
         return nothing("no interval passes without a loss yet")
-    order = cell_data.solution_order(cells)
+    order = solution_order(cells)
     figure, axes = new_figure(1, len(cases), 3.3 + 2.9 * len(cases), 1.3 + 0.46 * max(len(order), 3), sharey=True)
-    drawn = [name for name in STRATEGIES if name in set(cells["strategy"])]
-    offsets = dict(zip(drawn, np.linspace(-0.25, 0.25, len(drawn)) if len(drawn) > 1 else [0.0], strict=True))
+    drawn = present(STRATEGIES, cells["strategy"])
+    off = offsets(drawn, 0.25)
     rate = 1e3 / good["ndr_ns"]
     for axis, case in zip(axes, cases, strict=True):
         for row in records(cells[cells["case"] == case]):
             colour, marker = STRATEGY_STYLE[row.strategy]
-            y = order.index(row.solution) + offsets[row.strategy]
+            y = order.index(row.solution) + off[row.strategy]
             if pd.isna(row.ndr_ns):
-                word = "loses" if row.answer == LOSES else str(row.gap).partition(":")[0] if row.gap else "few lost"
+                word = "loses" if row.answer == LOSES else row.gap_word if pd.notna(row.gap_word) else "few lost"
                 axis.text(
                     0.015, y, f"{row.strategy}: {word}", fontsize=7.5, color=colour, va="center", style="italic",
                     transform=axis.get_yaxis_transform(),
@@ -66,7 +66,7 @@ def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame) -> Figure:
     )
     if joined.empty:
         return nothing("no search has finished yet")
-    order = cell_data.solution_order(joined)
+    order = solution_order(joined)
     cases = sorted(joined["case"].unique())
     figure, axes = new_figure(len(order), len(cases), 1.2 + 3.4 * len(cases), 0.8 + 2.0 * len(order), sharey=True)
     for index, axis in enumerate(axes):
@@ -193,7 +193,7 @@ def sweeps(trials: pd.DataFrame) -> Figure:
 
 def _sweep(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
     lines = ["-", "--", ":", "-."]
-    solutions = cell_data.solution_order(rows) if len(rows) else []
+    solutions = solution_order(rows) if len(rows) else []
     for (solution, strategy, case), group in rows.groupby(["solution", "strategy", "case"], observed=True):
         colour, marker = STRATEGY_STYLE[str(strategy)]
         means = group.groupby(column)["lost_ppm"].mean().clip(lower=_NOTHING_LOST_PPM)

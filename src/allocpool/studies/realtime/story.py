@@ -6,19 +6,17 @@ import html
 from typing import Any
 
 import pandas as pd
-from great_tables import GT, loc, style
+from great_tables import GT
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.errors import UserError
-from allocpool.evidence import reference
-from allocpool.evidence.tables import BEST_JAVA, BEST_OVERALL, GAP
-from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import records
+from allocpool.evidence.trials import finished, records
+from allocpool.packets.cells import solution_order
+from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
-from allocpool.packets.strategies import STRATEGIES
-from allocpool.studies.realtime.cells import LOSES, NDR, PDR, finished, realtime_cells
-from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds
+from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
+from allocpool.studies.realtime.cells import LOSES, NDR, PDR, realtime_cells
+from allocpool.studies.realtime.study import STUDY, RealtimeProfile, estimate_seconds
 
 _SMALL = "font-size:0.78em;color:#555"
 _LOSS = "#f7dcd9"
@@ -75,61 +73,37 @@ def _cell_html(row: pd.Series) -> str:
     return f'{head}<br><span style="{_SMALL}">{small}</span>'
 
 
-def _present(order: Any, values: pd.Series) -> list[str]:
-    found = set(values.dropna())
-    return [name for name in order if name in found]
-
-
-def best_of(cells: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """Solution, strategy and case of the smallest interval of each case, over all and in Java, with their colours."""
-    found: dict[tuple[str, str, str], str] = {}
+def best_of(cells: pd.DataFrame) -> dict[Key, str]:
+    """The cells with the smallest interval of each case, over all and in Java, with their colours."""
+    best: dict[Key, str] = {}
     good = cells[cells["ndr_ns"].notna()]
     for colour, rows in ((BEST_JAVA, good[good["language"] == "java"]), (BEST_OVERALL, good)):
         for _, group in rows.groupby("case"):
-            best = group.nsmallest(1, "ndr_ns").iloc[0]
-            found[(str(best["solution"]), str(best["strategy"]), str(best["case"]))] = colour
-    return found
+            best[key_of(group.nsmallest(1, "ndr_ns").iloc[0])] = colour
+    return best
 
 
 def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     """The article's real-time summary: smallest interval in ns, or what is lost where no interval passes.
 
-    ``cells`` comes from `realtime_cells.realtime_cells`.
+    ``cells`` comes from `realtime_cells`.
     """
-    cases, strategies = _present(CASES, cells["case"]), _present(STRATEGIES, cells["strategy"])
-    texts = {
-        (str(row["solution"]), str(row["case"]), str(row["strategy"])): _cell_html(row) for _, row in cells.iterrows()
-    }
-    wide = pd.DataFrame({"solution": cell_data.solution_order(cells)})
-    for case in cases:
-        for strategy in strategies:
-            wide[f"{case} {strategy}"] = [texts.get((name, case, strategy), "") for name in wide["solution"]]
-    names = [str(name) for name in wide if name != "solution"]
-    table = (
-        GT(wide, rowname_col="solution")
-        .tab_header(title=title, subtitle=subtitle)
-        .tab_stubhead(label="solution")
-        .fmt_passthrough(columns=names, escape=False)
-        .cols_label({name: name.split()[1] for name in names})
-        .cols_align("right", columns=names)
-        .tab_options(table_font_size="13px", data_row_padding="4px", table_width="100%")
-    )
-    for case in cases:
-        table = table.tab_spanner(
-            label=f"case {case}, smallest interval, ns", columns=[n for n in names if n[0] == case]
-        )
     colours = {
-        (row.solution, row.strategy, row.case): GAP if pd.notna(row.gap) else _LOSS
-        for row in records(cells)
-        if pd.notna(row.gap) or row.answer == LOSES
+        key_of(row): GAP if pd.notna(row["gap"]) else _LOSS
+        for _, row in cells.iterrows()
+        if pd.notna(row["gap"]) or row["answer"] == LOSES
     }
-    for (solution, strategy, case), colour in (colours | best_of(cells)).items():
-        rows = wide.index[wide["solution"] == solution].tolist()
-        table = table.tab_style(style.fill(colour), loc.body(columns=f"{case} {strategy}", rows=rows))
+    table = solution_grid(
+        cells,
+        {key_of(row): _cell_html(row) for _, row in cells.iterrows()},
+        (colours | best_of(cells)).items(),
+        (title, subtitle),
+        "smallest interval, ns",
+    ).tab_options(table_font_size="13px", data_row_padding="4px")
     return table.tab_source_note(
         "An interval passes when trials of full length lose nothing; few lost: at most 200 of a million. Where none "
         "passes: loss at another interval with the exact binomial interval of one trial. Green: best overall; amber: "
-        f"best Java; red: loses at any rate tried. pub.: {reference.ARTICLE}, on another machine and Java 8 (ZGC: 11)."
+        f"best Java; red: loses at any rate tried. pub.: {ARTICLE}, on another machine and Java 8 (ZGC: 11)."
     )
 
 
@@ -137,7 +111,7 @@ def cost_table(searches: pd.DataFrame) -> pd.DataFrame:
     """Per solution: searches, measurements and seconds per search, and what a fixed grid would take. Medians."""
     good = finished(searches)
     rows = []
-    for solution in cell_data.solution_order(good) if len(good) else []:
+    for solution in solution_order(good) if len(good) else []:
         group = good[good["solution"] == solution]
         columns = ("probes", "full_trials", "search_seconds", "grid_trials", "grid_seconds")
         median = {name: _number(group[name].astype(float).median()) for name in columns}
@@ -199,15 +173,12 @@ def verdict(cells: pd.DataFrame) -> str:
     return f"{_headline(measured)}\n\n" + "\n".join(lines)
 
 
-def stored_verdict(profile: str) -> str:
+def take_home(profile: str) -> str:
     """The verdict on the searches that a campaign of this profile left; runs nothing."""
-    try:
-        tables, _ = campaign.read_tables("realtime", profile)
-    except UserError:
+    tables, provenance = campaign.stored(STUDY.name, profile)
+    if provenance is None:
         return "**Undecided.** Real time was not measured under this profile."
-    searches = tables["searches"]
-    pairs = list(dict.fromkeys(zip(searches["strategy"], searches["case"], strict=True)))
-    return verdict(realtime_cells(searches, campaign.open_study("realtime", profile).plan_summary(), pairs))
+    return verdict(realtime_cells(tables["searches"]))
 
 
 def _headline(measured: pd.DataFrame) -> str:

@@ -7,15 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import INK, legend, log_axis, new_figure, nothing
+from allocpool.evidence.style import GREY, INK, colour_of, legend, log_axis, new_figure, nothing
 from allocpool.runtimes.collectors import collector_labelled
-from allocpool.studies.stream import story as stream_report
+from allocpool.studies.stream.story import curves, published
 
 _MARKERS = "osD^vP"
-
-
-def _colour(solution: str) -> str:
-    return collector_labelled(solution.partition(" / ")[0]).colour
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float) -> Figure:
@@ -23,18 +19,18 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float) -> Figure
 
     One line per collector and number of cooperative threads; an open mark at the top is a rate that was not kept up.
     """
-    rows = stream_report.curves(trials)
+    rows = curves(trials)
     rows = rows[(rows["aggregate"] == "boxed") & (rows["processors"] == "cooperative") & rows["new_size_mb"].isna()]
     if rows.empty or rows["tail_ms"].isna().all():
         return nothing("No trial that kept up")
     figure, (left, right) = new_figure(1, 2, 10, 4.6, sharey=True)
     top = max(100.0, float(rows["high"].max()))
     threads = sorted(rows["cooperative_threads"].unique())
-    for (solution, some, *_), line in rows.groupby(
+    for (_, some, *_), line in rows.groupby(
         ["solution", "cooperative_threads", "keys", "window_ms", "slide_ms"], sort=False
     ):
         ordered = line.sort_values("offered_items_per_second")
-        x, colour = ordered["offered_items_per_second"] / 1e6, _colour(str(solution))
+        x, colour = ordered["offered_items_per_second"] / 1e6, colour_of(ordered["collector"].iloc[0])
         marker = _MARKERS[threads.index(some) % len(_MARKERS)]
         y = ordered["tail_ms"]
         spread = [(y - ordered["low"]).fillna(0), (ordered["high"] - y).fillna(0)]
@@ -51,10 +47,13 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float) -> Figure
         axis.set_title(title, fontsize=10)
     log_axis(left, 0.2, top, "y")
     left.set_ylabel("latency of a window's results at the tail, ms")
-    shown = list(dict.fromkeys(rows["solution"]))
-    handles = [Line2D([], [], color=_colour(name), label=name) for name in shown]
+    shown = rows.drop_duplicates("solution")
+    handles = [
+        Line2D([], [], color=colour_of(collector), label=name)
+        for name, collector in zip(shown["solution"], shown["collector"], strict=True)
+    ]
     handles += [
-        Line2D([], [], linestyle="", marker=_MARKERS[place % len(_MARKERS)], color="#777777", label=f"threads: {some}")
+        Line2D([], [], linestyle="", marker=_MARKERS[place % len(_MARKERS)], color=GREY, label=f"threads: {some}")
         for place, some in enumerate(threads)
     ]
     legend(figure, handles, min(len(handles), 5))
@@ -62,7 +61,7 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float) -> Figure
 
 
 def _published(axis: Axes) -> None:
-    rows = stream_report.published()
+    rows = published()
     for number, ((jdk, collector, threads), line) in enumerate(rows.groupby(["jdk", "collector", "jet_threads"])):
         ordered = line.sort_values("million_items_per_second")
         axis.plot(

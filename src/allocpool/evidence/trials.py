@@ -1,0 +1,52 @@
+"""What every table of trials has, whatever was measured: how each trial ended, and why where it did not end well."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+
+def records(rows: pd.DataFrame) -> list[Any]:
+    """The rows as named tuples, untyped: a column's type is the table's business."""
+    return list(rows.itertuples())
+
+
+def finished(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials that ended well."""
+    return trials[trials["status"] == "ok"]
+
+
+class Gap(NamedTuple):
+    """Why there is no figure: ``word`` is the outcome in a word or two, ``reason`` what was told of it, or None."""
+
+    word: str
+    reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        """``out of memory: Java heap space``, or the word alone."""
+        return f"{self.word}: {self.reason}" if self.reason else self.word
+
+
+NOT_RUN = Gap("not run yet")
+NOT_PART = Gap("not part of this campaign")
+
+
+def gap_of(group: pd.DataFrame) -> Gap:
+    """Why a group of trials has no figure: the commonest failure, with the first reason that was told of it."""
+    failed = group.loc[group["status"] != "ok"]
+    if failed.empty:
+        return Gap("no figure") if len(group) else NOT_PART
+    status = str(failed["status"].mode().iloc[0])
+    reasons = failed.loc[failed["status"] == status, "reason"].dropna()
+    return Gap(status.replace("_", " "), str(reasons.iloc[0]) if len(reasons) else None)
+
+
+def failures(trials: pd.DataFrame) -> str:
+    """How trials that did not end well ended, in words."""
+    bad = trials[trials["status"] != "ok"]
+    if bad.empty:
+        return "Every trial that was started ended well."
+    counts = bad["status"].value_counts()
+    return "Not ended well: " + ", ".join(f"{n} {str(name).replace('_', ' ')}" for name, n in counts.items()) + "."

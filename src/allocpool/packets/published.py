@@ -1,0 +1,103 @@
+"""What the article published of packets, in the words of measured rows.
+
+A published collector matches a measured one by family. The article's "CMS" most likely ran Parallel, so
+both are compared with it, and which of them fits better is itself a question put to the data (see
+`allocpool.studies.batch.claims`).
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from allocpool.evidence import reference
+from allocpool.packets.specs import DEFAULT_ALLOCATOR, JAVA_OPTIONS
+from allocpool.runtimes.collectors import collector_named
+
+ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
+READ_AS = {"CMS": ("parallel", "cms"), "G1": ("g1",), "ZGC": ("zgc",)}
+"""The collectors that the article's rows of each name may have run on, the likeliest first."""
+LIKELIEST = {name: collectors[0] for name, collectors in READ_AS.items()}
+
+
+def published_batch() -> pd.DataFrame:
+    """The article's batch table: language, layout, family (None for C++), published_solution, strategy, case,
+    published_ns (nanoseconds per packet; one figure each, no spread was given)."""
+    table = reference.load("allocate_or_pool_batch")
+    return in_our_words(table).assign(published_ns=table["ns_per_packet"])
+
+
+def in_our_words(table: pd.DataFrame) -> pd.DataFrame:
+    """What a published row is about, in the words of measured rows."""
+    cpp = table["collector_or_language"] == "C++"
+    names = zip(cpp, table["buffers"], table["collector_or_language"], strict=True)
+    return pd.DataFrame(
+        {
+            "language": ["cpp" if is_cpp else "java" for is_cpp in cpp],
+            "layout": table["buffers"],
+            "family": table["collector_or_language"].where(~cpp, None),
+            "published_solution": [
+                f"C++ {layout}" if is_cpp else f"{layout} / {collector}" for is_cpp, layout, collector in names
+            ],
+            "strategy": table["strategy"],
+            "case": table["case"],
+        }
+    )
+
+
+def family(language: str, collector: object) -> str | None:
+    """The published collector that a measured solution is set beside, or None (C++, collectors nobody
+    published).
+
+    Raises:
+        UserError: an unknown collector; names the known ones.
+    """
+    return collector_named(str(collector)).published_family if language == "java" else None
+
+
+def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
+    """``rows`` (with the facts of a solution, strategy, case) plus published_solution and the published figures, NaN
+    where the article gives none; the batch table's, unless another is given.
+
+    A solution with another allocator or with options of the JVM has none: the article varied neither.
+    """
+    published = published_batch() if published is None else published
+    families = [
+        family(language, collector) for language, collector in zip(rows["language"], rows["collector"], strict=True)
+    ]
+    keyed = rows.assign(family=pd.Series(families, index=rows.index, dtype="object").fillna(""))
+    keys = ["language", "layout", "family", "strategy", "case"]
+    merged = keyed.merge(published.assign(family=published["family"].fillna("")), on=keys, how="left")
+    varied = merged["allocator"].fillna(DEFAULT_ALLOCATOR) != DEFAULT_ALLOCATOR
+    for option in JAVA_OPTIONS:
+        varied |= merged[option].fillna(False).astype(bool)
+    merged.loc[varied, [name for name in published if name not in keys]] = None
+    return merged.drop(columns="family")
+
+
+def published_as_trials() -> pd.DataFrame:
+    """The published table in the form of measured trials, one block, so that a claim can be put to it as
+    well.
+
+    The "CMS" rows appear twice, as Parallel and as CMS, because a claim may be about either reading of them.
+    """
+    table = published_batch()
+    likely = table.assign(collector=table["family"].map(LIKELIEST))
+    others = [
+        table[table["family"] == name].assign(collector=other) for name, names in READ_AS.items() for other in names[1:]
+    ]
+    both = pd.concat([likely, *others], ignore_index=True)
+    runtime = both["family"].map({"CMS": 8, "G1": 8, "ZGC": 11}).astype("Int64")
+    names = [
+        f"{solution} (read as {collector})" if len(READ_AS.get(name, ())) > 1 else solution
+        for solution, name, collector in zip(both["published_solution"], both["family"], both["collector"], strict=True)
+    ]
+    return both.assign(
+        runtime=runtime,
+        block=0,
+        status="ok",
+        reason=None,
+        allocator=None,
+        scale=1.0,
+        solution=names,
+        ns_per_packet=both["published_ns"],
+    )

@@ -1,0 +1,198 @@
+"""Tables of packets for a reader: the article's summary in its own form, and the smaller ones beside it.
+
+Every figure carries its interval and n, with the published figure below it; an empty cell says why it is
+empty.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+from great_tables import GT, loc, style
+
+from allocpool import stats
+from allocpool.evidence.trials import records
+from allocpool.packets import cells as cell_data
+from allocpool.packets.cells import present
+from allocpool.packets.published import ARTICLE
+from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import CHOICES, STRATEGIES
+
+BEST_OVERALL = "#bfe3c0"
+BEST_JAVA = "#ffe08a"
+SECOND_JAVA = "#fff3cf"
+GAP = "#f3f3f3"
+_WRAPPED = "font-size:0.82em;line-height:1.25;color:#555;display:inline-block"
+_SMALL = f"{_WRAPPED};white-space:nowrap"
+
+
+def _cell_html(row: pd.Series) -> str:
+    published = "" if pd.isna(row["published_ns"]) else f"pub. {stats.significant(row['published_ns'])}"
+    if pd.notna(row["gap"]):
+        # The whole reason is a line of the table of gaps; here it would widen the column.
+        reason, word = html.escape(str(row["gap"]), quote=True), html.escape(str(row["gap_word"]), quote=True)
+        return f'<span style="{_WRAPPED}"><em title="{reason}">{word}</em><br>{published}</span>'
+    spread = (
+        []
+        if row["method"] == "one trial"
+        else [f"{stats.significant(row['low'])}\u2013{stats.significant(row['high'])}"]
+    )
+    notes = [*spread, f"n = {row['n']}", *([published] if published else [])]
+    if pd.notna(row["unstable"]):
+        notes.append("unstable")
+    if pd.notna(row["partial"]):
+        notes.append(html.escape(str(row["partial"])))
+    return f'<strong>{stats.significant(row["ns"])}</strong><br><span style="{_SMALL}">{"<br>".join(notes)}</span>'
+
+
+def highlights(cells: pd.DataFrame) -> pd.DataFrame:
+    """Per case, over all strategies and collectors but controls: the cheapest cell overall, the
+    cheapest and the second-cheapest in Java.
+
+    Columns: case, strategy, solution, rank (``best overall``, ``best Java``, ``second-best Java``). The
+    second-best Java cell belongs to another solution than the best one, so that it is a second choice
+    rather than the same again.
+    """
+    rows = []
+    choices = cells["strategy"].isin(CHOICES) & ~cells["collector"].isin(cell_data.CONTROLS)
+    good = cells[cells["ns"].notna() & choices]
+    for case, group in good.groupby("case"):
+        java = group[group["language"] == "java"].sort_values("ns").drop_duplicates("solution").head(2)
+        ranked = pd.concat([group.nsmallest(1, "ns"), java])
+        ranks = ("best overall", "best Java", "second-best Java")
+        rows += [
+            {"case": case, "strategy": cell.strategy, "solution": cell.solution, "rank": rank}
+            for rank, cell in zip(ranks, records(ranked), strict=False)
+        ]
+    return pd.DataFrame(rows, columns=["case", "strategy", "solution", "rank"])
+
+
+Key = tuple[str, str, str]
+"""Solution, strategy, case."""
+
+
+def solution_grid(
+    cells: pd.DataFrame, texts: Mapping[Key, str], fills: Iterable[tuple[Key, str]], titles: tuple[str, str], what: str
+) -> GT:
+    """The article's form of a summary: rows are solutions, columns case by strategy, each with a text in HTML.
+
+    ``fills`` colours cells, later ones over earlier. ``titles`` are title and subtitle, ``what`` says below each case
+    what the figures are.
+    """
+    cases, strategies = present(CASES, cells["case"]), present(STRATEGIES, cells["strategy"])
+    wide = pd.DataFrame({"solution": cell_data.solution_order(cells)})
+    columns = {(case, strategy): f"{case} {strategy}" for case in cases for strategy in strategies}
+    for (case, strategy), name in columns.items():
+        wide[name] = [texts.get((solution, strategy, case), "") for solution in wide["solution"]]
+    table = (
+        GT(wide, rowname_col="solution")
+        .tab_header(title=titles[0], subtitle=titles[1])
+        .tab_stubhead(label="solution")
+        .fmt_passthrough(columns=list(columns.values()), escape=False)
+        .cols_label({name: strategy for (_, strategy), name in columns.items()})
+        .cols_align("right", columns=list(columns.values()))
+        .tab_options(table_width="100%")
+    )
+    for case in cases:
+        table = table.tab_spanner(
+            label=f"case {case}, {what}", columns=[columns[case, strategy] for strategy in strategies]
+        )
+    for (solution, strategy, case), colour in fills:
+        rows = wide.index[wide["solution"] == solution].tolist()
+        table = table.tab_style(style.fill(colour), loc.body(columns=columns[case, strategy], rows=rows))
+    return table
+
+
+def key_of(row: pd.Series) -> Key:
+    """Which cell of a `solution_grid` a row is."""
+    return str(row["solution"]), str(row["strategy"]), str(row["case"])
+
+
+def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
+    """The article's summary, figures in ns/packet.
+
+    Highlighted per case: best overall, best Java, second-best Java (see `highlights`). ``cells`` comes from
+    `allocpool.packets.cells.cells`.
+    """
+    marks = highlights(cells)
+    colours = {"second-best Java": SECOND_JAVA, "best Java": BEST_JAVA, "best overall": BEST_OVERALL}
+    fills = [
+        (key_of(mark), colour)
+        for rank, colour in colours.items()
+        for _, mark in marks[marks["rank"] == rank].iterrows()
+    ]
+    fills += [(key_of(row), GAP) for _, row in cells[cells["gap"].notna()].iterrows()]
+    table = solution_grid(
+        cells,
+        {key_of(row): _cell_html(row) for _, row in cells.iterrows()},
+        fills,
+        (title, subtitle),
+        "ns per packet",
+    ).tab_options(
+        table_font_size="12px",
+        data_row_padding="3px",
+        data_row_padding_horizontal="3px",
+        column_labels_padding_horizontal="3px",
+    )
+    return table.tab_source_note(
+        f"Geometric mean over trials. {cell_data.spread_caption(cells)} Per case, green: best overall; "
+        f"amber: best Java; pale amber: second-best Java solution. pub.: {ARTICLE}, "
+        "on another machine and Java 8 (ZGC: 11)."
+    )
+
+
+def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+    """What has no figure, folded: one row per solution and reason, with the cells it covers.
+
+    First what was planned (failed, unavailable, not run yet), then the solutions that the profile leaves out.
+    """
+    rows = cells[cells["gap"].notna()]
+    folded = []
+    for (solution, gap), group in rows.groupby(["solution", "gap"], sort=False):
+        everything = len(group) == len(cells[cells["solution"] == solution])
+        parts = [f"{case}: {' '.join(present(STRATEGIES, part['strategy']))}" for case, part in group.groupby("case")]
+        folded.append({"solution": solution, "cells": "all" if everything else ", ".join(parts), "reason": gap})
+    for row in records(plan[~plan["planned"].astype(bool)]):
+        folded.append({"solution": row.solution, "cells": "all", "reason": row.left_out_because})
+    return pd.DataFrame(folded, columns=["solution", "cells", "reason"])
+
+
+def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
+    """Per solution and case, how much more ``numerator`` costs than ``denominator``, paired within blocks.
+
+    Columns: solution, case, ratio, low, high, n (blocks), method, direction (1, -1, 0: no difference
+    shown), text.
+    """
+    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
+    rows = []
+    for solution in cell_data.solution_order(trials):
+        for case in present(CASES, trials["case"]):
+            found = stats.compare(
+                cell_data.by_block(trials, solution, numerator, case),
+                cell_data.by_block(trials, solution, denominator, case),
+                noise,
+            )
+            ratio = found.ratio
+            rows.append(
+                {
+                    "solution": solution,
+                    "case": case,
+                    "ratio": ratio.estimate if ratio else float("nan"),
+                    "low": ratio.low if ratio else float("nan"),
+                    "high": ratio.high if ratio else float("nan"),
+                    "n": ratio.trials if ratio else 0,
+                    "method": ratio.method if ratio else None,
+                    "direction": found.direction,
+                    "text": found.text(),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
+    """A table of comparisons as a grid: one row per solution, one column per case, the ratio in words in each."""
+    grid = compared.pivot(index="solution", columns="case", values="text").reindex(compared["solution"].unique())
+    grid.columns = [f"case {case}" for case in grid.columns]
+    return grid.reset_index()
