@@ -1,0 +1,1 @@
+"""A study that is made up: how long does a sum take?"""

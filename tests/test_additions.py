@@ -1,0 +1,227 @@
+"""What ARCHITECTURE.md says of additions is true: in a copy of the tree a made-up study, strategy, layout and collector
+are added by the files that it names, and are planned, run, tabled, drawn and explained without another edit."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from allocpool import home
+
+TOY = Path(__file__).parent / "additions"
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "target", "build*", ".*")
+SETTINGS = {
+    "blocks": 1, "cases": ["A"], "strategies": ["alloc", "fresh"],
+    "solutions": ["cpp/roomy", "java/roomy/toygc/25", "cpp/flat"],
+}  # fmt: skip
+
+
+class Tree:
+    """A copy of the repository that additions are made to; remembers which files they touched."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.touched: set[str] = set()
+        for name in ("src", "native", "workloads", "notebooks", "papermill-configs", "data/reference"):
+            shutil.copytree(home.home() / name, root / name, ignore=LEFT_OUT)
+        for name in ("pyproject.toml", "README.md"):
+            shutil.copy(home.home() / name, root / name)
+
+    def write(self, path: str, text: str) -> None:
+        """A new file."""
+        assert not (self.root / path).exists()
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+        self.touched.add(path)
+
+    def copy_of(self, path: str, new_path: str, words: dict[str, str]) -> None:
+        """A new file that is another one with other names: an implementation that certainly works."""
+        text = (self.root / path).read_text(encoding="utf-8")
+        for word, replacement in words.items():
+            assert word in text, (path, word)
+            text = text.replace(word, replacement)
+        self.write(new_path, text)
+
+    def row(self, path: str, before: str, row: str) -> None:
+        """One row more in a table, in front of another."""
+        text = (self.root / path).read_text(encoding="utf-8")
+        assert text.count(before) == 1, (path, before, text.count(before))
+        (self.root / path).write_text(text.replace(before, row + before), encoding="utf-8")
+        self.touched.add(path)
+
+    def run(self, *command: str | Path) -> str:
+        """What a command of this tree prints; it must end well."""
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.root / "src"),
+            "ALLOCPOOL_RUNTIMES": str(home.runtimes_dir()),
+            "ALLOCPOOL_BUILD": str(self.root / "build"),
+            "ALLOCPOOL_DATA": str(self.root / "data"),
+        }
+        done = subprocess.run(
+            [sys.executable, *command], cwd=self.root, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def allocpool(self, *words: str) -> str:
+        """The command line of this tree."""
+        return self.run("-m", "allocpool.cli", *words)
+
+    def notebook(self, name: str, **parameters: object) -> str:
+        """All that an executed notebook shows, as one text."""
+        executed = self.root / f"{name}-executed.ipynb"
+        words = [word for key, value in parameters.items() for word in ("-y", f"{key}: {json.dumps(value)}")]
+        self.run("-m", "papermill", f"notebooks/{name}.ipynb", executed, "--cwd", self.root, *words)
+        cells = json.loads(executed.read_text(encoding="utf-8"))["cells"]
+        return json.dumps([cell.get("outputs", []) for cell in cells])
+
+
+def add_study(tree: Tree) -> None:
+    """One folder, one notebook, its YAMLs, one word in the registry."""
+    for file in sorted((TOY / "toy").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        tree.write(f"src/allocpool/studies/{file.relative_to(TOY).as_posix()}", text)
+    tree.write("notebooks/99_toy.ipynb", (TOY / "99_toy.ipynb").read_text(encoding="utf-8"))
+    tree.write("papermill-configs/smoke/99_toy.yaml", (TOY / "99_toy.yaml").read_text(encoding="utf-8"))
+    tree.row("src/allocpool/campaign/registry.py", '"stream")', '"toy", ')
+
+
+def add_collector(tree: Tree) -> None:
+    """One row: G1 by another name."""
+    tree.row(
+        "src/allocpool/runtimes/collectors.py",
+        '        Collector(\n            "epsilon",',
+        '        Collector("toygc", "Toy GC", _everywhere("-XX:+UseG1GC"), colour="#123456", thread_names=("G1 ",)),\n',
+    )
+
+
+def add_strategy(tree: Tree) -> None:
+    """Its implementation in the language that has it, a row there and a row here."""
+    tree.copy_of(
+        "native/src/packets/strategy_alloc.hpp",
+        "native/src/packets/strategy_fresh.hpp",
+        {"AllocStrategy": "FreshStrategy", "struct Alloc ": "struct Fresh ", '"alloc"': '"fresh"'},
+    )
+    registry = "native/src/packets/registry.cpp"
+    tree.row(registry, '#include "packets/strategy_pool.hpp"', '#include "packets/strategy_fresh.hpp"\n')
+    tree.row(registry, "    Alloc,\n", "    Fresh,\n")
+    tree.row(
+        "src/allocpool/packets/strategies.py",
+        '            Strategy("pool",',
+        '            Strategy("fresh", "alloc by another name", 0, "#654321", "v", languages=("cpp",)),\n',
+    )
+
+
+def add_layouts(tree: Tree) -> None:
+    """One of C++ and one of Java: an implementation, a row there and a row here, each."""
+    tree.copy_of(
+        "native/src/packets/layout_flat.hpp",
+        "native/src/packets/layout_roomy.hpp",
+        {"FlatLayout": "RoomyLayout", "struct Flat ": "struct Roomy ", '"flat"': '"roomy"'},
+    )
+    registry = "native/src/packets/registry.cpp"
+    tree.row(registry, '#include "packets/layout_slab.hpp"', '#include "packets/layout_roomy.hpp"\n')
+    tree.row(registry, "    Slab>;", "    Roomy,\n")
+    java = "workloads/packets/src/main"
+    tree.copy_of(
+        f"{java}/java/allocpool/packets/HeapLayout.java",
+        f"{java}/java/allocpool/packets/RoomyLayout.java",
+        {"HeapLayout": "RoomyLayout", '"heap"': '"roomy"'},
+    )
+    services = f"{java}/resources/META-INF/services/allocpool.packets.Layout"
+    tree.row(services, "allocpool.packets.HeapLayout\n", "allocpool.packets.RoomyLayout\n")
+    layouts = "src/allocpool/packets/layouts.py"
+    tree.row(layouts, '        "slab": CppLayout(', '        "roomy": CppLayout(),\n')
+    tree.row(
+        layouts,
+        '        "native": JavaLayout(',
+        '        "roomy": JavaLayout(2048, packet_bytes=1152, parse_bytes=208),\n',
+    )
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    """The copy with every addition."""
+    copy = Tree(tmp_path_factory.mktemp("tree"))
+    for addition in (add_study, add_collector, add_strategy, add_layouts):
+        addition(copy)
+    return copy
+
+
+def documented(kind: str) -> list[str]:
+    """The files that ARCHITECTURE.md names for an addition, as patterns."""
+    lines = (home.home() / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in lines if line.startswith(f"| {kind} |")]
+    return re.findall(r"`([^`]+)`", row)
+
+
+@pytest.mark.parametrize(
+    ("kind", "addition"),
+    [("study", add_study), ("collector", add_collector), ("strategy", add_strategy), ("layout", add_layouts)],
+)
+def test_the_table_of_additions_names_the_files_that_they_touch(
+    tmp_path: Path, kind: str, addition: Callable[[Tree], None]
+) -> None:
+    copy = Tree(tmp_path)
+    addition(copy)
+    patterns = [pattern.replace("NAME", "*").replace("PROFILE", "*") for pattern in documented(kind)]
+    for path in copy.touched:
+        assert any(fnmatch(path, pattern) for pattern in patterns), (path, patterns)
+
+
+def test_a_study_is_planned_run_tabled_drawn_and_explained(tree: Tree) -> None:
+    plan = json.loads(tree.allocpool("plan", "toy", "--profile", "smoke", "--json"))
+    assert {cell["solution"] for cell in plan["cells"]} == {"10 terms", "1000 terms"}
+    assert "mode=toy" in tree.allocpool("trial", "--help")
+    assert json.loads(tree.allocpool("trial", "mode=toy", "terms=10", "--json"))["total"] == 45
+    shown = tree.notebook("99_toy", profile="smoke")
+    assert "A sum of 1000 terms is 499500." in shown
+    assert "image/png" in shown
+    assert "Of 1 published claims, 1 reproduced" in shown
+    trials = pd.read_parquet(tree.root / "data/tidy/smoke/toy/trials.parquet")
+    assert set(trials["study"]) == set(trials["mode"]) == {"toy"} and len(trials) == 4
+    assert "toy" in tree.allocpool("status", "--profile", "smoke")
+    tree.run("-m", "allocpool.campaign.dictionary")
+    assert "Study `toy`, table `trials`" in (tree.root / "data/README.md").read_text(encoding="utf-8")
+
+
+def test_a_strategy_layouts_and_a_collector_are_planned_run_tabled_drawn_and_explained(tree: Tree) -> None:
+    settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    plan = json.loads(tree.allocpool("plan", "batch", "--profile", "smoke", "--json", *settings))
+    cells = {(cell["solution"], cell["strategy"]) for cell in plan["cells"] if cell["trials"]}
+    assert cells == {
+        ("C++ roomy", "alloc"), ("C++ roomy", "fresh"), ("C++ flat", "alloc"), ("C++ flat", "fresh"),
+        ("roomy / Toy GC / 25", "alloc"),
+    }  # fmt: skip
+    shown = tree.notebook("02_batch", profile="smoke", **SETTINGS)
+    for word in ("C++ roomy", "roomy / Toy GC / 25", "fresh"):
+        assert word in shown
+    (folder,) = (tree.root / "data" / "tidy").glob("smoke-*")
+    trials = pd.read_parquet(folder / "batch" / "trials.parquet")
+    assert set(trials["status"]) == {"ok"}, trials[["solution", "strategy", "reason"]].to_string()
+    assert cells == set(zip(trials["solution"], trials["strategy"], strict=True))
+    cpu = pd.read_parquet(folder / "batch" / "cpu.parquet").merge(trials[["trial_id", "collector"]])
+    assert cpu.loc[(cpu["collector"] == "toygc") & (cpu["thread_group"] == "gc"), "cpu_ns"].sum() > 0
+    # And what it does is the same work.
+    packets = ["mode=batch", "scale=0.01", "packets=100000", "case=A"]
+    layouts = (["layout=roomy", "language=cpp", "strategy=fresh"], ["layout=heap", "strategy=pool"])
+    checksums = {json.loads(tree.allocpool("trial", *packets, *words, "--json"))["checksum"] for words in layouts}
+    assert len(checksums) == 1
+
+
+def test_the_findings_quote_an_added_study(tree: Tree) -> None:
+    if not (tree.root / "data/tidy/smoke/toy").exists():
+        tree.allocpool("run", "toy", "--profile", "smoke")
+    words = ["from allocpool import notebook", "print(notebook.take_homes('smoke').data)"]
+    assert "A sum of 1000 terms is 499500." in tree.run("-c", "; ".join(words))
