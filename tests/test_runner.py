@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -22,7 +23,7 @@ from allocpool.errors import UserError
 from allocpool.trial.record import RESULT, Launch, TrialRecord
 from allocpool.trial.runner import alone, child_environment, shuffled_in_blocks
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "blocks": 2,
     "solutions": ["cpp/allocating", "cpp/flat"],
     "seconds": 0.1,
@@ -32,17 +33,20 @@ SETTINGS = {
 ALLOCPOOL = [sys.executable, "-m", "allocpool.cli"]
 
 
-def open_small() -> campaign.Campaign:
-    """Sixteen C++ trials of a tenth of a second."""
-    return campaign.open_study("batch", "smoke", SETTINGS)
+SMALL = {**SETTINGS, "strategies": ["alloc", "pool"], "blocks": 1}
 
 
-def start_small() -> subprocess.Popen[str]:
+def open_campaign(settings: dict[str, Any] = SMALL) -> campaign.Campaign:
+    """C++ trials of a tenth of a second: sixteen of `SETTINGS`, four of `SMALL`."""
+    return campaign.open_study("batch", "smoke", settings)
+
+
+def start_campaign(chosen: dict[str, Any]) -> subprocess.Popen[str]:
     """The same campaign through the command line, as a terminal starts it: interruptible.
 
     Tests that run in the background of a shell hand down a SIGINT that is ignored.
     """
-    settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    settings = [word for key, value in chosen.items() for word in ("--set", f"{key}={json.dumps(value)}")]
     command = [*ALLOCPOOL, "run", "batch", "--profile", "smoke", *settings]
     inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -81,47 +85,53 @@ def _with_child(act: Callable[[psutil.Process], None]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("hard", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
-def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(data: Path, hard: signal.Signals) -> None:
-    planned = {task.trial_id for task in open_small().tasks}
-    first = start_small()
-    wait_until(lambda: len(results(data)) >= 5, first)
+@pytest.mark.parametrize(
+    ("ending", "settings", "finished"),
+    [(signal.SIGKILL, SETTINGS, 5), (signal.SIGINT, SMALL, 1), (signal.SIGTERM, SMALL, 1)],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(
+    data: Path, ending: signal.Signals, settings: dict[str, Any], finished: int
+) -> None:
+    planned = {task.trial_id for task in open_campaign(settings).tasks}
+    first = start_campaign(settings)
+    wait_until(lambda: len(results(data)) >= finished, first)
     children = psutil.Process(first.pid).children(recursive=True)
-    first.send_signal(hard)
+    first.send_signal(ending)
     first.communicate()
     before = results(data)
-    assert 5 <= len(before) < len(planned)
+    assert finished <= len(before) < len(planned)
     assert not psutil.wait_procs(children, timeout=10)[1], "a child outlived its campaign"
 
-    second = start_small()
+    second = start_campaign(settings)
     output, _ = second.communicate()
     assert second.returncode == 0, output
     after = results(data)
     assert set(after) == planned, "lost, or one too many"
     assert {name: after[name] for name in before} == before, "repeated"
-    assert open_small().status().complete
+    assert open_campaign(settings).status().complete
 
 
 def test_a_finished_campaign_runs_nothing_again(data: Path) -> None:
-    open_small().run()
+    open_campaign().run()
     before = results(data)
-    status = open_small().run()
+    status = open_campaign().run()
     assert results(data) == before
-    assert (status.planned, status.finished, status.failed, status.missing) == (16, 16, 0, 0)
+    assert (status.planned, status.finished, status.failed, status.missing) == (4, 4, 0, 0)
 
 
 def test_changed_code_or_host_gives_other_trials(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = {task.trial_id for task in open_small().tasks}
+    names = {task.trial_id for task in open_campaign().tasks}
     monkeypatch.setattr("allocpool.compile.code_hash", lambda *parts: "another code")
-    assert names.isdisjoint(task.trial_id for task in open_small().tasks)
+    assert names.isdisjoint(task.trial_id for task in open_campaign().tasks)
     monkeypatch.undo()
     monkeypatch.setattr("allocpool.machine.host.Host.fingerprint", lambda self: "another host")
-    assert names.isdisjoint(task.trial_id for task in open_small().tasks)
+    assert names.isdisjoint(task.trial_id for task in open_campaign().tasks)
 
 
 def test_a_time_out_does_not_rename_a_trial(data: Path) -> None:
-    longer = campaign.open_study("batch", "smoke", {**SETTINGS, "timeout_s": 999.0})
-    assert {t.trial_id for t in longer.tasks} == {t.trial_id for t in open_small().tasks}
+    longer = campaign.open_study("batch", "smoke", {**SMALL, "timeout_s": 999.0})
+    assert {t.trial_id for t in longer.tasks} == {t.trial_id for t in open_campaign().tasks}
 
 
 def test_a_child_that_is_too_slow_is_a_time_out(data: Path) -> None:
@@ -158,9 +168,9 @@ def test_a_child_ended_by_a_signal_is_recorded(data: Path, number: signal.Signal
 
 def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "")
-    opened = campaign.open_study("batch", "smoke", {**SETTINGS, "blocks": 1, "timeout_s": 0.05})
+    opened = campaign.open_study("batch", "smoke", {**SMALL, "timeout_s": 0.05})
     status = opened.run()
-    assert status.failed == status.planned == 8
+    assert status.failed == status.planned == 4
     trials = opened.tables()["trials"]
     assert set(trials["status"]) == {"timeout"}
     assert trials["reason"].str.contains("did not end").all()
@@ -172,7 +182,7 @@ def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Pat
         alone(data / "elsewhere"),
         pytest.raises(UserError, match=rf"another campaign is measuring .*process {os.getpid()}, into .*elsewhere"),
     ):
-        open_small().run()
+        open_campaign().run()
 
 
 @pytest.mark.parametrize(
@@ -186,6 +196,7 @@ def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
     settings = {**SETTINGS, "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["pool"], "seconds": 0.01}
     opened = campaign.open_study("batch", "smoke", settings)
     opened.run()
+    capsys.readouterr()
     (path,) = (data / "raw").glob(f"*/{RESULT}")
     path.write_text(content, encoding="utf-8")
     again = campaign.open_study("batch", "smoke", settings)
