@@ -81,9 +81,9 @@ test-native-%: .venv/.installed
 	  { tail -n 30 build/test-native-$*.log; exit 1; }
 	ctest --test-dir build/test-native/$* --parallel $(JOBS) --progress --output-on-failure
 
-# Whole files to each process: what a file sets up once stays set up once.
+# Neighbours to one process as long as the others have work: what a file sets up once mostly stays set up once.
 test-python: .venv/.installed
-	$(BIN)/pytest --numprocesses $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses $(JOBS) --maxprocesses 4 --dist worksteal --durations 25
 
 clean:
 	rm -rf .venv .runtimes build .mypy_cache .ruff_cache .pytest_cache workloads/*/target native/build

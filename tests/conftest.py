@@ -11,7 +11,7 @@ import pytest
 # Tests measure nothing that anybody reads, so several processes of them may run at once.
 os.environ["ALLOCPOOL_LOCK"] = str(Path(tempfile.gettempdir()) / f"allocpool-tests-{os.getpid()}.lock")
 
-LONGEST = ("test_story.py", "test_realtime.py", "test_contract.py")
+LONGEST = ("test_story.py", "test_additions.py", "test_same_work.py", "test_realtime.py")
 """Files that go first, so that none of several processes is left alone with one at the end."""
 
 

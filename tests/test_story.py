@@ -22,7 +22,9 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("story")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLOCPOOL_DATA", str(root / "data"))
-        render("smoke", root)
+        for opened in campaign.all_of_profile("smoke"):
+            opened.run()
+        render("smoke", root, jobs=2)
     return root
 
 

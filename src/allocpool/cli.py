@@ -199,11 +199,13 @@ def status(profile: str | None, as_json: bool) -> None:
 def findings(profile: str) -> None:
     """Measure every study of a profile, run the notebooks, render the pages; prints where the answer is."""
     from allocpool.campaign import campaign
+    from allocpool.machine.host import usable_cores
     from allocpool.site import render
 
     for opened in campaign.all_of_profile(profile):
         opened.run()
-    click.echo(f"The answer for this machine: {render(profile)}")
+    # Nothing is left to measure, so that notebooks only show what there is.
+    click.echo(f"The answer for this machine: {render(profile, jobs=usable_cores())}")
 
 
 @main.command(context_settings=CONTEXT)
