@@ -69,7 +69,7 @@ test-notebooks: .venv/.installed
 
 test-java: .venv/.installed
 	JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
-	  mvn --batch-mode --no-transfer-progress --file workloads/pom.xml verify
+	  mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml verify
 
 # Once as trials run it, and once under each family of sanitizers, which exclude each other.
 test-native: test-native-plain test-native-address,undefined test-native-thread

@@ -283,7 +283,7 @@ class RingConsumerTest {
     private static void push(final RingWriter writer, final long... ticks) {
         for (final long tick : ticks) {
             while (!writer.offer(tick)) {
-                Thread.onSpinWait();
+                Thread.yield();
             }
         }
     }

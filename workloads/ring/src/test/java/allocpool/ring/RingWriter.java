@@ -40,7 +40,7 @@ final class RingWriter {
     /** Waits for the consumer and lets it go on. */
     void run() {
         while (RingLayout.laWord(ring, RingLayout.READY_OFFSET) == 0) {
-            Thread.onSpinWait();
+            Thread.yield();
         }
         RingLayout.soWord(ring, RingLayout.STATE_OFFSET, RingLayout.RUNNING);
     }
