@@ -144,7 +144,7 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
         for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=True):
             mine = of(rows[rows["counted"] == counted], trials, solution=solution, strategy=strategy, case="B")
             by_window = mine.groupby("window_ms")["utilisation"]
-            same(points(line), by_window.mean().items())
+            same(points(line), zip(by_window.mean().index, by_window.mean(), strict=True))
             corners = np.asarray(shade.get_paths()[0].vertices)[:, 1]
             assert (corners.min(), corners.max()) == pytest.approx((mine["utilisation"].min(), by_window.max().max()))
             assert (line.get_color(), line.get_linestyle()) == (
@@ -317,7 +317,7 @@ def test_years_compares_runtimes_of_a_collector_in_the_case_that_most_ran() -> N
             rows = rows[(rows["case"] == "C") & (rows["layout"] == "heap")]
             by_runtime = rows.groupby("runtime")[value]
             means = by_runtime.apply(lambda values: math.exp(np.log(values.astype(float)).mean()))
-            expected = [(runtimes.index(runtime), mean) for runtime, mean in means.items()]
+            expected = [(runtimes.index(runtime), mean) for runtime, mean in zip(means.index, means, strict=True)]
             assert len(expected) == 2
             same(points(line), expected)
             assert (line.get_color(), line.get_marker()) == (colour_of(collector), STRATEGY_STYLE[strategy][1])

@@ -159,5 +159,8 @@ def test_a_collector_keeps_its_colour_whatever_its_solution_is_called(table: pd.
 
 @pytest.mark.parametrize("changes", [*BESIDE, {"kept_up": False, "tail_ms": None}])
 def test_where_nothing_is_left_it_says_so(table: pd.DataFrame, changes: dict[str, Any]) -> None:
-    (axis,) = latency_against_throughput(frame(table.assign(**changes).to_dict("records"), TRIALS), TARGET_MS).axes
+    left: list[dict[str, Any]] = [
+        {str(name): value for name, value in row.items()} for row in table.assign(**changes).to_dict("records")
+    ]
+    (axis,) = latency_against_throughput(frame(left, TRIALS), TARGET_MS).axes
     assert axis.texts[0].get_text() == "No trial that kept up"
