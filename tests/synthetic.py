@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from allocpool.evidence import reference
-from allocpool.packets.cells import records
+from allocpool.evidence.trials import records
+from allocpool.packets.published import family, published_batch
 from allocpool.packets.specs import Solution
 
 SOLUTIONS = (
@@ -37,7 +37,7 @@ Centre = Callable[[dict[str, object]], float]
 
 @cache
 def _published() -> dict[tuple[str, ...], float]:
-    table = reference.published_batch()
+    table = published_batch()
     return {
         (row.language, row.layout, row.family or "", row.strategy, row.case): float(row.published_ns)
         for row in records(table.assign(family=table["family"].fillna("")))
@@ -46,8 +46,8 @@ def _published() -> dict[tuple[str, ...], float]:
 
 def published_centre(row: dict[str, object]) -> float:
     """A third of the published figure; real CMS is given another shape than the article's "CMS" rows."""
-    family = reference.family(str(row["language"]), row["collector"]) or ""
-    key = (str(row["language"]), str(row["layout"]), family, str(row["strategy"]), str(row["case"]))
+    beside = family(str(row["language"]), row["collector"]) or ""
+    key = (str(row["language"]), str(row["layout"]), beside, str(row["strategy"]), str(row["case"]))
     factor = CMS_FACTOR[str(row["strategy"])] if row["collector"] == "cms" else 1.0
     return _published()[key] * factor / 3
 
@@ -79,6 +79,9 @@ def trials(
                         "runtime": runtime,
                         "collector": collector,
                         "allocator": allocator,
+                        "steps": None,
+                        "compact_headers": None,
+                        "large_pages": None,
                         "solution": solution,
                         "strategy": strategy,
                         "case": case,

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from allocpool.errors import UserError
-from allocpool.evidence import reference, tables
-from allocpool.packets import cells
+from allocpool.evidence import reference
+from allocpool.packets import cells, published, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Solution
 from allocpool.studies.batch import plots as batch_plots
@@ -51,6 +51,7 @@ def test_a_cell_carries_its_trials_its_spread_and_the_published_figure(
 def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
     cell = one(results, "heap / G1 / 25", "alloc", "C")
     assert (cell["n"], cell["trials"], cell["gap"]) == (0, 2, "out of memory: Java heap space")
+    assert cell["gap_word"] == "out of memory"
     assert pd.isna(cell["ns"])
 
 
@@ -75,8 +76,8 @@ def test_a_planned_cell_without_trials_is_there(trials: pd.DataFrame) -> None:
     ("collector", "family"), [("parallel", "CMS"), ("cms", "CMS"), ("genzgc", "ZGC"), ("serial", None)]
 )
 def test_published_families(collector: str, family: str | None) -> None:
-    assert reference.family("java", collector) == family
-    assert reference.family("cpp", None) is None
+    assert published.family("java", collector) == family
+    assert published.family("cpp", None) is None
 
 
 def test_an_unknown_published_table_names_the_known_ones() -> None:
@@ -85,9 +86,9 @@ def test_an_unknown_published_table_names_the_known_ones() -> None:
 
 
 def test_every_published_figure_is_found_by_a_measured_row(results: pd.DataFrame) -> None:
-    published = reference.published_batch()
-    assert len(published) == len(reference.load("allocate_or_pool_batch"))
-    assert not published.duplicated(["language", "layout", "family", "strategy", "case"]).any()
+    table = published.published_batch()
+    assert len(table) == len(reference.load("allocate_or_pool_batch"))
+    assert not table.duplicated(["language", "layout", "family", "strategy", "case"]).any()
     assert results["published_ns"].notna().all()
 
 
@@ -97,7 +98,7 @@ def test_what_the_article_did_not_vary_has_no_published_figure() -> None:
         {**solution.model_dump(), "solution": solution.label, "strategy": "alloc", "case": "B"}
         for solution in map(Solution.parse, keys)
     ])  # fmt: skip
-    found = reference.with_published(rows)
+    found = published.with_published(rows)
     assert found["published_ns"].notna().tolist() == [True, False, True, False]
     assert found["published_solution"].notna().tolist() == [True, False, True, False]
 
@@ -174,7 +175,7 @@ def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, tr
     figure = batch_plots.strategy_costs(results, trials)
     lines = [line for axis in figure.axes for line in axis.lines if line.get_marker() == "|"]
     strokes = sum(np.size(line.get_xdata()) for line in lines)
-    assert strokes == len(cells.finished(trials))
+    assert strokes == len(cells.with_cost(trials))
     assert "alloc: out of memory" in texts(figure)
 
 

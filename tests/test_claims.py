@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -9,9 +10,14 @@ import pytest
 import synthetic
 
 from allocpool.evidence import claims, reference, tables
-from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
-from allocpool.studies.batch import story as answer
-from allocpool.studies.batch.claims import BATCH_CLAIMS, implied_case_a_size, judge_case_a
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Missing, Verdict
+from allocpool.evidence.trials import failures
+from allocpool.packets import cells
+from allocpool.packets.comparisons import ALLOCATE, DEPENDS, POOL, UNDECIDED, Batch, headline
+from allocpool.packets.published import published_as_trials
+from allocpool.studies.batch import story
+from allocpool.studies.batch.claims import BATCH_CLAIMS, case_a_evidence, evaluate, implied_case_a_size
+from allocpool.studies.native.story import pooling_in_cpp
 
 BY_ID = {claim.id: claim for claim in BATCH_CLAIMS}
 NATIVE_CMS = ("java", "native", "parallel", 11, None, "native / Parallel / 11")
@@ -33,7 +39,7 @@ def upside_down(row: dict[str, object]) -> float:
 
 def verdicts(centre: synthetic.Centre, blocks: int = 2, **settings: Any) -> dict[str, Verdict]:
     trials = synthetic.trials(blocks=blocks, noise=0.004, centre=centre, solutions=ALL, **settings)
-    return {found.claim.id: found for found in claims.evaluate(BATCH_CLAIMS, trials)}
+    return {found.claim.id: found for found in evaluate(trials)}
 
 
 ORDERING_CLAIMS = [name for name in BY_ID if name not in ("cms-is-cms", "case-a-size")]
@@ -51,7 +57,7 @@ def inverted() -> dict[str, Verdict]:
 
 @pytest.mark.parametrize("name", ORDERING_CLAIMS)
 def test_the_published_table_bears_its_claims_out(name: str) -> None:
-    (found,) = claims.evaluate([BY_ID[name]], reference.published_as_trials())
+    (found,) = evaluate(published_as_trials(), [BY_ID[name]])
     assert len(found.evidence)
     assert (found.evidence["ratio"] > 1).all()
 
@@ -79,7 +85,7 @@ def test_five_blocks_decide_by_their_interval() -> None:
 
 def test_noise_hides_a_difference() -> None:
     trials = synthetic.trials(blocks=2, noise=1.0, seed=3, centre=lambda _row: 100.0, solutions=ALL)
-    found = claims.evaluate([BY_ID[name] for name in ORDERING_CLAIMS], trials)
+    found = evaluate(trials, [BY_ID[name] for name in ORDERING_CLAIMS])
     assert REPRODUCED not in {verdict.outcome for verdict in found}
 
 
@@ -87,21 +93,28 @@ def test_a_collector_that_took_no_part_leaves_a_claim_open() -> None:
     trials = synthetic.trials(
         centre=true_to_article, solutions=tuple(s for s in ALL if s[2] not in ("cms", "parallel"))
     )
-    (found,) = claims.evaluate([BY_ID["pool-beats-alloc-c"]], trials)
+    (found,) = evaluate(trials, [BY_ID["pool-beats-alloc-c"]])
     assert found.outcome == INCONCLUSIVE
     assert "not part of this campaign: CMS" in found.sentence
+    assert found.missing == (Missing("CMS", "not part of this campaign"),)
 
 
 def test_a_failed_cell_leaves_a_claim_open() -> None:
     trials = synthetic.fail(synthetic.trials(centre=true_to_article, solutions=ALL), "heap / G1 / 25", "alloc", "C")
-    (found,) = claims.evaluate([BY_ID["pool-beats-alloc-c"]], trials)
+    (found,) = evaluate(trials, [BY_ID["pool-beats-alloc-c"]])
     assert found.outcome == INCONCLUSIVE
     assert "not measured in 1" in found.sentence
+    assert found.missing == (
+        Missing(
+            "heap / G1 / 25 alloc C over heap / G1 / 25 pool C",
+            "heap / G1 / 25 alloc C: out of memory: Java heap space",
+        ),
+    )
 
 
 def test_a_claim_about_solutions_that_did_not_run_has_nothing_to_compare() -> None:
     trials = synthetic.trials(solutions=tuple(s for s in ALL if s[0] == "java"))
-    (found,) = claims.evaluate([BY_ID["cpp-pool"]], trials)
+    (found,) = evaluate(trials, [BY_ID["cpp-pool"]])
     assert (found.outcome, len(found.evidence)) == (INCONCLUSIVE, 0)
 
 
@@ -113,7 +126,7 @@ def test_the_published_cms_rows_are_told_apart_by_their_shape(blocks: int) -> No
 
     parallel_fits = synthetic.trials(blocks=blocks)
     cms_fits = synthetic.trials(blocks=blocks, centre=swapped)
-    outcomes = [claims.evaluate([BY_ID["cms-is-cms"]], trials)[0] for trials in (parallel_fits, cms_fits)]
+    outcomes = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (parallel_fits, cms_fits)]
     assert [found.outcome for found in outcomes] == [REFUTED, REPRODUCED]
     assert "nearer: Parallel" in outcomes[0].sentence
     assert "nearer: CMS" in outcomes[1].sentence
@@ -121,12 +134,12 @@ def test_the_published_cms_rows_are_told_apart_by_their_shape(blocks: int) -> No
 
 def test_equal_shapes_do_not_decide_which_collector_it_was() -> None:
     trials = synthetic.trials(centre=true_to_article, noise=0.05, blocks=5)
-    assert claims.evaluate([BY_ID["cms-is-cms"]], trials)[0].outcome == INCONCLUSIVE
+    assert evaluate(trials, [BY_ID["cms-is-cms"]])[0].outcome == INCONCLUSIVE
 
 
 def test_the_shape_needs_both_collectors() -> None:
     trials = synthetic.trials(solutions=(HEAP_CMS,))
-    found = claims.evaluate([BY_ID["cms-is-cms"]], trials)[0]
+    found = evaluate(trials, [BY_ID["cms-is-cms"]])[0]
     assert (found.outcome, "not both measured" in found.sentence) == (INCONCLUSIVE, True)
 
 
@@ -134,9 +147,16 @@ def test_published_object_counts_imply_the_size_of_case_a() -> None:
     gc, cases = reference.load("allocate_or_pool_gc"), reference.load("allocate_or_pool_cases")
     sizes = implied_case_a_size(gc, cases)["implied_size"]
     assert sizes.to_list() == pytest.approx([1000.0] * len(sizes), rel=0.01)
-    found = judge_case_a(BY_ID["case-a-size"], gc, cases)
+    found = judged_case_a(gc)
     assert found.outcome == REFUTED
     assert "of 1,000 packets" in found.sentence
+
+
+def judged_case_a(gc: pd.DataFrame) -> Verdict:
+    """The claim on the size of case A, put to these object counts; it asks nothing of a campaign."""
+    cases = reference.load("allocate_or_pool_cases")
+    claim = replace(BY_ID["case-a-size"], evidence=lambda _batch: case_a_evidence(gc, cases))
+    return claims.judge(claim, Batch(synthetic.trials(blocks=1)))
 
 
 def gc_with_case_a(size: float) -> pd.DataFrame:
@@ -150,15 +170,13 @@ def gc_with_case_a(size: float) -> pd.DataFrame:
 
 @pytest.mark.parametrize(("size", "outcome"), [(10_000, REPRODUCED), (1_000, REFUTED)])
 def test_the_size_of_case_a_goes_either_way(size: float, outcome: str) -> None:
-    claim: Claim = BY_ID["case-a-size"]
-    assert judge_case_a(claim, gc_with_case_a(size), reference.load("allocate_or_pool_cases")).outcome == outcome
+    assert judged_case_a(gc_with_case_a(size)).outcome == outcome
 
 
 def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
     gc = gc_with_case_a(10_000)
     gc.loc[0, "live_objects_millions"] = 0.045
-    found = judge_case_a(BY_ID["case-a-size"], gc, reference.load("allocate_or_pool_cases"))
-    assert found.outcome == INCONCLUSIVE
+    assert judged_case_a(gc).outcome == INCONCLUSIVE
 
 
 def test_verdicts_are_told_with_their_evidence(article: dict[str, Verdict]) -> None:
@@ -172,38 +190,38 @@ def test_verdicts_are_told_with_their_evidence(article: dict[str, Verdict]) -> N
 @pytest.mark.parametrize(
     ("dearer", "cheaper", "undecided", "words"),
     [
-        (9, 0, 0, answer.POOL),
-        (0, 9, 0, answer.ALLOCATE),
+        (9, 0, 0, POOL),
+        (0, 9, 0, ALLOCATE),
         (8, 1, 0, "Pool, with exceptions"),
         (1, 8, 0, "Allocate, with exceptions"),
-        (5, 4, 0, answer.DEPENDS),
-        (1, 0, 9, answer.UNDECIDED),
-        (0, 0, 0, answer.UNDECIDED),
+        (5, 4, 0, DEPENDS),
+        (1, 0, 9, UNDECIDED),
+        (0, 0, 0, UNDECIDED),
     ],
 )
 def test_headline_says_no_more_than_was_shown(dearer: int, cheaper: int, undecided: int, words: str) -> None:
     directions = [1] * dearer + [-1] * cheaper + [0] * undecided
-    assert answer.headline(pd.DataFrame({"direction": directions})) == words
+    assert headline(pd.DataFrame({"direction": directions})) == words
 
 
 def test_answer_follows_the_data() -> None:
     pooled = synthetic.trials(noise=0.01, centre=lambda row: {"alloc": 300.0}.get(str(row["strategy"]), 100.0))
     allocated = synthetic.trials(noise=0.01, centre=lambda row: {"pool": 300.0}.get(str(row["strategy"]), 100.0))
-    assert answer.verdict(pooled).startswith("**Pool.**")
-    assert answer.verdict(allocated).startswith("**Allocate.**")
-    assert answer.native_verdict(pooled).startswith("**In C++: pool.**")
-    assert "Allocating was cheaper on heap / Parallel / 11 in case A, B and C" in answer.details(allocated)
-    assert answer.verdict(pooled[pooled["language"] == "cpp"]).startswith(f"**{answer.UNDECIDED}.**")
+    assert story.verdict(pooled).startswith("**Pool.**")
+    assert story.verdict(allocated).startswith("**Allocate.**")
+    assert pooling_in_cpp(pooled).startswith("**In C++: pool.**")
+    assert "Allocating was cheaper on heap / Parallel / 11 in case A, B and C" in story.details(allocated)
+    assert story.verdict(pooled[pooled["language"] == "cpp"]).startswith(f"**{UNDECIDED}.**")
 
 
 def test_certainty_names_the_noise_of_the_instrument() -> None:
-    assert "of each other in 95% of" in answer.certainty(synthetic.trials(blocks=2))
-    assert "no difference can be told from noise" in answer.certainty(synthetic.trials(blocks=1))
+    assert "of each other in 95% of" in cells.certainty(synthetic.trials(blocks=2))
+    assert "no difference can be told from noise" in cells.certainty(synthetic.trials(blocks=1))
 
 
 def test_failures_and_processor_time_are_told_in_words() -> None:
     trials = synthetic.trials()
-    assert answer.failures(trials) == "Every trial that was started ended well."
+    assert failures(trials) == "Every trial that was started ended well."
     failed = synthetic.fail(trials, "heap / G1 / 25", "alloc", "C")
-    assert answer.failures(failed) == "Not ended well: 2 out of memory."
-    assert "1.4 with alloc" in answer.processor_cost(trials)
+    assert failures(failed) == "Not ended well: 2 out of memory."
+    assert "1.4 with alloc" in story.processor_cost(trials)

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 from allocpool.campaign import campaign
 from allocpool.errors import UserError
-from allocpool.evidence import reference, style
-from allocpool.packets import cells
+from allocpool.evidence import style
+from allocpool.packets import cells, published
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.specs import PacketsSpec
@@ -81,7 +81,7 @@ def test_a_row_is_complete(row: Collector) -> None:
     assert not (row.never_frees and (row.stop_the_world or row.concurrent))
     assert row.is_control == row.never_frees == (row.exhausted_exit_status is not None)
     assert set(row.published_pause_target_ms) <= set(row.flags)
-    families = {*reference.published_batch()["family"].dropna()}
+    families = {*published.published_batch()["family"].dropna()}
     assert row.published_family is None or row.published_family in families
 
 
@@ -95,8 +95,8 @@ def test_rows_can_be_told_apart() -> None:
 
 
 def test_every_published_collector_is_read_as_one_of_its_family() -> None:
-    assert set(reference.READ_AS) == {*reference.published_batch()["family"].dropna()}
-    for name, readings in reference.READ_AS.items():
+    assert set(published.READ_AS) == {*published.published_batch()["family"].dropna()}
+    for name, readings in published.READ_AS.items():
         assert {COLLECTORS[reading].published_family for reading in readings} == {name}
 
 
@@ -126,7 +126,7 @@ def test_traits_are_those_that_the_studies_were_made_with() -> None:
         lambda: table.never_frees("toy"),
         lambda: runtime_flags.log_flags("toy", Path("gc.log")),
         lambda: runtime_flags.check_huge_pages("toy"),
-        lambda: reference.family("java", "toy"),
+        lambda: published.family("java", "toy"),
         lambda: style.collector_key("java", "toy"),
         lambda: style.colour_of("toy"),
         drawn,
@@ -238,8 +238,8 @@ class TestAToyCollector:
         assert cells.solution_order(trials) == ["heap / Epsilon / 25", "heap / Toy / 25", "C++ flat"]
 
     def test_is_set_beside_its_published_family(self) -> None:
-        assert reference.family("java", "toy") == "G1"
-        assert "toy" not in set(reference.published_as_trials()["collector"])
+        assert published.family("java", "toy") == "G1"
+        assert "toy" not in set(published.published_as_trials()["collector"])
 
 
 def test_a_collector_that_never_frees_is_bounded_by_its_heap(with_row: Callable[[Collector], None]) -> None:

@@ -11,7 +11,6 @@ from scipy import stats as scipy_stats
 
 from allocpool.campaign import campaign
 from allocpool.campaign.tidy import frame
-from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.studies.buffered_io import claims as echo_claims
 from allocpool.studies.buffered_io import connections, plots
@@ -63,7 +62,7 @@ def parts_of(trials: pd.DataFrame, each: dict[str, float]) -> pd.DataFrame:
 
 def published_trials() -> pd.DataFrame:
     """Trials whose slopes are the published memory over 30,000 connections, and whose CPU is the published median."""
-    table = reference.published_buffered_io()
+    table = connections.published()
     keys = [f"java/{way}/platform/25" for way in PUBLISHED]
     costs = {
         key: (row["memory_mb"] * 1e6 / 30_000, row["median_cpu_percent"])
@@ -207,5 +206,5 @@ def test_quick_stays_within_2000_connections_and_runs_every_published_row() -> N
     echoes = [spec for spec in specs if isinstance(spec, EchoSpec)]
     assert max(spec.connections for spec in echoes) <= 2000
     planned = {(spec.io, spec.buffer or 0) for spec in echoes if spec.threads == "platform"}
-    table = reference.published_buffered_io()
+    table = connections.published()
     assert planned == set(zip(table["io"], table["buffer"], strict=True))

@@ -12,7 +12,8 @@ import pytest
 
 from allocpool import gclog
 from allocpool.evidence import reference
-from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict
+from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict, judge
+from allocpool.packets.published import ARTICLE
 from allocpool.studies.pauses import claims, gc_table, overhead, story
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
@@ -260,8 +261,7 @@ def judged(id: str, points: pd.DataFrame | None = None, fits: pd.DataFrame | Non
     data = claims.Pauses(
         trials, collections(trials), none if points is None else points, none if fits is None else fits
     )
-    found: Verdict = claim.test(claim, data)
-    return found
+    return judge(claim, data)
 
 
 @pytest.mark.parametrize(
@@ -303,14 +303,15 @@ def test_case_a_pauses_longest(mean_ms: dict[str, float], outcome: str) -> None:
         mean_ms[case] * (1 + 0.001 * block) for case, block in zip(trials["case"], trials["block"], strict=True)
     ]
     none = pd.DataFrame(columns=POINTS)
-    assert claim.test(claim, claims.Pauses(trials, table, none, none)).outcome == outcome
+    data = claims.Pauses(trials, table, none, none)
+    assert judge(claim, data).outcome == outcome
     (share,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == "case-a-share-cms"]
-    assert share.test(share, claims.Pauses(trials, table, none, none)).outcome == INCONCLUSIVE, "all shares are equal"
+    assert judge(share, data).outcome == INCONCLUSIVE, "all shares are equal"
 
 
 def test_every_claim_has_its_own_name_and_a_source() -> None:
     assert len({claim.id for claim in claims.PAUSES_CLAIMS}) == len(claims.PAUSES_CLAIMS)
-    assert all(isinstance(claim, Claim) and claim.source == reference.ARTICLE for claim in claims.PAUSES_CLAIMS)
+    assert all(isinstance(claim, Claim) and claim.source == ARTICLE for claim in claims.PAUSES_CLAIMS)
 
 
 def test_the_sentence_on_losses_sums_to_one_hundred_percent() -> None:
@@ -364,7 +365,7 @@ def test_what_was_done_on_purpose_is_set_beside_what_was_found() -> None:
 
 
 def test_a_campaign_that_never_ran_is_undecided(data: Path) -> None:
-    assert story.stored_verdict("smoke").startswith("**Undecided.**")
+    assert story.take_home("smoke").startswith("**Undecided.**")
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,13 @@ def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> No
 
 
 def test_the_sentence_to_take_home_is_computed(trials: pd.DataFrame) -> None:
-    told = native_report.take_home(trials)
+    told = native_report.verdict(trials)
     assert told.startswith("**Where packets lie pays on top of who keeps them.** ")
     assert "in case B" in told
     for gain in ("20", "3.0", "8.0"):
         assert any(word.startswith(gain[:3]) for word in told.replace(",", " ").split()), gain
     assert "netty pooled / G1 / 25 costs least (30" in told and "commons pool / G1 / 25 most (9" in told
-    assert native_report.take_home(trials[:0]).startswith("**Undecided.**")
+    assert native_report.verdict(trials[:0]).startswith("**Undecided.**")
 
 
 def test_what_is_compared_is_chosen_by_the_profiles_groups(trials: pd.DataFrame) -> None:

@@ -15,18 +15,19 @@ from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
-from allocpool.studies.realtime.claims import REALTIME_CLAIMS, evaluate
+from allocpool.studies.realtime.claims import evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
 from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm
 
-JAVA = {
-    "language": "java",
-    "layout": "heap",
-    "runtime": 11,
-    "solution": "heap / Parallel / 11",
+_PLAIN: dict[str, Any] = {"allocator": None, "steps": None, "compact_headers": None, "large_pages": None}
+JAVA: dict[str, Any] = {
+    **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "solution": "heap / Parallel / 11",
     "collector": "parallel",
-}
-CPP = {"language": "cpp", "layout": "flat", "runtime": None, "solution": "C++ flat", "collector": None}
+}  # fmt: skip
+CPP: dict[str, Any] = {
+    **_PLAIN, "language": "cpp", "layout": "flat", "runtime": None, "solution": "C++ flat", "collector": None,
+    "allocator": "glibc",
+}  # fmt: skip
 
 
 def search(**changes: Any) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **chang
 
 
 def verdicts(rows: pd.DataFrame, trials: pd.DataFrame) -> dict[str, str]:
-    return {found.claim.id: found.outcome for found in evaluate(REALTIME_CLAIMS, rows, trials)}
+    return {verdict.claim.id: verdict.outcome for verdict in evaluate(rows, trials)}
 
 
 NO_TRIALS = pd.DataFrame([sweep(0.0)]).iloc[:0]

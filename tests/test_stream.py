@@ -24,6 +24,7 @@ from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.machine.host import usable_cores
 from allocpool.percentiles import nearest_rank_percentiles_ms, samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
+from allocpool.studies.stream import claims
 from allocpool.studies.stream import story as stream_report
 from allocpool.studies.stream.child import stream as child
 from allocpool.studies.stream.child import stream_search
@@ -296,11 +297,11 @@ def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: f
         for block in range(6)
         for threads in (1, 2)
     }
-    verdicts = {item.claim.id: item for item in stream_report.evaluate(table(tails), NO_SEARCHES, 10)}
+    verdicts = {item.claim.id: item for item in claims.evaluate(table(tails), NO_SEARCHES, 10)}
     assert verdicts["processor-for-the-collector"].outcome == outcome
     assert verdicts["g1-within-target"].outcome == REPRODUCED
     late = {key: None if value is None else value + 40 for key, value in tails.items()}
-    assert stream_report.evaluate(table(late), NO_SEARCHES, 10)[1].outcome == REFUTED
+    assert claims.evaluate(table(late), NO_SEARCHES, 10)[1].outcome == REFUTED
     assert verdicts["green-threads-answer-sooner"].outcome == INCONCLUSIVE
 
 
@@ -425,5 +426,5 @@ def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(factor:
         for block in range(6)
         for threads in (1, 2)
     })  # fmt: skip
-    verdicts = {item.claim.id: item for item in stream_report.evaluate(table({(0, 1, 1000): 1}), searches, 10)}
+    verdicts = {item.claim.id: item for item in claims.evaluate(table({(0, 1, 1000): 1}), searches, 10)}
     assert verdicts["more-throughput-within-target"].outcome == outcome
