@@ -5,9 +5,11 @@
  * so everything between the two cffi markers is plain C: no macros, no conditionals.
  *
  * Conventions. All times are CLOCK_MONOTONIC nanoseconds. All sizes are counts of packets or ticks unless
- * the name carries another unit. A function that can fail because of what the user asked for writes one
- * line, which names the valid choices, into (error, error_bytes); the line is always NUL-terminated and
- * truncated to fit. No function throws or prints. A handle belongs to one thread at a time.
+ * the name carries another unit. No function throws or prints. A function that can fail returns an ap_status, a
+ * number that is negative, and then an ap_status, where it failed, or a pointer that is NULL where it failed. One
+ * that takes (error, error_bytes) writes one line there, which names the valid choices where the user has one;
+ * the line is always NUL-terminated and truncated to fit. NULL for a handle, or for a place of results, is an
+ * invalid argument, except where noted. A handle belongs to one thread at a time.
  */
 #ifndef ALLOCPOOL_H
 #define ALLOCPOOL_H
@@ -24,13 +26,22 @@ extern "C" {
 
 /* cffi:begin */
 
+/* How a call ended. */
+typedef enum {
+  AP_OK = 0,
+  AP_FAULT = 1,             /* an audit found something, which its line says */
+  AP_INVALID_ARGUMENT = -1, /* the request cannot be met: another one can */
+  AP_OUT_OF_MEMORY = -2,    /* the handle may then only be destroyed */
+  AP_FAILED = -3            /* anything else */
+} ap_status;
+
 /* Version of the library, "major.minor.patch". Static storage. */
 const char* ap_version(void);
 
 /* Compiler, flags and sanitizers that this library was built with, one line. Static storage. */
 const char* ap_build_info(void);
 
-/* Version of Boost that strategy boost_pool is made with, as in "1_74"; empty when it was built without. Static storage. */
+/* Version of Boost that memory boost_pool is made with, as in "1_74"; empty where there is none. Static storage. */
 const char* ap_boost_version(void);
 
 /* ---- Packets: the message processor ------------------------------------------------------------ */
@@ -42,6 +53,7 @@ typedef struct ap_packets ap_packets;
 typedef struct {
   const char* layout;    /* one of ap_packets_layouts() */
   const char* strategy;  /* one of ap_packets_strategies() */
+  const char* memory;    /* one of ap_packets_memories(); NULL for what the layout takes first: new, for slab region */
   int64_t pool_size;     /* packets in the pool at start; not read by dummy and alloc;
                             pool wants at least queue_size + stored_count + 1 */
   int64_t queue_size;    /* slots of the internal FIFO */
@@ -76,10 +88,11 @@ typedef struct {
   int64_t discarded;   /* packet objects dropped after start: pool full, or no pool */
 } ap_packets_counts;
 
-/* Valid layouts, strategies and steps of layout slab, comma-separated. A layout may not have all strategies: ap_packets_create
-   says which it has. Static storage. */
+/* Valid layouts, strategies, memories and steps of layout slab, comma-separated. Not every layout goes together with
+   every memory, nor that with every strategy: ap_packets_create says which do. Static storage. */
 const char* ap_packets_layouts(void);
 const char* ap_packets_strategies(void);
+const char* ap_packets_memories(void);
 const char* ap_packets_steps(void);
 
 /* Makes a processor and, for mix and pool, its full pool. NULL with a line in error when the configuration is
@@ -89,7 +102,7 @@ ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size
 /* Receives exactly `packets` packets (>= 0), in iterations of `iteration_packets` (>= 1; the last may be shorter).
    Writes iterations to out[0 .. capacity), capacity >= 1. Iterations beyond capacity are added to the last record, so
    that records always cover all packets. Continues the sequence of earlier runs. Returns the number of
-   records written, -1 for an invalid argument, -2 when memory ran out (the processor may then only be destroyed). */
+   records written. */
 int64_t ap_packets_run_packets(ap_packets* packets, int64_t count, int64_t iteration_packets,
                                ap_iteration* out, int64_t capacity);
 
@@ -99,17 +112,17 @@ int64_t ap_packets_run_for(ap_packets* packets, int64_t duration_ns, int64_t ite
                            ap_iteration* out, int64_t capacity);
 
 /* Counts so far. Walks FIFO and store: not for measured stretches. */
-void ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts);
+ap_status ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts);
 
 /* Checksum over all that was parsed, then over the store's parse results in slot order. Changes nothing. */
-uint64_t ap_packets_checksum(const ap_packets* packets);
+ap_status ap_packets_get_checksum(const ap_packets* packets, uint64_t* checksum);
 
 /* Where the packets of layout slab lie, to look up what pages the kernel gave; no address and 0 bytes for other layouts. */
-ap_region ap_packets_region(const ap_packets* packets);
+ap_status ap_packets_get_region(const ap_packets* packets, ap_region* region);
 
 /* Proves that no packet is in two places of FIFO, store and pool, that every packet carried the protocol marker and
-   that the counts agree. Returns 0 when so; otherwise 1 and one line in (message, message_bytes). */
-int ap_packets_audit(const ap_packets* packets, char* message, size_t message_bytes);
+   that the counts agree; AP_FAULT and one line in (message, message_bytes) where not so. */
+ap_status ap_packets_audit(const ap_packets* packets, char* message, size_t message_bytes);
 
 /* Frees everything. NULL is allowed. */
 void ap_packets_destroy(ap_packets* packets);
@@ -142,12 +155,12 @@ ap_allocation* ap_allocation_create(const char* strategy, const char* touch, int
                                     size_t error_bytes);
 
 /* One round whose buffers are looked at: none shares memory with another, and the allocator's books agree with the
-   arithmetic. 0, or 1 and one line in (message, message_bytes); -2 when memory ran out. */
-int ap_allocation_verify(ap_allocation* allocation, ap_allocation_books* books, char* message, size_t message_bytes);
+   arithmetic; AP_FAULT and one line in (message, message_bytes) where not so. */
+ap_status ap_allocation_verify(ap_allocation* allocation, ap_allocation_books* books, char* message,
+                               size_t message_bytes);
 
 /* Rounds for at least `duration_ns`, in iterations of at least `iteration_ns`; ends early when `capacity` records are
-   full. Records written, -1 for an invalid argument, -2 when memory ran out (then only destroy it: what was obtained last
-   is lost). */
+   full. Records written. What was obtained last is lost when memory ran out. */
 int64_t ap_allocation_run(ap_allocation* allocation, int64_t duration_ns, int64_t iteration_ns,
                           ap_buffers_iteration* out, int64_t capacity);
 
@@ -165,7 +178,7 @@ int64_t ap_access_run(ap_access* access, int64_t duration_ns, int64_t iteration_
                       int64_t capacity);
 
 /* Checksum of the content after exactly so many passes over zeroed memory: the same in every language. */
-uint64_t ap_access_checksum(ap_access* access, int64_t passes);
+ap_status ap_access_get_checksum(ap_access* access, int64_t passes, uint64_t* checksum);
 
 void ap_access_destroy(ap_access* access);
 
@@ -201,16 +214,15 @@ typedef struct {
 ap_fragmentation* ap_fragmentation_create(const char* technique, int64_t max_buffers, int64_t reserved_bytes,
                                           uint64_t seed, char* error, size_t error_bytes);
 
-/* Runs one phase in `windows` windows of equally many bytes. Windows written, -1 for an invalid argument, -2 when memory
-   ran out. */
+/* Runs one phase in `windows` windows of equally many bytes. Windows written. */
 int64_t ap_fragmentation_run(ap_fragmentation* fragmentation, const ap_phase* phase, int64_t number,
                              ap_fragment_sample* out, int64_t windows);
 
 /* Over tags and sizes of all buffers that were dropped, then of those alive. Changes nothing. */
-uint64_t ap_fragmentation_checksum(const ap_fragmentation* fragmentation);
+ap_status ap_fragmentation_get_checksum(const ap_fragmentation* fragmentation, uint64_t* checksum);
 
-/* 0, or 1 and one line in (message, message_bytes). */
-int ap_fragmentation_audit(const ap_fragmentation* fragmentation, char* message, size_t message_bytes);
+/* Whether the bytes alive are those that were counted; AP_FAULT and one line in (message, message_bytes) where not. */
+ap_status ap_fragmentation_audit(const ap_fragmentation* fragmentation, char* message, size_t message_bytes);
 
 void ap_fragmentation_destroy(ap_fragmentation* fragmentation);
 
@@ -298,7 +310,7 @@ typedef struct {
   int64_t stalled_ns;        /* length of the forced stall */
 } ap_consumption;
 
-/* Ticks that a queue of `input_queue_ms` holds at `interval_ns`, rounded to the nearest; -1 with a line in error where
+/* Ticks that a queue of `input_queue_ms` holds at `interval_ns`, rounded to the nearest; an invalid argument where
    that is not from 1 to ap_realtime_max_capacity(). */
 int64_t ap_realtime_capacity(double input_queue_ms, double interval_ns, char* error, size_t error_bytes);
 
@@ -315,21 +327,21 @@ void* ap_realtime_memory(ap_realtime* realtime);
 int64_t ap_realtime_memory_bytes(const ap_realtime* realtime);
 
 /* Empties the ring and starts the source's thread, which waits until a consumer is ready, calibrates its clock for
-   20 ms and begins to tick. 0, or -1 with a line in error. */
-int ap_realtime_start(ap_realtime* realtime, const ap_source_config* config, char* error, size_t error_bytes);
+   20 ms and begins to tick. */
+ap_status ap_realtime_start(ap_realtime* realtime, const ap_source_config* config, char* error, size_t error_bytes);
 
 /* Consumes in C++, on the calling thread: into `packets`, or only reading when that is NULL. Delays of ticks after the
-   warm-up go into the histogram, which is emptied first. 0, or -1 with a line in error. */
-int ap_realtime_consume(ap_realtime* realtime, ap_packets* packets, const ap_consumer_config* config,
-                        ap_consumption* out, char* error, size_t error_bytes);
+   warm-up go into the histogram, which is emptied first. */
+ap_status ap_realtime_consume(ap_realtime* realtime, ap_packets* packets, const ap_consumer_config* config,
+                              ap_consumption* out, char* error, size_t error_bytes);
 
 /* Blocks until the source has generated all its ticks. Without a consumer it does not end: use ap_realtime_stop. */
-void ap_realtime_wait(ap_realtime* realtime);
+ap_status ap_realtime_wait(ap_realtime* realtime);
 
 /* Ends generating now. A consumer then ends when it has emptied the ring. */
-void ap_realtime_stop(ap_realtime* realtime);
+ap_status ap_realtime_stop(ap_realtime* realtime);
 
-void ap_realtime_get_account(const ap_realtime* realtime, ap_source_account* account);
+ap_status ap_realtime_get_account(const ap_realtime* realtime, ap_source_account* account);
 
 /* Logs of the last run: `count` records; `overflow` receives how many more there were. Valid until the next start. */
 const ap_burst* ap_realtime_bursts(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
@@ -342,9 +354,9 @@ const int64_t* ap_realtime_delays(const ap_realtime* realtime, int64_t* length);
 
 /* Proves that the source's account, the consumer's account (of either language) and the slots left in the ring agree:
    generated = received + lost + left in all and in the warm-up, and each lost tick is a gap that the consumer saw, a
-   gap among the left or after the last one. 0, or 1 and one line in (message, message_bytes). */
-int ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consumption, char* message,
-                      size_t message_bytes);
+   gap among the left or after the last one; AP_FAULT and one line in (message, message_bytes) where not so. */
+ap_status ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consumption, char* message,
+                            size_t message_bytes);
 
 /* Stops the source and frees everything. NULL is allowed. */
 void ap_realtime_destroy(ap_realtime* realtime);
@@ -352,11 +364,57 @@ void ap_realtime_destroy(ap_realtime* realtime);
 /* ---- The pace of the machine --------------------------------------------------------------------- */
 
 /* Does a fixed piece of work in the caches of one core, again and again for about `duration_ns` (> 0), and returns what
-   one step of it took, in nanoseconds; -1 for an invalid argument or when memory ran out. Longer than at other times:
+   one step of it took, in nanoseconds; negative, an ap_status, where it failed. Longer than at other times:
    something slows this core that the machine does not tell of. */
 double ap_pace_ns(int64_t duration_ns);
 
 /* cffi:end */
+
+/* No result is to be ignored. C++ takes an attribute on a second declaration too, and so cffi need not read it. */
+#ifdef __cplusplus
+#define AP_NODISCARD(function) [[nodiscard]] decltype(function) function
+AP_NODISCARD(ap_version);
+AP_NODISCARD(ap_build_info);
+AP_NODISCARD(ap_boost_version);
+AP_NODISCARD(ap_packets_layouts);
+AP_NODISCARD(ap_packets_strategies);
+AP_NODISCARD(ap_packets_memories);
+AP_NODISCARD(ap_packets_steps);
+AP_NODISCARD(ap_packets_create);
+AP_NODISCARD(ap_packets_run_packets);
+AP_NODISCARD(ap_packets_run_for);
+AP_NODISCARD(ap_packets_get_counts);
+AP_NODISCARD(ap_packets_get_checksum);
+AP_NODISCARD(ap_packets_get_region);
+AP_NODISCARD(ap_packets_audit);
+AP_NODISCARD(ap_allocation_create);
+AP_NODISCARD(ap_allocation_verify);
+AP_NODISCARD(ap_allocation_run);
+AP_NODISCARD(ap_access_create);
+AP_NODISCARD(ap_access_run);
+AP_NODISCARD(ap_access_get_checksum);
+AP_NODISCARD(ap_fragmentation_create);
+AP_NODISCARD(ap_fragmentation_run);
+AP_NODISCARD(ap_fragmentation_get_checksum);
+AP_NODISCARD(ap_fragmentation_audit);
+AP_NODISCARD(ap_realtime_capacity);
+AP_NODISCARD(ap_realtime_max_capacity);
+AP_NODISCARD(ap_realtime_create);
+AP_NODISCARD(ap_realtime_memory);
+AP_NODISCARD(ap_realtime_memory_bytes);
+AP_NODISCARD(ap_realtime_start);
+AP_NODISCARD(ap_realtime_consume);
+AP_NODISCARD(ap_realtime_wait);
+AP_NODISCARD(ap_realtime_stop);
+AP_NODISCARD(ap_realtime_get_account);
+AP_NODISCARD(ap_realtime_bursts);
+AP_NODISCARD(ap_realtime_slips);
+AP_NODISCARD(ap_realtime_samples);
+AP_NODISCARD(ap_realtime_delays);
+AP_NODISCARD(ap_realtime_audit);
+AP_NODISCARD(ap_pace_ns);
+#undef AP_NODISCARD
+#endif
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -1,7 +1,6 @@
-// The C face of the packets workload: no exception passes it.
-#include <exception>
+// The C face of the packets workload.
+#include <cstdint>
 #include <memory>
-#include <new>
 #include <string>
 
 #ifdef ALLOCPOOL_HAS_BOOST
@@ -9,17 +8,29 @@
 #endif
 
 #include "allocpool.h"
+#include "c_api.hpp"
 #include "handles.hpp"
 #include "packets/iterations.hpp"
 #include "packets/registry.hpp"
 #include "packets/slab_steps.hpp"
-#include "text.hpp"
-#include "user_error.hpp"
+
+namespace c_api = allocpool::c_api;
 
 namespace {
 
-constexpr std::int64_t kInvalidArgument = -1;
-constexpr std::int64_t kOutOfMemory = -2;
+constexpr bool is(int status, c_api::Code code) { return status == static_cast<int>(code); }
+static_assert(is(AP_OK, c_api::Code::ok) && is(AP_FAULT, c_api::Code::fault) &&
+              is(AP_INVALID_ARGUMENT, c_api::Code::invalid_argument) &&
+              is(AP_OUT_OF_MEMORY, c_api::Code::out_of_memory) && is(AP_FAILED, c_api::Code::failed));
+
+template <class Run>
+std::int64_t recorded(ap_packets* packets, std::int64_t length, std::int64_t iteration, ap_iteration* out,
+                      std::int64_t capacity, Run run) {
+  return c_api::counted<std::int64_t>({}, [&] {
+    c_api::require(length >= 0 && iteration >= 1 && capacity >= 1, "a length is out of bounds");
+    return run(*c_api::at(packets).workload, length, iteration, &c_api::at(out), capacity);
+  });
+}
 
 }  // namespace
 
@@ -35,71 +46,61 @@ const char* ap_boost_version() {
 #endif
 }
 
-const char* ap_packets_layouts() { return allocpool::layout_names().c_str(); }
+const char* ap_packets_layouts() {
+  return c_api::made({}, [] { return allocpool::layout_names().c_str(); });
+}
 
-const char* ap_packets_strategies() { return allocpool::strategy_names().c_str(); }
+const char* ap_packets_strategies() {
+  return c_api::made({}, [] { return allocpool::strategy_names().c_str(); });
+}
 
-const char* ap_packets_steps() { return allocpool::slab_step_names().c_str(); }
+const char* ap_packets_memories() {
+  return c_api::made({}, [] { return allocpool::memory_names().c_str(); });
+}
+
+const char* ap_packets_steps() {
+  return c_api::made({}, [] { return allocpool::slab_step_names().c_str(); });
+}
 
 ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size_t error_bytes) {
-  try {
-    if (config == nullptr || config->layout == nullptr || config->strategy == nullptr) {
+  return c_api::made({error, error_bytes}, [&] {
+    const ap_packets_config& asked = c_api::at(config);
+    if (asked.layout == nullptr || asked.strategy == nullptr) {
       throw allocpool::UserError("layout and strategy must be named: layouts are " + allocpool::layout_names() +
                                  "; strategies are " + allocpool::strategy_names());
     }
-    const allocpool::Sizes sizes{config->pool_size, config->queue_size, config->stored_count};
     auto packets = std::make_unique<ap_packets>();
-    packets->workload = allocpool::make_workload(config->layout, config->strategy, sizes, config->seed, config->steps);
+    packets->workload = allocpool::make_workload(asked.layout, asked.strategy, asked.memory ? asked.memory : "",
+                                                 {asked.pool_size, asked.queue_size, asked.stored_count}, asked.seed,
+                                                 asked.steps);
     return packets.release();
-  } catch (const std::bad_alloc&) {
-    allocpool::copy_line("out of memory while filling the pool: choose smaller sizes", error, error_bytes);
-  } catch (const std::exception& failure) {
-    allocpool::copy_line(failure.what(), error, error_bytes);
-  }
-  return nullptr;
+  });
 }
 
 int64_t ap_packets_run_packets(ap_packets* packets, int64_t count, int64_t iteration_packets, ap_iteration* out,
                                int64_t capacity) {
-  if (packets == nullptr || count < 0 || iteration_packets < 1 || out == nullptr || capacity < 1) {
-    return kInvalidArgument;
-  }
-  try {
-    return allocpool::run_packets(*packets->workload, count, iteration_packets, out, capacity);
-  } catch (const std::bad_alloc&) {
-    return kOutOfMemory;
-  }
+  return recorded(packets, count, iteration_packets, out, capacity, allocpool::run_packets);
 }
 
 int64_t ap_packets_run_for(ap_packets* packets, int64_t duration_ns, int64_t iteration_ns, ap_iteration* out,
                            int64_t capacity) {
-  if (packets == nullptr || duration_ns < 0 || iteration_ns < 1 || out == nullptr || capacity < 1) {
-    return kInvalidArgument;
-  }
-  try {
-    return allocpool::run_for(*packets->workload, duration_ns, iteration_ns, out, capacity);
-  } catch (const std::bad_alloc&) {
-    return kOutOfMemory;
-  }
+  return recorded(packets, duration_ns, iteration_ns, out, capacity, allocpool::run_for);
 }
 
-void ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts) {
-  *counts = packets->workload->counts();
+ap_status ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* counts) {
+  return c_api::status<ap_status>({}, [&] { c_api::at(counts) = c_api::at(packets).workload->counts(); });
 }
 
-uint64_t ap_packets_checksum(const ap_packets* packets) { return packets->workload->checksum(); }
+ap_status ap_packets_get_checksum(const ap_packets* packets, uint64_t* checksum) {
+  return c_api::status<ap_status>({}, [&] { c_api::at(checksum) = c_api::at(packets).workload->checksum(); });
+}
 
-ap_region ap_packets_region(const ap_packets* packets) { return packets->workload->region(); }
+ap_status ap_packets_get_region(const ap_packets* packets, ap_region* region) {
+  return c_api::status<ap_status>({}, [&] { c_api::at(region) = c_api::at(packets).workload->region(); });
+}
 
-int ap_packets_audit(const ap_packets* packets, char* message, size_t message_bytes) {
-  std::string finding;
-  try {
-    finding = packets->workload->audit();
-  } catch (const std::exception& failure) {
-    finding = std::string("audit could not run: ") + failure.what();
-  }
-  allocpool::copy_line(finding, message, message_bytes);
-  return finding.empty() ? 0 : 1;
+ap_status ap_packets_audit(const ap_packets* packets, char* message, size_t message_bytes) {
+  return c_api::audited<ap_status>({message, message_bytes}, [&] { return c_api::at(packets).workload->audit(); });
 }
 
 void ap_packets_destroy(ap_packets* packets) { delete packets; }

@@ -5,12 +5,14 @@
 // caches of the second level, as packets do; a chain of dependent instructions hardly feels it.
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <vector>
 
 #include "allocpool.h"
+#include "c_api.hpp"
 #include "os/clock.hpp"
-#include "packets/wire.hpp"
+#include "splitmix.hpp"
+
+namespace c_api = allocpool::c_api;
 
 namespace {
 
@@ -33,8 +35,8 @@ void pass(std::vector<std::uint64_t>& words) {
 }  // namespace
 
 double ap_pace_ns(int64_t duration_ns) {
-  if (duration_ns <= 0) return -1;
-  try {
+  return c_api::counted<double>({}, [&] {
+    c_api::require(duration_ns > 0, "duration_ns must be above 0");
     // Kept: which lines of a cache its pages compete for is decided when they are first touched.
     thread_local std::vector<std::uint64_t> words(kWords);
     pass(words);
@@ -47,7 +49,5 @@ double ap_pace_ns(int64_t duration_ns) {
       end_ns = allocpool::os::monotonic_ns();
     }
     return static_cast<double>(end_ns - start_ns) / static_cast<double>(passes * kSteps);
-  } catch (const std::bad_alloc&) {
-    return -1;
-  }
+  });
 }

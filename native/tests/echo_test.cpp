@@ -96,7 +96,7 @@ class EchoServer : public testing::TestWithParam<const char*> {
   int port() const { return ap_echo_port(server_); }
   ap_echo_counts counts() const {
     ap_echo_counts found{};
-    ap_echo_get_counts(server_, &found);
+    EXPECT_EQ(ap_echo_get_counts(server_, &found), AP_ECHO_OK);
     return found;
   }
   void expect_alive() {

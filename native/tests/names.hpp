@@ -1,9 +1,9 @@
-// The comma-separated names that the API lists, one by one, and every layout with each of its strategies.
+// The comma-separated names that the API lists, one by one, and how a test of one combination is called.
 #pragma once
 
 #include <sstream>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <vector>
 
 #include "packets/registry.hpp"
@@ -17,12 +17,12 @@ inline std::vector<std::string> split(const std::string& names) {
   return parts;
 }
 
-inline std::vector<std::tuple<std::string, std::string>> combinations() {
-  std::vector<std::tuple<std::string, std::string>> all;
-  for (const std::string& layout : split(layout_names())) {
-    for (const std::string& strategy : split(strategy_names_of(layout))) all.emplace_back(layout, strategy);
+inline std::string name_of(const Combination& combination) {
+  std::string name;
+  for (const std::string_view part : {combination.layout, combination.strategy, combination.memory}) {
+    name.append(name.empty() ? "" : "_").append(part);
   }
-  return all;
+  return name;
 }
 
 }  // namespace allocpool::test

@@ -6,17 +6,24 @@
 #include <memory>
 #include <memory_resource>
 #include <string>
-#include <tuple>
+#include <string_view>
+#include <stdexcept>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "allocation_counter.hpp"
 #include "allocpool.h"
+#include "c_api.hpp"
 #include "names.hpp"
+#include "packets/checksum.hpp"
 #include "packets/layout_allocating.hpp"
 #include "packets/layout_flat.hpp"
-#include "packets/layout_flat_pmr.hpp"
 #include "packets/layout_slab.hpp"
+#include "packets/memory_new.hpp"
+#include "packets/memory_pmr.hpp"
+#include "packets/memory_region.hpp"
+#include "packets/packet_generator.hpp"
 #include "packets/processor.hpp"
 #include "packets/registry.hpp"
 #include "packets/slab_steps.hpp"
@@ -30,10 +37,13 @@ constexpr std::int64_t kQueue = 100;
 constexpr std::int64_t kStore = 60;
 constexpr std::uint64_t kSeed = 42;
 
-ap_packets_config config(const std::string& layout, const std::string& strategy) {
-  const std::int64_t pool_size = strategy == "mix" ? 50 : kQueue + kStore + 1;
-  return {layout.c_str(), strategy.c_str(), pool_size, kQueue, kStore, kSeed, nullptr};
+ap_packets_config config(const Combination& names) {
+  const std::int64_t pool_size = names.strategy == "mix" ? 50 : kQueue + kStore + 1;
+  // The names of the registry are string literals.
+  return {names.layout.data(), names.strategy.data(), names.memory.data(), pool_size, kQueue, kStore, kSeed, nullptr};
 }
+
+constexpr Combination kUsual{"flat", "alloc", "new"};
 
 struct Handle {
   explicit Handle(const ap_packets_config& config) : packets(ap_packets_create(&config, error, sizeof error)) {}
@@ -44,86 +54,116 @@ struct Handle {
   ap_packets* packets;
 };
 
-ap_packets_counts counts_of(const ap_packets* packets) {
+ap_packets_counts counts_of(const Handle& handle) {
   ap_packets_counts counts;
-  ap_packets_get_counts(packets, &counts);
+  EXPECT_EQ(ap_packets_get_counts(handle.packets, &counts), AP_OK);
   return counts;
 }
 
-class Contract : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+std::uint64_t checksum_of(const Handle& handle) {
+  std::uint64_t checksum = 0;
+  EXPECT_EQ(ap_packets_get_checksum(handle.packets, &checksum), AP_OK);
+  return checksum;
+}
+
+void run(const Handle& handle, std::int64_t packets) {
+  ap_iteration iteration;
+  ASSERT_EQ(ap_packets_run_packets(handle.packets, packets, packets, &iteration, 1), 1);
+}
+
+void expect_clean(const Handle& handle) {
+  char message[256] = "";
+  EXPECT_EQ(ap_packets_audit(handle.packets, message, sizeof message), AP_OK) << message;
+}
+
+class Contract : public testing::TestWithParam<Combination> {
  protected:
-  const std::string layout_ = std::get<0>(GetParam());
-  const std::string strategy_ = std::get<1>(GetParam());
+  const std::string_view strategy_ = GetParam().strategy;
 };
 
 TEST_P(Contract, doesTheSameWorkAsAnyOther) {
-  Handle reference(config("flat", "alloc"));
-  Handle handle(config(layout_, strategy_));
+  Handle reference(config(kUsual));
+  Handle handle(config(GetParam()));
   ASSERT_NE(handle.packets, nullptr) << handle.error;
   std::vector<ap_iteration> iterations(100);
   for (ap_packets* packets : {reference.packets, handle.packets}) {
     ASSERT_EQ(ap_packets_run_packets(packets, 20'050, 1'000, iterations.data(), 100), 21);
     EXPECT_EQ(iterations[20].packets, 50);
   }
-  const ap_packets_counts counts = counts_of(handle.packets);
+  const ap_packets_counts counts = counts_of(handle);
   EXPECT_EQ(counts.received, 20'050);
   EXPECT_EQ(counts.parsed, 20'050 - kQueue);
   EXPECT_EQ(counts.allocated, counts.received);
   EXPECT_EQ(counts.allocated, counts.freed + counts.live);
-  char message[256] = "";
-  EXPECT_EQ(ap_packets_audit(handle.packets, message, sizeof message), 0) << message;
+  expect_clean(handle);
   if (strategy_ == "dummy") return;  // its packet holds the newest header whichever is parsed
-  const ap_packets_counts expected = counts_of(reference.packets);
+  const ap_packets_counts expected = counts_of(reference);
   EXPECT_EQ(counts.tcp, expected.tcp);
   EXPECT_EQ(counts.evicted, expected.evicted);
   EXPECT_EQ(counts.evicted, counts.tcp - kStore);
   EXPECT_EQ(counts.live, kQueue + kStore);
-  EXPECT_EQ(ap_packets_checksum(handle.packets), ap_packets_checksum(reference.packets));
+  EXPECT_EQ(checksum_of(handle), checksum_of(reference));
 }
 
 TEST(Boost, isThereIfItsVersionIs) {
-  const std::vector<std::string> flat = test::split(strategy_names_of("flat"));
-  const bool offered = std::find(flat.begin(), flat.end(), "boost_pool") != flat.end();
+  const std::vector<std::string> memories = test::split(ap_packets_memories());
+  const bool offered = std::find(memories.begin(), memories.end(), "boost_pool") != memories.end();
   EXPECT_EQ(offered, std::string(ap_boost_version()) != "");
 }
 
+TEST(Registry, knowsEveryNameOfItsCombinations) {
+  for (const Combination& combination : combinations()) {
+    for (const auto& [known, name] : {std::pair(layout_names(), combination.layout),
+                                      std::pair(strategy_names(), combination.strategy),
+                                      std::pair(memory_names(), combination.memory)}) {
+      const std::vector<std::string> names = test::split(known);
+      EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+    }
+  }
+}
+
+TEST(Registry, takesTheFirstMemoryOfALayoutWhereNoneIsNamed) {
+  const Sizes sizes{kQueue + kStore + 1, kQueue, kStore};
+  EXPECT_EQ(make_workload("flat", "pool", "", sizes, kSeed)->region().bytes, 0);
+  EXPECT_GT(make_workload("slab", "pool", "", sizes, kSeed)->region().bytes, 0);
+}
+
 TEST_P(Contract, checksumIsAQuery) {
-  Handle handle(config(layout_, strategy_));
-  ap_iteration iteration;
-  ap_packets_run_packets(handle.packets, 5'000, 5'000, &iteration, 1);
-  const std::uint64_t checksum = ap_packets_checksum(handle.packets);
-  EXPECT_EQ(ap_packets_checksum(handle.packets), checksum);
-  ap_packets_run_packets(handle.packets, 1'000, 1'000, &iteration, 1);
-  EXPECT_NE(ap_packets_checksum(handle.packets), checksum);
+  Handle handle(config(GetParam()));
+  run(handle, 5'000);
+  const std::uint64_t checksum = checksum_of(handle);
+  EXPECT_EQ(checksum_of(handle), checksum);
+  run(handle, 1'000);
+  EXPECT_NE(checksum_of(handle), checksum);
 }
 
 TEST_P(Contract, runsContinueTheSequence) {
-  Handle whole(config(layout_, strategy_));
-  Handle parts(config(layout_, strategy_));
+  Handle whole(config(GetParam()));
+  Handle parts(config(GetParam()));
+  run(whole, 9'000);
   ap_iteration iteration;
-  ap_packets_run_packets(whole.packets, 9'000, 9'000, &iteration, 1);
-  for (int i = 0; i < 9; ++i) ap_packets_run_packets(parts.packets, 1'000, 300, &iteration, 1);
-  EXPECT_EQ(ap_packets_checksum(whole.packets), ap_packets_checksum(parts.packets));
+  for (int i = 0; i < 9; ++i) ASSERT_EQ(ap_packets_run_packets(parts.packets, 1'000, 300, &iteration, 1), 1);
+  EXPECT_EQ(checksum_of(whole), checksum_of(parts));
 }
 
 TEST_P(Contract, allocatesWhatTheModelSays) {
-  Handle handle(config(layout_, strategy_));
-  ap_iteration iteration;
-  ap_packets_run_packets(handle.packets, 10'000, 10'000, &iteration, 1);
-  const ap_packets_counts before = counts_of(handle.packets);
+  Handle handle(config(GetParam()));
+  run(handle, 10'000);
+  const ap_packets_counts before = counts_of(handle);
   const std::int64_t allocations = test::allocations();
-  ap_packets_run_packets(handle.packets, 10'000, 10'000, &iteration, 1);
+  run(handle, 10'000);
   const std::int64_t allocated = test::allocations() - allocations;
-  const ap_packets_counts after = counts_of(handle.packets);
+  const ap_packets_counts after = counts_of(handle);
   const std::int64_t constructed = after.constructed - before.constructed;
-  const bool resource = strategy_.rfind("pmr_", 0) == 0 || strategy_ == "boost_pool";
-  if (resource) {
-    EXPECT_LT(allocated, constructed / 10);  // a resource asks for many packets at once
-  } else {
-    const std::int64_t per_parse = layout_ == "allocating" ? 4 : 0;  // result, header, two addresses
+  if (GetParam().memory == "new") {
+    const std::int64_t per_parse = GetParam().layout == "allocating" ? 4 : 0;  // result, header, two addresses
     EXPECT_EQ(allocated, (after.parsed - before.parsed) * per_parse + constructed);
+  } else if (GetParam().memory == "region") {
+    EXPECT_EQ(allocated, 0);
+  } else {
+    EXPECT_LT(allocated, constructed / 10);  // these ask for the memory of many packets at once
   }
-  if (strategy_ == "alloc" || resource) {
+  if (strategy_ == "alloc") {
     EXPECT_EQ(constructed, 10'000);
     EXPECT_EQ(after.discarded, after.freed);
   } else if (strategy_ != "mix") {
@@ -133,18 +173,18 @@ TEST_P(Contract, allocatesWhatTheModelSays) {
 }
 
 TEST_P(Contract, runsForAGivenTime) {
-  Handle handle(config(layout_, strategy_));
+  Handle handle(config(GetParam()));
   std::vector<ap_iteration> iterations(2);
   const std::int64_t written = ap_packets_run_for(handle.packets, 3'000'000, 500'000, iterations.data(), 2);
   ASSERT_GE(written, 1);
   std::int64_t packets = 0;
   for (std::int64_t i = 0; i < written; ++i) packets += iterations[i].packets;
-  EXPECT_EQ(packets, counts_of(handle.packets).received);
+  EXPECT_EQ(packets, counts_of(handle).received);
   EXPECT_GE(iterations[written - 1].end_ns - iterations[0].start_ns, 3'000'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Packets, Contract, testing::ValuesIn(test::combinations()),
-                         [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(Packets, Contract, testing::ValuesIn(combinations()),
+                         [](const auto& info) { return test::name_of(info.param); });
 
 // Every combination of the steps, also those that are no rung of the ladder.
 class Steps : public testing::TestWithParam<int> {
@@ -157,7 +197,7 @@ class Steps : public testing::TestWithParam<int> {
   }
 
   ap_packets_config slab() const {
-    return {"slab", "pool", kQueue + kStore + 1, kQueue, kStore, kSeed, steps_.c_str()};
+    return {"slab", "pool", "region", kQueue + kStore + 1, kQueue, kStore, kSeed, steps_.c_str()};
   }
 
  private:
@@ -165,24 +205,21 @@ class Steps : public testing::TestWithParam<int> {
 };
 
 TEST_P(Steps, doTheSameWork) {
-  Handle reference({"flat", "pool", kQueue + kStore + 1, kQueue, kStore, kSeed, nullptr});
+  Handle reference(config(kUsual));
   Handle handle(slab());
   ASSERT_NE(handle.packets, nullptr) << handle.error;
-  ap_iteration iteration;
-  for (ap_packets* packets : {reference.packets, handle.packets}) {
-    ap_packets_run_packets(packets, 20'050, 20'050, &iteration, 1);
-  }
-  EXPECT_EQ(ap_packets_checksum(handle.packets), ap_packets_checksum(reference.packets));
-  char message[256] = "";
-  EXPECT_EQ(ap_packets_audit(handle.packets, message, sizeof message), 0) << message;
+  run(reference, 20'050);
+  run(handle, 20'050);
+  EXPECT_EQ(checksum_of(handle), checksum_of(reference));
+  expect_clean(handle);
 }
 
 INSTANTIATE_TEST_SUITE_P(Slab, Steps, testing::Range(0, 16));
 
 template <class T>
 class SlabBuffers : public testing::Test {};
-using SlabVariants = testing::Types<SlabLayout<false, false, true>, SlabLayout<false, true, true>,
-                                    SlabLayout<true, false, true>, SlabLayout<true, true, true>>;
+using SlabVariants = testing::Types<SlabLayout<Region, false, false, true>, SlabLayout<Region, false, true, true>,
+                                    SlabLayout<Region, true, false, true>, SlabLayout<Region, true, true, true>>;
 TYPED_TEST_SUITE(SlabBuffers, SlabVariants);
 
 TYPED_TEST(SlabBuffers, holdHeaderPayloadAndParseResultApart) {
@@ -219,8 +256,8 @@ TEST(Slab, startsWithAllStepsOn) {
 TEST(Slab, worksWithAQueueShorterThanThePrefetchDistance) {
   for (std::int64_t queue = 1; queue < 70; ++queue) {
     const Sizes sizes{queue + 3, queue, 2};
-    const auto slab = make_workload("slab", "pool", sizes, kSeed);
-    const auto flat = make_workload("flat", "pool", sizes, kSeed);
+    const auto slab = make_workload("slab", "pool", "", sizes, kSeed);
+    const auto flat = make_workload("flat", "pool", "", sizes, kSeed);
     slab->run(2'000);
     flat->run(2'000);
     ASSERT_EQ(slab->checksum(), flat->checksum()) << queue;
@@ -228,18 +265,24 @@ TEST(Slab, worksWithAQueueShorterThanThePrefetchDistance) {
   }
 }
 
+// A monotonic resource whose upstream has nothing left.
+struct Exhausted {
+  template <class Object>
+  struct Of : PmrMonotonic::Of<Object> {
+    Of() : PmrMonotonic::Of<Object>(std::pmr::null_memory_resource()) {}
+  };
+};
+
 TEST(Pmr, monotonicEndsByMemoryWithoutHarm) {
-  std::pmr::memory_resource* const upstream = std::pmr::null_memory_resource();
-  Processor<FlatPmrLayout<std::pmr::monotonic_buffer_resource>,
-            AllocStrategy<FlatPmrLayout<std::pmr::monotonic_buffer_resource>>>
-      processor({0, kQueue, kStore}, kSeed, upstream);
+  using Layout = FlatLayout<Exhausted>;
+  Processor<Layout, AllocStrategy<Layout>> processor({0, kQueue, kStore}, kSeed);
   EXPECT_THROW(processor.run(1), std::bad_alloc);
   EXPECT_EQ(processor.counts().live, 0);
 }
 
 TEST(Mix, constructsBeyondThePoolAndDiscardsWhatDoesNotFitBack) {
   const Sizes sizes{50, kQueue, kStore};
-  const auto workload = make_workload("flat", "mix", sizes, kSeed);
+  const auto workload = make_workload("flat", "mix", "", sizes, kSeed);
   workload->run(50);
   EXPECT_EQ(workload->counts().constructed, 0);
   workload->run(50);
@@ -249,8 +292,8 @@ TEST(Mix, constructsBeyondThePoolAndDiscardsWhatDoesNotFitBack) {
 
 template <class T>
 class Audit : public testing::Test {};
-using PooledLayouts =
-    testing::Types<AllocatingLayout, FlatLayout, SlabLayout<false, false, false>, SlabLayout<true, true, true>>;
+using PooledLayouts = testing::Types<AllocatingLayout<New>, FlatLayout<New>, SlabLayout<Region, false, false, false>,
+                                     SlabLayout<Region, true, true, true>>;
 TYPED_TEST_SUITE(Audit, PooledLayouts);
 
 template <class Layout>
@@ -298,32 +341,44 @@ std::string error_of(const ap_packets_config& config) {
 }
 
 TEST(Errors, areOneLineThatNamesTheChoices) {
-  EXPECT_EQ(error_of({"heap", "pool", 10, 10, 10, 1, nullptr}), "unknown layout 'heap': choose one of " + layout_names());
-  EXPECT_EQ(error_of({"flat", "slab", 10, 10, 10, 1, nullptr}), "unknown strategy 'slab': choose one of " + strategy_names());
-  EXPECT_EQ(error_of({"slab", "alloc", 10, 10, 10, 1, nullptr}),
-            "layout slab has no strategy alloc: choose one of dummy,pool (a slab's memory is all there at the start: "
-            "nothing is left to allocate)");
-  EXPECT_NE(error_of({"allocating", "pmr_pool", 10, 10, 10, 1, nullptr}).find("choose one of dummy,alloc,mix,pool ("),
-            std::string::npos);
-  EXPECT_EQ(error_of({"slab", "pool", 21, 10, 10, 1, "contiguous,jump"}),
+  const auto refused = [](const char* layout, const char* strategy, const char* memory = nullptr,
+                          const char* steps = nullptr) {
+    return error_of({layout, strategy, memory, 21, 10, 10, 1, steps});
+  };
+  const auto refused_sizes = [](const char* strategy, std::int64_t pool_size, std::int64_t queue_size,
+                                std::int64_t stored_count) {
+    return error_of({"flat", strategy, "new", pool_size, queue_size, stored_count, 1, nullptr});
+  };
+  EXPECT_EQ(refused("heap", "pool"), "unknown layout 'heap': choose one of " + layout_names());
+  EXPECT_EQ(refused("flat", "slab"), "unknown strategy 'slab': choose one of " + strategy_names());
+  EXPECT_EQ(refused("flat", "alloc", "pool"), "unknown memory 'pool': choose one of " + memory_names());
+  EXPECT_EQ(refused("slab", "alloc"),
+            "layout slab with memory region has no strategy alloc: choose one of dummy,pool (its memory is all there "
+            "at the start: nothing is left to allocate)");
+  EXPECT_EQ(refused("allocating", "alloc", "pmr_pool"), "layout allocating has no memory pmr_pool: choose one of new");
+  EXPECT_EQ(refused("slab", "pool", "new"), "layout slab has no memory new: choose one of region");
+  EXPECT_EQ(refused("flat", "pool", "pmr_pool"),
+            "layout flat with memory pmr_pool has no strategy pool: choose one of alloc (this memory is tried where "
+            "each message asks it for a packet)");
+  EXPECT_EQ(refused("slab", "pool", nullptr, "contiguous,jump"),
             "unknown step 'jump': choose from contiguous,one_line,stride,huge_pages,prefetch");
-  EXPECT_EQ(error_of({"flat", "pool", 21, 10, 10, 1, "prefetch"}), "steps belong to layout slab, not to layout flat");
-  EXPECT_EQ(error_of({"flat", "pool", 20, 10, 10, 1, nullptr}),
+  EXPECT_EQ(refused("flat", "pool", nullptr, "prefetch"), "steps belong to layout slab, not to layout flat");
+  EXPECT_EQ(refused_sizes("pool", 20, 10, 10),
             "pool_size is 20: strategy pool needs at least 21 (queue_size + stored_count + 1)");
-  EXPECT_EQ(error_of({"flat", "alloc", 0, 0, 10, 1, nullptr}), "queue_size is 0: it must be from 1 to 2147483647");
-  EXPECT_EQ(error_of({"flat", "alloc", 0, 10, -1, 1, nullptr}), "stored_count is -1: it must be from 1 to 2147483647");
-  EXPECT_EQ(error_of({"flat", "mix", std::int64_t{1} << 31, 10, 10, 1, nullptr}),
+  EXPECT_EQ(refused_sizes("alloc", 0, 0, 10), "queue_size is 0: it must be from 1 to 2147483647");
+  EXPECT_EQ(refused_sizes("alloc", 0, 10, -1), "stored_count is -1: it must be from 1 to 2147483647");
+  EXPECT_EQ(refused_sizes("mix", std::int64_t{1} << 31, 10, 10),
             "pool_size is 2147483648: it must be from 1 to 2147483647");
-  EXPECT_NE(error_of({nullptr, "mix", 1, 1, 1, 1, nullptr}).find("layouts are allocating,flat,slab"), std::string::npos);
+  EXPECT_NE(refused(nullptr, "mix").find("layouts are allocating,flat,slab"), std::string::npos);
 }
 
 TEST(Errors, refuseMoreMemoryThanTheMachineHas) {
-  const ap_packets_config huge{"flat", "mix", 2'147'483'647, 2'147'483'647, 2'147'483'647, 1, nullptr};
+  const ap_packets_config huge{"flat", "mix", "new", 2'147'483'647, 2'147'483'647, 2'147'483'647, 1, nullptr};
   EXPECT_NE(error_of(huge).find("choose smaller sizes"), std::string::npos);
 }
 
 TEST(Errors, areCutToTheCallersBuffer) {
-  const ap_packets_config wrong{"heap", "pool", 10, 10, 10, 1, nullptr};
+  const ap_packets_config wrong{"heap", "pool", nullptr, 10, 10, 10, 1, nullptr};
   char error[10];
   EXPECT_EQ(ap_packets_create(&wrong, error, sizeof error), nullptr);
   EXPECT_STREQ(error, "unknown l");
@@ -331,15 +386,54 @@ TEST(Errors, areCutToTheCallersBuffer) {
 }
 
 TEST(Errors, runsRefuseInvalidArguments) {
-  Handle handle(config("flat", "pool"));
+  Handle handle(config({"flat", "pool", "new"}));
   ap_iteration out;
-  EXPECT_EQ(ap_packets_run_packets(handle.packets, -1, 1, &out, 1), -1);
-  EXPECT_EQ(ap_packets_run_packets(handle.packets, 1, 0, &out, 1), -1);
-  EXPECT_EQ(ap_packets_run_packets(handle.packets, 1, 1, nullptr, 1), -1);
-  EXPECT_EQ(ap_packets_run_packets(handle.packets, 1, 1, &out, 0), -1);
-  EXPECT_EQ(ap_packets_run_for(handle.packets, -1, 1, &out, 1), -1);
-  EXPECT_EQ(ap_packets_run_for(handle.packets, 1, 0, &out, 1), -1);
-  EXPECT_EQ(counts_of(handle.packets).received, 0);
+  EXPECT_EQ(ap_packets_run_packets(handle.packets, -1, 1, &out, 1), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_packets_run_packets(handle.packets, 1, 0, &out, 1), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_packets_run_packets(handle.packets, 1, 1, nullptr, 1), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_packets_run_packets(handle.packets, 1, 1, &out, 0), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_packets_run_for(handle.packets, -1, 1, &out, 1), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_packets_run_for(handle.packets, 1, 0, &out, 1), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(counts_of(handle).received, 0);
+}
+
+TEST(Errors, noHandleIsAnInvalidArgument) {
+  ap_iteration out;
+  char message[256] = "";
+  EXPECT_EQ(ap_packets_run_packets(nullptr, 1, 1, &out, 1), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_packets_get_counts(nullptr, nullptr), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_packets_audit(nullptr, message, sizeof message), AP_INVALID_ARGUMENT);
+  EXPECT_STREQ(message, "a pointer is NULL that must not be");
+  ap_packets_destroy(nullptr);
+}
+
+// What a function of the C API makes of whatever is thrown below it.
+template <class Thrown>
+std::pair<c_api::Code, std::string> ended_by(const Thrown& thrown) {
+  char line[64] = "the line of an earlier call";
+  const c_api::Code code = c_api::ended({line, sizeof line}, [&] { throw thrown; });
+  return {code, line};
+}
+
+TEST(CApi, turnsWhatIsThrownIntoACodeAndALine) {
+  using c_api::Code;
+  using End = std::pair<Code, std::string>;
+  EXPECT_EQ(ended_by(UserError("choose A")), End(Code::invalid_argument, "choose A"));
+  EXPECT_EQ(ended_by(std::bad_alloc()), End(Code::out_of_memory, "out of memory: choose smaller sizes"));
+  EXPECT_EQ(ended_by(std::runtime_error("broken")), End(Code::failed, "broken"));
+  EXPECT_EQ(ended_by(42).first, Code::failed);
+  char line[64] = "the line of an earlier call";
+  EXPECT_EQ(c_api::ended({line, sizeof line}, [] {}), Code::ok);
+  EXPECT_STREQ(line, "");
+}
+
+TEST(CApi, anAuditThatCannotRunIsNoFault) {
+  char line[64] = "";
+  EXPECT_EQ(c_api::audited<ap_status>({line, sizeof line}, [] { return std::string("one too many"); }), AP_FAULT);
+  EXPECT_STREQ(line, "one too many");
+  EXPECT_EQ(c_api::audited<ap_status>({line, sizeof line}, []() -> std::string { throw std::bad_alloc(); }),
+            AP_OUT_OF_MEMORY);
+  EXPECT_EQ(c_api::audited<ap_status>({line, sizeof line}, [] { return std::string(); }), AP_OK);
 }
 
 }  // namespace

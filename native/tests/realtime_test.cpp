@@ -1,6 +1,7 @@
 // The source, the ring and the consumers keep exact books, whatever the scheduler does to them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allocpool.h"
@@ -59,16 +61,18 @@ ap_consumption consume(const Realtime& realtime, ap_packets* packets = nullptr, 
   return consumption;
 }
 
+void wait(const Realtime& realtime) { ASSERT_EQ(ap_realtime_wait(realtime.get()), AP_OK); }
+
 ap_source_account account_of(const Realtime& realtime) {
   ap_source_account account;
-  ap_realtime_get_account(realtime.get(), &account);
+  EXPECT_EQ(ap_realtime_get_account(realtime.get(), &account), AP_OK);
   return account;
 }
 
 std::string audit_of(const Realtime& realtime, const ap_consumption& consumption) {
   char message[256] = "";
-  const int found = ap_realtime_audit(realtime.get(), &consumption, message, sizeof message);
-  EXPECT_EQ(found, message[0] == '\0' ? 0 : 1);
+  const ap_status status = ap_realtime_audit(realtime.get(), &consumption, message, sizeof message);
+  EXPECT_EQ(status, message[0] == '\0' ? AP_OK : AP_FAULT);
   return message;
 }
 
@@ -79,9 +83,8 @@ std::int64_t recorded_delays(const Realtime& realtime) {
 }
 
 std::int64_t take_one(RingReader& reader) {
-  std::int64_t tick = RingReader::kNone;
-  reader.take(&tick, 1);
-  return tick;
+  std::int64_t tick = 0;
+  return reader.take(&tick, 1) == 1 ? tick : RingReader::kNone;
 }
 
 TEST(RingTest, holdsExactlyItsCapacity) {
@@ -140,15 +143,21 @@ TEST(RingTest, givesWhatThereIsAndFreesItAtOnce) {
   EXPECT_EQ(ring.header().consumed.load(), 11U);
 }
 
+template <class Visit>
+void each_tick(Bursts& bursts, const Visit& visit) {
+  for (Burst burst = bursts.next(); burst.count > 0; burst = bursts.next()) {
+    std::for_each(burst.sequences, burst.sequences + burst.count, visit);
+  }
+}
+
 // What the source could know to be taken, as each of `ticks` was handed on; all were waiting.
 std::vector<std::int64_t> known_taken(std::int64_t capacity, std::int64_t ticks) {
   Session session({capacity, 10, 10, 1'000});
   session.start(paced(1, capacity, ticks));
   session.begin_consuming();
-  Consumer consumer(session.ring(), session.delays());
-  consumer.set_stall({0, 20'000'000});
+  Consumer consumer(session.ring(), session.delays(), 0, {0, 20'000'000});
   std::vector<std::int64_t> known;
-  consumer.run(0, [&](std::int64_t sequence) {
+  each_tick(consumer, [&](std::int64_t sequence) {
     known.push_back(static_cast<std::int64_t>(session.ring().header().consumed.load()) - sequence);
   });
   session.source().wait();
@@ -178,8 +187,8 @@ TEST(HistogramTest, tellsApartWhatIsFurtherApartThanItsResolution) {
 TEST(PaceTest, isTheTimeOfAPieceOfWork) {
   EXPECT_GT(ap_pace_ns(1), 0);
   EXPECT_GT(ap_pace_ns(1'000'000), 0);
-  EXPECT_EQ(ap_pace_ns(0), -1);
-  EXPECT_EQ(ap_pace_ns(-5), -1);
+  EXPECT_EQ(ap_pace_ns(0), AP_INVALID_ARGUMENT);
+  EXPECT_EQ(ap_pace_ns(-5), AP_INVALID_ARGUMENT);
 }
 
 TEST(HistogramTest, hasTheBucketsOfHdrHistogram) {
@@ -219,7 +228,7 @@ TEST_P(Clocks, paceTicksThatAreAllAccountedFor) {
   config.clock = GetParam();
   start(realtime, config);
   const ap_consumption consumption = consume(realtime);
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   const ap_source_account account = account_of(realtime);
   EXPECT_EQ(audit_of(realtime, consumption), "");
   EXPECT_EQ(account.generated, 100'000);
@@ -239,7 +248,7 @@ TEST(SourceTest, keepsItsScheduleWhenTicksComeFasterThanTheyAreConsumed) {
   const Realtime realtime = create(100);
   start(realtime, paced(0.5, 100, 3'000'000));
   const ap_consumption consumption = consume(realtime);
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   const ap_source_account account = account_of(realtime);
   EXPECT_EQ(account.generated, 3'000'000);
   EXPECT_EQ(account.generated, consumption.received + account.lost);
@@ -252,7 +261,7 @@ TEST(SourceTest, startsAgainWithAnotherInterval) {
     const auto capacity = static_cast<std::int64_t>(interval_ns > 0 ? 5'000'000 / interval_ns : 512);
     start(realtime, paced(interval_ns, std::min<std::int64_t>(capacity, 50'000), 20'000));
     const ap_consumption consumption = consume(realtime);
-    ap_realtime_wait(realtime.get());
+    wait(realtime);
     EXPECT_EQ(audit_of(realtime, consumption), "") << interval_ns;
     EXPECT_EQ(account_of(realtime).generated, 20'000);
     EXPECT_EQ(recorded_delays(realtime), interval_ns > 0 ? consumption.received : 0);
@@ -270,7 +279,7 @@ TEST(SourceTest, countsWhatTheConsumerLeaves) {
   const auto& header = *static_cast<RingHeader*>(ap_realtime_memory(realtime.get()));
   const Ring ring(ap_realtime_memory(realtime.get()));
   while (ring.slots()[(5'000 + 191) % 300].load() < 5'192) cpu_relax();
-  ap_realtime_stop(realtime.get());
+  ASSERT_EQ(ap_realtime_stop(realtime.get()), AP_OK);
   EXPECT_EQ(header.consumed.load(), 5'000U);
   const ap_source_account account = account_of(realtime);
   EXPECT_GE(account.left, 192);
@@ -285,7 +294,7 @@ TEST(SourceTest, losesWhatAStoppedConsumerCannotTake) {
   const Realtime realtime = create(5'000);
   start(realtime, paced(1'000, 5'000, 100'000));
   const ap_consumption consumption = consume(realtime, nullptr, {0, 10'000'000, 40'000'000});
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   const ap_source_account account = account_of(realtime);
   EXPECT_EQ(audit_of(realtime, consumption), "");
   EXPECT_GE(consumption.stalled_ns, 40'000'000);
@@ -316,7 +325,7 @@ TEST(SourceTest, splitsBurstsAtTheEndOfTheWarmUpAndCountsThoseThatDoNotFit) {
   config.burst_gap_ns = 1'000'000'000;
   start(realtime, config);
   const ap_consumption consumption = consume(realtime, nullptr, {0, 5'000'000, 20'000'000});
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   EXPECT_EQ(audit_of(realtime, consumption), "");
   EXPECT_GT(account_of(realtime).warmup_lost, 0);
   std::int64_t count = 0;
@@ -332,7 +341,7 @@ TEST(SourceTest, samplesItsCounters) {
   const Realtime realtime = create(1'000);
   start(realtime, paced(2'000, 1'000, 100'000));
   const ap_consumption consumption = consume(realtime);
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   std::int64_t count = 0;
   std::int64_t overflow = 0;
   const ap_sample* const samples = ap_realtime_samples(realtime.get(), &count, &overflow);
@@ -358,7 +367,7 @@ TEST(StressTest, randomStallsKeepTheOrderAndTheBooks) {
     std::int64_t previous = -1;
     std::int64_t disorders = 0;
     std::int64_t until_stall = 1'000;
-    const ap_consumption consumption = consumer.run(0, [&](std::int64_t sequence) {
+    each_tick(consumer, [&](std::int64_t sequence) {
       if (sequence <= previous) ++disorders;
       previous = sequence;
       if (--until_stall > 0) return;
@@ -367,6 +376,7 @@ TEST(StressTest, randomStallsKeepTheOrderAndTheBooks) {
       while (os::monotonic_ns() < end_ns) cpu_relax();
     });
     session.source().wait();
+    const ap_consumption& consumption = consumer.account();
     EXPECT_EQ(disorders, 0);
     EXPECT_EQ(session.audit(consumption), "") << interval_ns;
     EXPECT_EQ(session.account().generated, ticks);
@@ -380,7 +390,7 @@ TEST(AuditTest, findsEveryKindOfWrongBook) {
   const Realtime realtime = create(100);
   start(realtime, paced(10, 100, 50'000));
   const ap_consumption consumption = consume(realtime, nullptr, {40'000, 0, 0});
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   ASSERT_EQ(audit_of(realtime, consumption), "");
   ap_consumption wrong = consumption;
   ++wrong.received;
@@ -397,49 +407,57 @@ TEST(AuditTest, findsATickThatVanishedFromTheRing) {
   const Realtime realtime = create(300);
   start(realtime, saturating(300, 1'000));
   const ap_consumption consumption = consume(realtime, nullptr, {900, 0, 0});
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   ASSERT_EQ(audit_of(realtime, consumption), "");
   const Ring ring(ap_realtime_memory(realtime.get()));
   ring.slots()[999 % 300].store(0);
   EXPECT_EQ(audit_of(realtime, consumption), "generated 1000 is not received + lost + left 999");
 }
 
-class RealtimeContract : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+class RealtimeContract : public testing::TestWithParam<Combination> {};
+
+std::uint64_t checksum_of(const Packets& packets) {
+  std::uint64_t checksum = 0;
+  EXPECT_EQ(ap_packets_get_checksum(packets.get(), &checksum), AP_OK);
+  return checksum;
+}
 
 TEST_P(RealtimeContract, doesTheSameWorkAsInBatch) {
-  const auto& [layout, strategy] = GetParam();
-  const ap_packets_config config{layout.c_str(), strategy.c_str(), strategy == "mix" ? 50 : 161, 100, 60, 42, nullptr};
+  const auto& [layout, strategy, memory] = GetParam();
+  const std::int64_t pool_size = strategy == "mix" ? 50 : 161;
+  // The names of the registry are string literals.
+  const ap_packets_config config{layout.data(), strategy.data(), memory.data(), pool_size, 100, 60, 42, nullptr};
   char error[256] = "";
   const Packets live(ap_packets_create(&config, error, sizeof error));
   const Packets batch(ap_packets_create(&config, error, sizeof error));
   const Realtime realtime = create(512);
   start(realtime, saturating(512, 30'000));  // a saturating source loses nothing
   const ap_consumption consumption = consume(realtime, live.get());
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   EXPECT_EQ(audit_of(realtime, consumption), "");
   EXPECT_EQ(consumption.received, 30'000);
   ap_iteration iteration;
-  ap_packets_run_packets(batch.get(), 30'000, 30'000, &iteration, 1);
-  EXPECT_EQ(ap_packets_checksum(live.get()), ap_packets_checksum(batch.get()));
+  ASSERT_EQ(ap_packets_run_packets(batch.get(), 30'000, 30'000, &iteration, 1), 1);
+  EXPECT_EQ(checksum_of(live), checksum_of(batch));
   char message[256] = "";
   EXPECT_EQ(ap_packets_audit(live.get(), message, sizeof message), 0) << message;
 
   start(realtime, paced(20, 512, 200'000));  // too fast for most
   const ap_consumption overload = consume(realtime, live.get());
-  ap_realtime_wait(realtime.get());
+  wait(realtime);
   EXPECT_EQ(audit_of(realtime, overload), "");
   EXPECT_EQ(ap_packets_audit(live.get(), message, sizeof message), 0) << message;
   ap_packets_counts counts;
-  ap_packets_get_counts(live.get(), &counts);
+  ASSERT_EQ(ap_packets_get_counts(live.get(), &counts), AP_OK);
   EXPECT_EQ(counts.received, 30'000 + overload.received);
 }
 
-INSTANTIATE_TEST_SUITE_P(Realtime, RealtimeContract, testing::ValuesIn(test::combinations()),
-                         [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(Realtime, RealtimeContract, testing::ValuesIn(combinations()),
+                         [](const auto& info) { return test::name_of(info.param); });
 
 std::string capacity_error(double input_queue_ms, double interval_ns) {
   char error[256] = "";
-  EXPECT_EQ(ap_realtime_capacity(input_queue_ms, interval_ns, error, sizeof error), -1);
+  EXPECT_EQ(ap_realtime_capacity(input_queue_ms, interval_ns, error, sizeof error), AP_INVALID_ARGUMENT);
   return error;
 }
 
@@ -473,7 +491,7 @@ TEST(RealtimeErrors, aRunOutOfBoundsIsRefused) {
   const Realtime realtime = create(100);
   const auto error_of = [&](ap_source_config config) -> std::string {
     char error[256] = "";
-    EXPECT_EQ(ap_realtime_start(realtime.get(), &config, error, sizeof error), -1);
+    EXPECT_EQ(ap_realtime_start(realtime.get(), &config, error, sizeof error), AP_INVALID_ARGUMENT);
     return error;
   };
   EXPECT_EQ(error_of(paced(-1, 100, 10)),
@@ -497,21 +515,21 @@ TEST(RealtimeErrors, callsOutOfOrderAreRefused) {
   char error[256] = "";
   const ap_consumer_config all{0, 0, 0};
   ap_consumption consumption;
-  EXPECT_EQ(ap_realtime_consume(realtime.get(), nullptr, &all, &consumption, error, sizeof error), -1);
+  EXPECT_EQ(ap_realtime_consume(realtime.get(), nullptr, &all, &consumption, error, sizeof error), AP_INVALID_ARGUMENT);
   EXPECT_STREQ(error, "the source was not started: start it before consuming");
   const ap_source_config config = saturating(100, 1'000);
   start(realtime, config);
-  EXPECT_EQ(ap_realtime_start(realtime.get(), &config, error, sizeof error), -1);
+  EXPECT_EQ(ap_realtime_start(realtime.get(), &config, error, sizeof error), AP_INVALID_ARGUMENT);
   EXPECT_STREQ(error, "the source is running: wait for it or stop it before it is started again");
   consume(realtime);
-  EXPECT_EQ(ap_realtime_consume(realtime.get(), nullptr, &all, &consumption, error, sizeof error), -1);
+  EXPECT_EQ(ap_realtime_consume(realtime.get(), nullptr, &all, &consumption, error, sizeof error), AP_INVALID_ARGUMENT);
   EXPECT_STREQ(error, "this run has its consumer: start the source again first");
 }
 
 TEST(RealtimeErrors, aSourceWithoutConsumerCanBeStopped) {
   const Realtime realtime = create(100);
   start(realtime, saturating(100, 1'000));
-  ap_realtime_stop(realtime.get());
+  ASSERT_EQ(ap_realtime_stop(realtime.get()), AP_OK);
   EXPECT_EQ(account_of(realtime).generated, 0);
   EXPECT_EQ(account_of(realtime).left, 0);
 }

@@ -4,8 +4,9 @@
  * A message is a line: at most message_bytes bytes of which the last is a newline. A server echoes each message as soon
  * as it is whole, and closes a connection that sends a longer one. Servers listen on 127.0.0.1 only.
  *
- * As in allocpool.h: everything between the two markers is plain C, a function that can fail writes one line into
- * (error, error_bytes), none throws or prints.
+ * As in allocpool.h: everything between the two markers is plain C; no function throws or prints; one that can fail
+ * returns an ap_echo_status, a number that is negative, and then an ap_echo_status, where it failed, or a pointer that
+ * is NULL where it failed; one that takes (error, error_bytes) writes one line there.
  */
 #ifndef ALLOCPOOL_ECHO_H
 #define ALLOCPOOL_ECHO_H
@@ -21,6 +22,14 @@ extern "C" {
 #endif
 
 /* cffi:begin */
+
+/* How a call ended; the values are those of ap_status in allocpool.h. */
+typedef enum {
+  AP_ECHO_OK = 0,
+  AP_ECHO_INVALID_ARGUMENT = -1, /* the request cannot be met: another one can */
+  AP_ECHO_OUT_OF_MEMORY = -2,
+  AP_ECHO_FAILED = -3 /* anything else */
+} ap_echo_status;
 
 /* A running server. Opaque. */
 typedef struct ap_echo ap_echo;
@@ -41,12 +50,21 @@ ap_echo* ap_echo_start(const char* io, int port, int64_t message_bytes, char* er
 /* The port that it listens on. */
 int ap_echo_port(const ap_echo* echo);
 
-void ap_echo_get_counts(const ap_echo* echo, ap_echo_counts* counts);
+ap_echo_status ap_echo_get_counts(const ap_echo* echo, ap_echo_counts* counts);
 
-/* Closes every connection, ends every thread, frees the handle. */
+/* Closes every connection, ends every thread, frees the handle. NULL is allowed. */
 void ap_echo_stop(ap_echo* echo);
 
 /* cffi:end */
+
+/* No result is to be ignored. C++ takes an attribute on a second declaration too, and so cffi need not read it. */
+#ifdef __cplusplus
+#define AP_NODISCARD(function) [[nodiscard]] decltype(function) function
+AP_NODISCARD(ap_echo_start);
+AP_NODISCARD(ap_echo_port);
+AP_NODISCARD(ap_echo_get_counts);
+#undef AP_NODISCARD
+#endif
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

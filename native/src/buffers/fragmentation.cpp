@@ -11,7 +11,7 @@
 #include "buffers/touch.hpp"
 #include "os/allocator.hpp"
 #include "os/clock.hpp"
-#include "packets/wire.hpp"
+#include "splitmix.hpp"
 
 namespace allocpool::buffers {
 namespace {
@@ -122,7 +122,7 @@ class Churn final : public Fragmentation {
     source_.release(dropped.memory);
   }
 
-  std::uint64_t draw() { return splitmix(seed_ + ++draws_ * kGolden); }
+  std::uint64_t draw() { return allocpool::draw(seed_, draws_++); }
 
   Source source_;
   const std::uint64_t seed_;

@@ -1,20 +1,26 @@
 // Layout `allocating`: the packet with its buffer is one object, and parsing makes objects of its own by `new`, the way
 // an object-oriented parser is usually first written. They live until the packet is freed.
 //
-// What a layout gives (see Processor): the Handle that stands for a packet, and kNone that stands for none; construct and
-// destroy for strategies; header, parse, release and fields for the processor; how many packets ahead to prefetch, 0 for
-// never; memory per packet, for the check before start.
+// What a layout says (see registry.cpp): its name; which memories it can take, and the class With<Memory>.
+//
+// What that class gives (see Processor): the Handle that stands for a packet, and kNone that stands for none; construct
+// and destroy for strategies; header, parse, release and fields for the processor; how many packets ahead to prefetch, 0
+// for never; memory per packet, for the check before start.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <string_view>
+#include <type_traits>
 
 #include "allocpool.h"
-#include "packets/wire.hpp"
+#include "packets/memory_new.hpp"
+#include "packets/packet_format.hpp"
 
 namespace allocpool {
 
+template <class Memory>
 class AllocatingLayout {
  public:
   struct Address {
@@ -45,12 +51,11 @@ class AllocatingLayout {
   using Handle = Packet*;
   static constexpr Handle kNone = nullptr;
   static constexpr std::size_t kPrefetch = 0;
-  static constexpr const char* kName = "allocating";
   static constexpr std::size_t kPacketBytes =
       sizeof(Packet) + sizeof(ParseResult) + sizeof(Header) + 2 * sizeof(Address);
 
-  Handle construct() { return new Packet; }
-  void destroy(Handle packet) { delete packet; }
+  Handle construct() { return packets_.construct(); }
+  void destroy(Handle packet) { packets_.destroy(packet); }
 
   static ap_region region() { return {nullptr, 0}; }
 
@@ -79,6 +84,18 @@ class AllocatingLayout {
     return Fields{result.source->value,          result.destination->value, result.header->source_port,
                   result.header->destination_port, result.payload_length,     result.header->transport};
   }
+
+ private:
+  typename Memory::template Of<Packet> packets_;
+};
+
+struct Allocating {
+  static constexpr std::string_view kName = "allocating";
+  // What parsing makes comes from `new`, and so does the rest.
+  template <class Memory>
+  static constexpr bool kTakes = std::is_same_v<Memory, New>;
+  template <class Memory>
+  using With = AllocatingLayout<Memory>;
 };
 
 }  // namespace allocpool

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 #include "allocpool.h"
-#include "packets/wire.hpp"
+#include "packets/packet_format.hpp"
 
 namespace allocpool {
 
+template <class Memory>
 class FlatLayout {
  public:
   struct Packet {
@@ -20,11 +24,10 @@ class FlatLayout {
   using Handle = Packet*;
   static constexpr Handle kNone = nullptr;
   static constexpr std::size_t kPrefetch = 0;
-  static constexpr const char* kName = "flat";
   static constexpr std::size_t kPacketBytes = sizeof(Packet);
 
-  Handle construct() { return new Packet; }
-  void destroy(Handle packet) { delete packet; }
+  Handle construct() { return packets_.construct(); }
+  void destroy(Handle packet) { packets_.destroy(packet); }
 
   static ap_region region() { return {nullptr, 0}; }
 
@@ -42,6 +45,17 @@ class FlatLayout {
   static bool is_parsed(Handle packet) { return packet->payload != nullptr; }
 
   static Fields fields(Handle packet) { return packet->result; }
+
+ private:
+  typename Memory::template Of<Packet> packets_;
+};
+
+struct Flat {
+  static constexpr std::string_view kName = "flat";
+  template <class Memory>
+  static constexpr bool kTakes = Memory::kGivesObjects;
+  template <class Memory>
+  using With = FlatLayout<Memory>;
 };
 
 }  // namespace allocpool

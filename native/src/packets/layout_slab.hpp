@@ -15,14 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <string_view>
 
 #include "allocpool.h"
-#include "os/region.hpp"
-#include "packets/wire.hpp"
+#include "packets/packet_format.hpp"
 
 namespace allocpool {
 
-template <bool kOneLine, bool kStride, bool kPrefetched>
+template <class Memory, bool kOneLine, bool kStride, bool kPrefetched>
 class SlabLayout {
   struct Result {
     Fields fields;
@@ -44,7 +44,6 @@ class SlabLayout {
   static constexpr Handle kNone = 0xFFFFFFFFU;
   // Fewer packets take less time than an access to memory; 64 bought no more than 32.
   static constexpr std::size_t kPrefetch = kPrefetched ? 32 : 0;
-  static constexpr const char* kName = "slab";
   static constexpr std::size_t kPacketBytes = kFrontBytes + kBackBytes;
   static constexpr std::size_t kPayloadBytes =
       kOneLine && !kStride ? kBufferBytes - kLineBytes : kBufferBytes - kPayloadOffset;
@@ -97,10 +96,19 @@ class SlabLayout {
   }
 
   const Handle slots_;
-  const os::Region region_;
+  const typename Memory::Whole region_;
   std::uint8_t* const front_;
   std::uint8_t* const back_;
   Handle next_ = 0;
+};
+
+struct Slab {
+  static constexpr std::string_view kName = "slab";
+  template <class Memory>
+  static constexpr bool kTakes = !Memory::kGivesObjects;
+  // Every variant takes as much memory, give or take a line.
+  template <class Memory>
+  using With = SlabLayout<Memory, true, true, true>;
 };
 
 }  // namespace allocpool

@@ -7,13 +7,18 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "packets/wire.hpp"
+#include "bursts.hpp"
+#include "packets/checksum.hpp"
+#include "packets/packet_format.hpp"
+#include "packets/packet_generator.hpp"
+#include "packets/places.hpp"
 #include "packets/workload.hpp"
+#include "splitmix.hpp"
 
 namespace allocpool {
 
@@ -30,7 +35,7 @@ class Processor final : public Workload {
         fifo_(static_cast<std::size_t>(sizes.queue_size), Layout::kNone),
         store_(static_cast<std::size_t>(sizes.stored_count), Layout::kNone),
         seed_(seed),
-        store_seed_(store_seed(seed)) {
+        store_seed_(seed ^ kStoreStream) {
     state_.ahead = Layout::kPrefetch % fifo_.size();
   }
 
@@ -38,13 +43,8 @@ class Processor final : public Workload {
   Processor& operator=(const Processor&) = delete;
 
   ~Processor() override {
-    // By way of a sorted set: a packet that a faulty strategy gave out twice is still deleted once.
-    std::vector<Handle> all;
-    each_live([&](Handle packet) { all.push_back(packet); });
-    strategy_.each_pooled([&](Handle packet) { all.push_back(packet); });
-    std::sort(all.begin(), all.end(), std::less<Handle>());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    for (const Handle packet : all) layout_.destroy(packet);
+    // A packet that a faulty strategy gave out twice is still deleted once.
+    for (const Places::Key key : places().each_once()) layout_.destroy(handle_of(key));
   }
 
   void run(std::int64_t count) override {
@@ -53,9 +53,11 @@ class Processor final : public Workload {
     next_sequence_ += static_cast<std::uint64_t>(count);
   }
 
-  ap_consumption consume(realtime::Consumer& consumer, std::int64_t max_ticks) override {
+  void receive(Bursts& bursts) override {
     Run run(*this);
-    return consumer.run(max_ticks, [&run](std::int64_t sequence) { run.receive(static_cast<std::uint64_t>(sequence)); });
+    for (Burst burst = bursts.next(); burst.count > 0; burst = bursts.next()) {
+      for (std::size_t i = 0; i < burst.count; ++i) run.receive(static_cast<std::uint64_t>(burst.sequences[i]));
+    }
   }
 
   Strategy& strategy() { return strategy_; }
@@ -71,7 +73,9 @@ class Processor final : public Workload {
     counts.freed = state_.freed;
     // Every parsed packet is kept or freed; freed are also the evicted and what was no packet.
     counts.parsed = counts.tcp + counts.freed - counts.evicted - state_.malformed;
-    each_live([&](Handle) { ++counts.live; });
+    for (const auto* slots : {&fifo_, &store_}) {
+      counts.live += static_cast<std::int64_t>(slots->size()) - std::count(slots->begin(), slots->end(), Layout::kNone);
+    }
     counts.constructed = strategy_.constructed();
     counts.discarded = strategy_.discarded();
     return counts;
@@ -96,10 +100,13 @@ class Processor final : public Workload {
       return "allocated " + std::to_string(count.allocated) + " is not freed " + std::to_string(count.freed) +
              " + live " + std::to_string(count.live);
     }
-    return Strategy::kShared ? std::string() : find_duplicate();
+    return Strategy::kShared ? std::string() : places().find_duplicate();
   }
 
  private:
+  // Keeps the draws of the store's slots apart from those of the packets.
+  static constexpr std::uint64_t kStoreStream = 0x5DEECE66D1CE4E5BULL;
+
   // What changes with every packet.
   struct State {
     std::size_t cursor = 0;
@@ -206,37 +213,34 @@ class Processor final : public Workload {
     const std::size_t store_size_;
   };
 
-  struct Place {
-    Handle packet;
-    const char* where;
-    std::size_t index;
-  };
-
-  template <class Visit>
-  void each_live(Visit visit) const {
-    for (const Handle packet : fifo_) {
-      if (packet != Layout::kNone) visit(packet);
-    }
-    for (const Handle packet : store_) {
-      if (packet != Layout::kNone) visit(packet);
+  static Places::Key key_of(Handle packet) {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return reinterpret_cast<Places::Key>(packet);
+    } else {
+      return packet;
     }
   }
 
-  std::string find_duplicate() const {
-    std::vector<Place> places;
-    for (std::size_t i = 0; i < fifo_.size(); ++i) places.push_back({fifo_[i], "FIFO", i});
-    for (std::size_t i = 0; i < store_.size(); ++i) places.push_back({store_[i], "store", i});
+  static Handle handle_of(Places::Key key) {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return reinterpret_cast<Handle>(key);
+    } else {
+      return static_cast<Handle>(key);
+    }
+  }
+
+  Places places() const {
+    Places places;
+    const auto add = [&](const char* where, const std::vector<Handle>& slots) {
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (slots[i] != Layout::kNone) places.add(key_of(slots[i]), where, i);
+      }
+    };
+    add("FIFO", fifo_);
+    add("store", store_);
     std::size_t pooled = 0;
-    strategy_.each_pooled([&](Handle packet) { places.push_back({packet, "pool", pooled++}); });
-    places.erase(std::remove_if(places.begin(), places.end(), [](const Place& p) { return p.packet == Layout::kNone; }),
-                 places.end());
-    std::sort(places.begin(), places.end(),
-              [](const Place& a, const Place& b) { return std::less<Handle>()(a.packet, b.packet); });
-    const auto twice = std::adjacent_find(places.begin(), places.end(),
-                                          [](const Place& a, const Place& b) { return a.packet == b.packet; });
-    if (twice == places.end()) return {};
-    const auto name = [](const Place& p) { return std::string(p.where) + " slot " + std::to_string(p.index); };
-    return "one packet is in two places: " + name(twice[0]) + " and " + name(twice[1]);
+    strategy_.each_pooled([&](Handle packet) { places.add(key_of(packet), "pool", pooled++); });
+    return places;
   }
 
   Layout layout_;

@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <string_view>
+#include <type_traits>
 
 #include "os/memory.hpp"
 #include "packets/layout_allocating.hpp"
 #include "packets/layout_flat.hpp"
-#include "packets/layout_flat_pmr.hpp"
-#ifdef ALLOCPOOL_HAS_BOOST
-#include "packets/layout_flat_boost.hpp"
-#endif
 #include "packets/layout_slab.hpp"
+#ifdef ALLOCPOOL_HAS_BOOST
+#include "packets/memory_boost.hpp"
+#endif
+#include "packets/memory_new.hpp"
+#include "packets/memory_pmr.hpp"
+#include "packets/memory_region.hpp"
 #include "packets/processor.hpp"
 #include "packets/slab_steps.hpp"
 #include "packets/strategy_alloc.hpp"
@@ -23,83 +25,149 @@
 namespace allocpool {
 namespace {
 
+template <class...>
+struct Axis {};
+
+// A new layout, strategy or memory is its header and one row here; what it goes together with it says itself.
+using Layouts = Axis<
+    Allocating,
+    Flat,
+    Slab>;
+using Strategies = Axis<
+    Dummy,
+    Alloc,
+    Mix,
+    Pool>;
+using Memories = Axis<
+    New,
+    PmrPool,
+    PmrMonotonic,
+#ifdef ALLOCPOOL_HAS_BOOST
+    BoostPool,
+#endif
+    Region>;
+
 using Make = std::unique_ptr<Workload> (*)(const Sizes&, std::uint64_t seed, const SlabSteps&);
 
 struct Entry {
-  std::string_view layout;
-  std::string_view strategy;
+  Combination names;
+  bool pooled;
+  bool constructs;
   std::size_t packet_bytes;
+  std::string_view why_not_others;
   Make make;
 };
 
-template <class Layout, template <class> class Strategy>
-std::unique_ptr<Workload> make(const Sizes& sizes, std::uint64_t seed, const SlabSteps&) {
-  return std::make_unique<Processor<Layout, Strategy<Layout>>>(sizes, seed);
-}
-
-template <class Layout, template <class> class Strategy>
-constexpr Entry entry(std::string_view strategy) {
-  return {Layout::kName, strategy, Layout::kPacketBytes, make<Layout, Strategy>};
+template <class Layout, class Strategy, class... Arguments>
+std::unique_ptr<Workload> processor(Arguments&&... arguments) {
+  return std::make_unique<Processor<Layout, typename Strategy::template With<Layout>>>(
+      std::forward<Arguments>(arguments)...);
 }
 
 // A step is a template parameter, so that one that is off costs nothing: run-time flags become types one by one.
-template <template <class> class Strategy, bool... kSteps>
+template <class Strategy, class Memory, bool... kSteps>
 std::unique_ptr<Workload> make_slab(const Sizes& sizes, std::uint64_t seed, const SlabSteps& steps) {
   constexpr std::array kMembers{&SlabSteps::one_line, &SlabSteps::stride, &SlabSteps::prefetch};
   if constexpr (sizeof...(kSteps) < kMembers.size()) {
-    return steps.*kMembers[sizeof...(kSteps)] ? make_slab<Strategy, kSteps..., true>(sizes, seed, steps)
-                                              : make_slab<Strategy, kSteps..., false>(sizes, seed, steps);
+    return steps.*kMembers[sizeof...(kSteps)] ? make_slab<Strategy, Memory, kSteps..., true>(sizes, seed, steps)
+                                              : make_slab<Strategy, Memory, kSteps..., false>(sizes, seed, steps);
   } else {
-    using Layout = SlabLayout<kSteps...>;
-    const std::int64_t slots = Strategy<Layout>::kShared ? 1 : sizes.pool_size;
-    return std::make_unique<Processor<Layout, Strategy<Layout>>>(sizes, seed, slots, steps.huge_pages);
+    const std::int64_t slots = Strategy::kPooled ? sizes.pool_size : 1;
+    return processor<SlabLayout<Memory, kSteps...>, Strategy>(sizes, seed, slots, steps.huge_pages);
   }
 }
 
-template <template <class> class Strategy>
-constexpr Entry slab_entry(std::string_view strategy) {
-  using AnySlab = SlabLayout<true, true, true>;  // every variant takes as much memory, give or take a line
-  return {AnySlab::kName, strategy, AnySlab::kPacketBytes, make_slab<Strategy>};
+template <class Layout, class Strategy, class Memory>
+std::unique_ptr<Workload> make(const Sizes& sizes, std::uint64_t seed, const SlabSteps& steps) {
+  if constexpr (std::is_same_v<Layout, Slab>) {
+    return make_slab<Strategy, Memory>(sizes, seed, steps);
+  } else {
+    return processor<typename Layout::template With<Memory>, Strategy>(sizes, seed);
+  }
 }
 
-constexpr std::string_view kSlab = SlabLayout<true, true, true>::kName;
+template <class Layout, class Memory, class Strategy>
+void add(std::vector<Entry>& entries) {
+  if constexpr (Layout::template kTakes<Memory> && Memory::template kServes<Strategy>) {
+    entries.push_back({{Layout::kName, Strategy::kName, Memory::kName},
+                       Strategy::kPooled,
+                       Strategy::kConstructs,
+                       Layout::template With<Memory>::kPacketBytes,
+                       Memory::kWhyNotOthers,
+                       make<Layout, Strategy, Memory>});
+  }
+}
 
-using FlatPoolResource = FlatPmrLayout<std::pmr::unsynchronized_pool_resource>;
-using FlatMonotonicResource = FlatPmrLayout<std::pmr::monotonic_buffer_resource>;
+template <class Layout, class Memory, class... Strategy>
+void add_strategies(std::vector<Entry>& entries, Axis<Strategy...>) {
+  (add<Layout, Memory, Strategy>(entries), ...);
+}
 
-// A new layout is a header and a few lines here; a new strategy is a header and one line for each layout.
-constexpr std::array kEntries{
-    entry<AllocatingLayout, DummyStrategy>("dummy"),
-    entry<AllocatingLayout, AllocStrategy>("alloc"),
-    entry<AllocatingLayout, PoolStrategy>("mix"),
-    entry<AllocatingLayout, PoolStrategy>("pool"),
-    entry<FlatLayout, DummyStrategy>("dummy"),
-    entry<FlatLayout, AllocStrategy>("alloc"),
-    entry<FlatLayout, PoolStrategy>("mix"),
-    entry<FlatLayout, PoolStrategy>("pool"),
-    entry<FlatPoolResource, AllocStrategy>("pmr_pool"),
-    entry<FlatMonotonicResource, AllocStrategy>("pmr_monotonic"),
-#ifdef ALLOCPOOL_HAS_BOOST
-    entry<FlatBoostLayout, AllocStrategy>("boost_pool"),
-#endif
-    slab_entry<DummyStrategy>("dummy"),
-    slab_entry<PoolStrategy>("pool"),
-};
+template <class Layout, class... Memory>
+void add_memories(std::vector<Entry>& entries, Axis<Memory...>) {
+  (add_strategies<Layout, Memory>(entries, Strategies{}), ...);
+}
 
-// Why a layout lacks a strategy that others have.
-constexpr std::string_view kSlabHasNoOthers = " (a slab's memory is all there at the start: nothing is left to allocate)";
-constexpr std::string_view kOnlyFlatHasResources = " (resources in place of new are tried under layout flat)";
+template <class... Layout>
+std::vector<Entry> all(Axis<Layout...>) {
+  std::vector<Entry> entries;
+  (add_memories<Layout>(entries, Memories{}), ...);
+  return entries;
+}
 
-// Of the entries whose layout is `layout`, or of all when that is empty.
-std::string names(std::string_view Entry::*member, std::string_view layout = {}) {
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> kEntries = all(Layouts{});
+  return kEntries;
+}
+
+template <class... Row>
+std::string names(Axis<Row...>) {
   std::string joined;
-  for (const Entry& entry : kEntries) {
-    if (!layout.empty() && entry.layout != layout) continue;
-    const std::string name(entry.*member);
-    if (("," + joined + ",").find("," + name + ",") != std::string::npos) continue;
-    joined += (joined.empty() ? "" : ",") + name;
+  (joined.append(joined.empty() ? "" : ",").append(Row::kName), ...);
+  return joined;
+}
+
+// The names on one axis of the entries that `wanted` holds for, each once.
+template <class Wanted>
+std::string names_where(std::string_view Combination::*axis, const Wanted& wanted) {
+  std::vector<std::string_view> seen;
+  std::string joined;
+  for (const Entry& entry : entries()) {
+    const std::string_view name = entry.names.*axis;
+    if (!wanted(entry) || std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
+    seen.push_back(name);
+    joined.append(joined.empty() ? "" : ",").append(name);
   }
   return joined;
+}
+
+void require_known(const char* axis, std::string_view name, const std::string& known) {
+  if (("," + known + ",").find("," + std::string(name) + ",") != std::string::npos) return;
+  throw UserError(std::string("unknown ") + axis + " '" + std::string(name) + "': choose one of " + known);
+}
+
+const Entry& entry_of(std::string_view layout, std::string_view strategy, std::string_view memory) {
+  require_known("layout", layout, layout_names());
+  require_known("strategy", strategy, strategy_names());
+  if (!memory.empty()) require_known("memory", memory, memory_names());
+  const auto has_layout = [&](const Entry& entry) { return entry.names.layout == layout; };
+  const std::string taken = names_where(&Combination::memory, has_layout);
+  if (memory.empty()) memory = std::find_if(entries().begin(), entries().end(), has_layout)->names.memory;
+  const auto has_both = [&](const Entry& entry) { return has_layout(entry) && entry.names.memory == memory; };
+  const auto first = std::find_if(entries().begin(), entries().end(), has_both);
+  const std::string where = "layout " + std::string(layout);
+  if (first == entries().end()) {
+    throw UserError(where + " has no memory " + std::string(memory) + ": choose one of " + taken);
+  }
+  const auto match = std::find_if(first, entries().end(), [&](const Entry& entry) {
+    return has_both(entry) && entry.names.strategy == strategy;
+  });
+  if (match == entries().end()) {
+    throw UserError(where + " with memory " + std::string(memory) + " has no strategy " + std::string(strategy) +
+                    ": choose one of " + names_where(&Combination::strategy, has_both) +
+                    std::string(first->why_not_others));
+  }
+  return *match;
 }
 
 void require_size(const char* name, std::int64_t value) {
@@ -120,54 +188,55 @@ void require_memory(std::size_t packet_bytes, std::int64_t packets) {
   }
 }
 
+void require_sizes(const Entry& entry, const Sizes& sizes) {
+  require_size("queue_size", sizes.queue_size);
+  require_size("stored_count", sizes.stored_count);
+  const std::int64_t live = sizes.queue_size + sizes.stored_count + 1;
+  std::int64_t packets = entry.pooled || entry.constructs ? live : 1;
+  if (entry.pooled) {
+    require_size("pool_size", sizes.pool_size);
+    packets = std::max(packets, sizes.pool_size);
+    if (!entry.constructs && sizes.pool_size < live) {
+      throw UserError("pool_size is " + std::to_string(sizes.pool_size) + ": strategy " +
+                      std::string(entry.names.strategy) + " needs at least " + std::to_string(live) +
+                      " (queue_size + stored_count + 1)");
+    }
+  }
+  require_memory(entry.packet_bytes, packets);
+}
+
 }  // namespace
 
+std::vector<Combination> combinations() {
+  std::vector<Combination> names;
+  for (const Entry& entry : entries()) names.push_back(entry.names);
+  return names;
+}
+
 const std::string& layout_names() {
-  static const std::string kNames = names(&Entry::layout);
+  static const std::string kNames = names(Layouts{});
   return kNames;
 }
 
 const std::string& strategy_names() {
-  static const std::string kNames = names(&Entry::strategy);
+  static const std::string kNames = names(Strategies{});
   return kNames;
 }
 
-std::string strategy_names_of(const std::string& layout) { return names(&Entry::strategy, layout); }
+const std::string& memory_names() {
+  static const std::string kNames = names(Memories{});
+  return kNames;
+}
 
-std::unique_ptr<Workload> make_workload(const std::string& layout, const std::string& strategy, const Sizes& sizes,
-                                        std::uint64_t seed, const char* steps) {
-  const auto knows = [](std::string_view Entry::*member, const std::string& name) {
-    return std::any_of(kEntries.begin(), kEntries.end(), [&](const Entry& entry) { return entry.*member == name; });
-  };
-  if (!knows(&Entry::layout, layout)) {
-    throw UserError("unknown layout '" + layout + "': choose one of " + layout_names());
+std::unique_ptr<Workload> make_workload(std::string_view layout, std::string_view strategy, std::string_view memory,
+                                        const Sizes& sizes, std::uint64_t seed, const char* steps) {
+  const Entry& entry = entry_of(layout, strategy, memory);
+  if (steps != nullptr && layout != Slab::kName) {
+    throw UserError("steps belong to layout slab, not to layout " + std::string(layout));
   }
-  if (!knows(&Entry::strategy, strategy)) {
-    throw UserError("unknown strategy '" + strategy + "': choose one of " + strategy_names());
-  }
-  const auto found = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& entry) {
-    return entry.layout == layout && entry.strategy == strategy;
-  });
-  if (found == kEntries.end()) {
-    throw UserError("layout " + layout + " has no strategy " + strategy + ": choose one of " + strategy_names_of(layout) +
-                    std::string(layout == kSlab ? kSlabHasNoOthers : kOnlyFlatHasResources));
-  }
-  if (steps != nullptr && layout != kSlab) throw UserError("steps belong to layout slab, not to layout " + layout);
   const SlabSteps parsed_steps = parse_slab_steps(steps);
-  require_size("queue_size", sizes.queue_size);
-  require_size("stored_count", sizes.stored_count);
-  const std::int64_t live = sizes.queue_size + sizes.stored_count + 1;
-  std::int64_t packets = strategy == "dummy" ? 1 : live;
-  if (strategy == "mix" || strategy == "pool") {
-    require_size("pool_size", sizes.pool_size);
-    packets = std::max(packets, sizes.pool_size);
-  }
-  if (strategy == "pool" && sizes.pool_size < live) {
-    throw UserError("pool_size is " + std::to_string(sizes.pool_size) + ": strategy pool needs at least " +
-                    std::to_string(live) + " (queue_size + stored_count + 1)");
-  }
-  require_memory(found->packet_bytes, packets);
-  return found->make(sizes, seed, parsed_steps);
+  require_sizes(entry, sizes);
+  return entry.make(sizes, seed, parsed_steps);
 }
 
 }  // namespace allocpool

@@ -1,24 +1,35 @@
-// The one place that knows which layouts and strategies there are.
+// The one place that knows which layouts, strategies and memories there are.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "packets/workload.hpp"
 
 namespace allocpool {
 
+// One of each axis.
+struct Combination {
+  std::string_view layout;
+  std::string_view strategy;
+  std::string_view memory;
+};
+
+// All that make sense, of the same layout and memory one after the other.
+[[nodiscard]] std::vector<Combination> combinations();
+
 // Comma-separated names.
-const std::string& layout_names();
-const std::string& strategy_names();
+[[nodiscard]] const std::string& layout_names();
+[[nodiscard]] const std::string& strategy_names();
+[[nodiscard]] const std::string& memory_names();
 
-// The strategies of one layout; empty for an unknown one.
-std::string strategy_names_of(const std::string& layout);
-
-// Throws UserError when a name, a size or the memory needed is out of bounds. `steps` are those of layout slab, comma-
-// separated; null for all of them, and for the other layouts.
-std::unique_ptr<Workload> make_workload(const std::string& layout, const std::string& strategy, const Sizes& sizes,
-                                        std::uint64_t seed, const char* steps = nullptr);
+// Throws UserError when a name, a size or the memory needed is out of bounds. `memory` is empty for the first that the
+// layout takes. `steps` are those of layout slab, comma-separated; null for all of them, and for the other layouts.
+[[nodiscard]] std::unique_ptr<Workload> make_workload(std::string_view layout, std::string_view strategy,
+                                                      std::string_view memory, const Sizes& sizes, std::uint64_t seed,
+                                                      const char* steps = nullptr);
 
 }  // namespace allocpool

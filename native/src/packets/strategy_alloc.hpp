@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace allocpool {
 
@@ -9,7 +10,6 @@ template <class Layout>
 class AllocStrategy {
  public:
   using Handle = typename Layout::Handle;
-  static constexpr const char* kName = "alloc";
   static constexpr bool kShared = false;
 
   AllocStrategy(Layout& layout, std::int64_t) : layout_(layout) {}
@@ -42,6 +42,14 @@ class AllocStrategy {
   Layout& layout_;
   std::int64_t constructed_ = 0;
   std::int64_t discarded_ = 0;
+};
+
+struct Alloc {
+  static constexpr std::string_view kName = "alloc";
+  static constexpr bool kPooled = false;
+  static constexpr bool kConstructs = true;
+  template <class Layout>
+  using With = AllocStrategy<Layout>;
 };
 
 }  // namespace allocpool

@@ -1,10 +1,14 @@
 // Strategy `dummy`: one packet is handed out always and never taken back. What it costs is the cost of the test itself.
 //
-// What a strategy gives (see Processor): a Run with obtain and give_back; the number of packet objects made and dropped
+// What a strategy says (see registry.cpp): its name; whether packets wait in a pool, whether it constructs packets after
+// the start, and the class With<Layout>.
+//
+// What that class gives (see Processor): a Run with obtain and give_back; the number of packet objects made and dropped
 // after start; each_pooled, which visits the packets that wait to be handed out, for the audit and for the end.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace allocpool {
 
@@ -12,7 +16,6 @@ template <class Layout>
 class DummyStrategy {
  public:
   using Handle = typename Layout::Handle;
-  static constexpr const char* kName = "dummy";
   static constexpr bool kShared = true;  // one packet stands for all: the audit has nothing to tell apart
 
   DummyStrategy(Layout& layout, std::int64_t) : packet_(layout.construct()) {}
@@ -38,6 +41,14 @@ class DummyStrategy {
 
  private:
   const Handle packet_;
+};
+
+struct Dummy {
+  static constexpr std::string_view kName = "dummy";
+  static constexpr bool kPooled = false;
+  static constexpr bool kConstructs = false;
+  template <class Layout>
+  using With = DummyStrategy<Layout>;
 };
 
 }  // namespace allocpool

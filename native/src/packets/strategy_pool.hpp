@@ -1,12 +1,13 @@
 // Strategies `mix` and `pool`: a stack of packets, full at the start, last in first out. A packet is constructed when
 // the stack is empty and dropped when it does not fit back. The two differ only in the size that the registry lets
-// pass.
+// pass: a pool that is never empty constructs nothing.
 //
 // The stack's top is what was just freed, so there is nothing to prefetch; doing it all the same bought nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace allocpool {
@@ -70,6 +71,22 @@ class PoolStrategy {
   std::size_t size_;
   std::int64_t constructed_ = 0;
   std::int64_t discarded_ = 0;
+};
+
+struct Mix {
+  static constexpr std::string_view kName = "mix";
+  static constexpr bool kPooled = true;
+  static constexpr bool kConstructs = true;
+  template <class Layout>
+  using With = PoolStrategy<Layout>;
+};
+
+struct Pool {
+  static constexpr std::string_view kName = "pool";
+  static constexpr bool kPooled = true;
+  static constexpr bool kConstructs = false;
+  template <class Layout>
+  using With = PoolStrategy<Layout>;
 };
 
 }  // namespace allocpool

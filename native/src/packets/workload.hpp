@@ -1,11 +1,11 @@
-// What the outside knows of a processor, whatever its layout and strategy.
+// What the outside knows of a processor, whatever its layout, strategy and memory.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "allocpool.h"
-#include "realtime/consumer.hpp"
+#include "bursts.hpp"
 
 namespace allocpool {
 
@@ -22,15 +22,15 @@ class Workload {
   // Receives the next `count` packets of the sequence.
   virtual void run(std::int64_t count) = 0;
 
-  // Receives what the consumer takes from its ring; see Consumer::run.
-  virtual ap_consumption consume(realtime::Consumer& consumer, std::int64_t max_ticks) = 0;
+  // Receives the packets whose numbers the bursts bring, until they end.
+  virtual void receive(Bursts& bursts) = 0;
 
   virtual ap_packets_counts counts() const = 0;
   virtual std::uint64_t checksum() const = 0;
   virtual ap_region region() const = 0;
 
   // Empty, or one line that says what is wrong.
-  virtual std::string audit() const = 0;
+  [[nodiscard]] virtual std::string audit() const = 0;
 };
 
 }  // namespace allocpool

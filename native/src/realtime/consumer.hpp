@@ -1,4 +1,5 @@
-// The consumer's loop: takes ticks, hands each to a sink, and keeps its own account of what is missing.
+// The consumer: takes ticks out of the ring in bursts for whoever works on them, and keeps its own account of what is
+// missing.
 //
 // Delay is the time from when a tick was due to when it was consumed, whether or not the source or the ring held it
 // up in between, so it is free of coordinated omission (Tene: "How NOT to measure latency"). The clock is read once
@@ -13,15 +14,12 @@
 // up at a rate that it can sustain. What it has in hand is at most kQueueParts-th of what the queue holds.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "allocpool.h"
-#include "os/clock.hpp"
-#include "realtime/cpu.hpp"
+#include "bursts.hpp"
 #include "realtime/histogram.hpp"
 #include "realtime/ring.hpp"
 
@@ -33,7 +31,8 @@ struct ForcedStall {
   std::int64_t length_ns = 0;
 };
 
-class Consumer {
+// One run of a source. The bursts end when it has finished and the ring is empty, or when `max_ticks` were taken.
+class Consumer final : public Bursts {
  public:
   static constexpr std::int64_t kGroupNs = 64;
   static constexpr std::int64_t kBatch = 16;            // most ticks per reading of the clock, when each has a delay,
@@ -42,110 +41,39 @@ class Consumer {
   static constexpr std::int64_t kLateNs = 4'000'000;
   static constexpr std::int64_t kQueueParts = 256;
 
-  Consumer(const Ring& ring, DelayHistogram& delays) : ring_(ring), delays_(delays) {}
+  // Tells a source that has been started that its consumer is ready, and waits until it ticks. `max_ticks` 0: no limit.
+  Consumer(const Ring& ring, DelayHistogram& delays, std::int64_t max_ticks = 0, const ForcedStall& stall = {});
 
-  void set_stall(const ForcedStall& stall) { stall_ = stall; }
+  Consumer(const Consumer&) = delete;
+  Consumer& operator=(const Consumer&) = delete;
 
-  // Consumes until the source has finished and the ring is empty, or until `max_ticks` were taken (0: no such limit).
-  // The sink is called as sink(sequence) for each tick, on this thread. A source must have been started.
-  template <class Sink>
-  ap_consumption run(std::int64_t max_ticks, Sink&& sink) {
-    RingHeader& header = ring_.header();
-    RingReader reader(ring_);
-    account_ = {};
-    account_.last_sequence = RingReader::kNone;
-    warmup_ = static_cast<std::int64_t>(header.warmup.load(std::memory_order_relaxed));
-    header.ready.store(1, std::memory_order_release);
-    while (header.state.load(std::memory_order_acquire) < RingHeader::kRunning) cpu_relax();
-    t0_ns_ = header.t0_ns.load(std::memory_order_relaxed);
-    interval_ns_ = header.interval_ns.load(std::memory_order_relaxed);
-    group_ticks_ = interval_ns_ > 0 ? std::max<std::int64_t>(1, static_cast<std::int64_t>(kGroupNs / interval_ns_)) : 1;
-    account_.start_ns = account_.measured_start_ns = os::monotonic_ns();
+  Burst next() override;
 
-    std::array<std::int64_t, kSaturatedBatch> batch;
-    bool finished = false;
-    late_ = false;
-    const std::int64_t most = std::max<std::int64_t>(1, ring_.capacity() / kQueueParts);
-    const std::int64_t limit = max_ticks > 0 ? max_ticks : std::numeric_limits<std::int64_t>::max();
-    while (account_.received < limit) {
-      const std::int64_t batch_ticks = interval_ns_ > 0 ? (late_ ? kLateBatch : kBatch) : kSaturatedBatch;
-      const std::int64_t wanted = std::min({batch_ticks, most, limit - account_.received});
-      const std::size_t taken = reader.take(batch.data(), static_cast<std::size_t>(wanted));
-      for (std::size_t i = 0; i < taken; ++i) sink(batch[i]);
-      if (taken > 0) {
-        account_for(batch.data(), taken);
-      } else if (finished) {
-        break;
-      } else {
-        // What was pushed before the state changed is seen by the next look into the ring.
-        finished = header.state.load(std::memory_order_acquire) == RingHeader::kFinished;
-        if (!finished) cpu_relax();
-      }
-    }
-    header.last.store(static_cast<std::uint64_t>(account_.last_sequence + 1), std::memory_order_release);
-    return account_;
-  }
+  // Complete once next() has come to the end.
+  const ap_consumption& account() const { return account_; }
 
  private:
-  void account_for(const std::int64_t* batch, std::size_t taken) {
-    const std::int64_t now_ns = os::monotonic_ns();
-    account_.end_ns = now_ns;
-    for (std::size_t i = 0; i < taken; ++i) {
-      if (batch[i] != account_.last_sequence + 1) miss(account_.last_sequence + 1, batch[i]);
-      account_.last_sequence = batch[i];
-    }
-    account_.received += static_cast<std::int64_t>(taken);
-    std::size_t first = 0;
-    if (batch[0] < warmup_) {
-      while (first < taken && batch[first] < warmup_) ++first;
-      account_.warmup_received += static_cast<std::int64_t>(first);
-      account_.measured_start_ns = now_ns;
-    }
-    if (interval_ns_ > 0) record_delays(batch + first, taken - first, now_ns);
-    if (stall_.length_ns > 0 && now_ns >= t0_ns_ + stall_.at_ns) stall(now_ns);
-  }
-
-  // Sequence numbers [from, to) did not come.
-  void miss(std::int64_t from, std::int64_t to) {
-    account_.missing += to - from;
-    account_.warmup_missing += std::max<std::int64_t>(0, std::min(to, warmup_) - from);
-  }
-
-  void record_delays(const std::int64_t* batch, std::size_t count, std::int64_t now_ns) {
-    if (count == 0) return;
-    const std::int64_t longest_ns = delay_ns(batch[0], now_ns);
-    late_ = longest_ns > kLateNs;
-    if (longest_ns - delay_ns(batch[count - 1], now_ns) <= DelayHistogram::resolution_ns(longest_ns)) {
-      delays_.record(longest_ns, static_cast<std::int64_t>(count));
-      return;
-    }
-    for (std::size_t i = 0; i < count;) {
-      std::size_t next = i + 1;
-      while (next < count && batch[next] - batch[i] < group_ticks_) ++next;
-      delays_.record(delay_ns(batch[i], now_ns), static_cast<std::int64_t>(next - i));
-      i = next;
-    }
-  }
-
-  std::int64_t delay_ns(std::int64_t tick, std::int64_t now_ns) const {
-    return now_ns - t0_ns_ - static_cast<std::int64_t>(static_cast<double>(tick) * interval_ns_);  // due: rounded down
-  }
-
-  void stall(std::int64_t now_ns) {
-    while (os::monotonic_ns() - now_ns < stall_.length_ns) cpu_relax();
-    account_.stalled_ns = os::monotonic_ns() - now_ns;
-    stall_.length_ns = 0;
-  }
+  void account_for(std::size_t taken);
+  void miss(std::int64_t from, std::int64_t to);
+  void record_delays(const std::int64_t* batch, std::size_t count, std::int64_t now_ns);
+  std::int64_t delay_ns(std::int64_t tick, std::int64_t now_ns) const;
+  void stall(std::int64_t now_ns);
 
   const Ring ring_;
+  RingReader reader_;
   DelayHistogram& delays_;
   ForcedStall stall_;
+  const std::int64_t limit_;
+  const std::int64_t most_;
   ap_consumption account_{};
   std::int64_t warmup_ = 0;
   std::int64_t t0_ns_ = 0;
   double interval_ns_ = 0;
   std::int64_t group_ticks_ = 1;
   bool late_ = false;
+  bool finished_ = false;
+  std::size_t in_hand_ = 0;
+  std::array<std::int64_t, kSaturatedBatch> batch_;
 };
 
 }  // namespace allocpool::realtime

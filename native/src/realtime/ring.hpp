@@ -126,7 +126,7 @@ class RingWriter {
   }
 
   // Pushes a tick, whose number is greater than any before. False when the ring is full.
-  bool offer(std::int64_t tick) {
+  [[nodiscard]] bool offer(std::int64_t tick) {
     if (pushed_ == limit_ && room() == 0) return false;
     push(tick);
     return true;
@@ -170,16 +170,21 @@ class RingReader {
   // Takes up to `wanted` tick numbers into `out`, and returns how many there were. Their slots are free from then on,
   // all at once: while the ring is full the source looks at the count with every tick that it loses, and a line that
   // one core writes for every tick and the other reads as often made the consumer three times as slow.
-  std::size_t take(std::int64_t* out, std::size_t wanted) {
+  [[nodiscard]] std::size_t take(std::int64_t* out, std::size_t wanted) {
+    // Copies: writes into `out` might reach the members, for all that a compiler knows.
+    std::uint64_t last = last_;
+    std::int64_t slot = slot_;
     std::size_t taken = 0;
     for (; taken < wanted; ++taken) {
-      const std::uint64_t value = slots_[slot_].load(std::memory_order_acquire);
-      if (value <= last_) break;
-      last_ = value;
-      if (++slot_ == capacity_) slot_ = 0;
+      const std::uint64_t value = slots_[slot].load(std::memory_order_acquire);
+      if (value <= last) break;
+      last = value;
+      if (++slot == capacity_) slot = 0;
       out[taken] = static_cast<std::int64_t>(value - 1);
     }
     if (taken > 0) {
+      last_ = last;
+      slot_ = slot;
       consumed_ += taken;
       published_.store(consumed_, std::memory_order_release);
     }

@@ -43,7 +43,7 @@ class Session {
   ap_source_account account() const;
 
   // Empty, or one line that says what does not agree.
-  std::string audit(const ap_consumption& consumption) const;
+  [[nodiscard]] std::string audit(const ap_consumption& consumption) const;
 
  private:
   // What is in the ring from where the consumer left.

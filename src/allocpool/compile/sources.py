@@ -82,9 +82,9 @@ def native_sources() -> list[Path]:
 
 
 def echo_sources() -> list[Path]:
-    """What the C++ echo server and the load generator are made of: their own sources, and the headers they share."""
+    """What the C++ echo server and the load generator are made of: their own sources, flags and sources they share."""
     folder = home.native_dir()
-    return [*_below(folder / "echo"), *_below(folder / "src")]
+    return [file for name in ("cmake", "echo", "src") for file in _below(folder / name)]
 
 
 def java_sources(module: str) -> list[Path]:

@@ -83,26 +83,15 @@ class CppPackets:
         self._ffi, self._library = native.load(launch)
         self._records = self._ffi.new("ap_iteration[]", max_iterations)
         self._version: str | None = None
-        strategy_name = library_strategy(spec)
         if spec["allocator"] in ALLOCATORS:
             self._version = memory.allocator_version(spec["allocator"]) if sys.platform == "linux" else None
-        elif strategy_name == "boost_pool":
+        elif spec["allocator"] == "boost_pool":
             self._version = self._ffi.string(self._library.ap_boost_version()).decode()
-        layout = self._ffi.new("char[]", spec["layout"].encode())
-        strategy = self._ffi.new("char[]", strategy_name.encode())
-        steps = self._ffi.new("char[]", spec["steps"].encode()) if spec["steps"] else self._ffi.NULL
-        config = self._ffi.new(
-            "ap_packets_config*",
-            {
-                "layout": layout,
-                "strategy": strategy,
-                "pool_size": spec["pool_size"],
-                "queue_size": spec["queue_size"],
-                "stored_count": spec["stored_count"],
-                "seed": spec["seed"],
-                "steps": steps,
-            },
-        )
+        names = {key: spec[key] for key in ("layout", "strategy", "steps")} | {"memory": library_memory(spec)}
+        sizes = {key: spec[key] for key in ("pool_size", "queue_size", "stored_count", "seed")}
+        # The library reads the names while it creates: until then they must be kept.
+        texts = {key: self._ffi.new("char[]", name.encode()) if name else self._ffi.NULL for key, name in names.items()}
+        config = self._ffi.new("ap_packets_config*", texts | sizes)
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
         self.handle = self._library.ap_packets_create(config, error, native.MESSAGE_BYTES)
         if self.handle == self._ffi.NULL:
@@ -116,42 +105,44 @@ class CppPackets:
 
     def counts(self) -> dict[str, int]:
         counts = self._ffi.new("ap_packets_counts*")
-        self._library.ap_packets_get_counts(self.handle, counts)
+        native.checked(self._library, self._library.ap_packets_get_counts(self.handle, counts))
         return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_packets_counts").fields}
 
     def allocated_bytes(self) -> int | None:
         return None
 
     def checksum(self) -> str:
-        return f"{int(self._library.ap_packets_checksum(self.handle)):016x}"
+        checksum = self._ffi.new("uint64_t*")
+        native.checked(self._library, self._library.ap_packets_get_checksum(self.handle, checksum))
+        return f"{int(checksum[0]):016x}"
 
     def audit(self) -> str:
         message = self._ffi.new("char[]", native.MESSAGE_BYTES)
-        found = self._library.ap_packets_audit(self.handle, message, native.MESSAGE_BYTES)
-        return str(self._ffi.string(message).decode()) if found else ""
+        native.checked(self._library, self._library.ap_packets_audit(self.handle, message, native.MESSAGE_BYTES))
+        return str(self._ffi.string(message).decode())
 
     def live_objects(self) -> int | None:
         return None
 
     def memory(self) -> Memory:
-        region_bytes = self._library.ap_packets_region(self.handle).bytes
+        region = self._ffi.new("ap_region*")
+        native.checked(self._library, self._library.ap_packets_get_region(self.handle, region))
         return {
             "huge_pages_mb": memory.huge_pages_mb(),
-            "region_mb": region_bytes / 2**20 if region_bytes else None,
+            "region_mb": region.bytes / 2**20 if region.bytes else None,
             "allocator_version": self._version,
         }
 
     def _recorded(self, run: Any, length: int, iteration: int) -> list[Iteration]:
         written = run(self.handle, length, iteration, self._records, len(self._records))
-        if written < 0:
-            raise MemoryError("C++ new failed") if written == -2 else ValueError(f"native run refused {length}")
+        native.checked(self._library, written, out_of_memory="C++ new failed")
         records = self._records
         return [(records[i].start_ns, records[i].end_ns, records[i].packets) for i in range(written)]
 
 
-def library_strategy(spec: dict[str, Any]) -> str:
-    """The library's name of a C++ strategy: to it a memory resource is a strategy of its own."""
-    return str(spec["strategy"] if spec["allocator"] in ALLOCATORS else spec["allocator"])
+def library_memory(spec: dict[str, Any]) -> str | None:
+    """The memory that the library is asked for; None for what the layout takes, which a preloaded allocator serves."""
+    return None if spec["allocator"] in ALLOCATORS else str(spec["allocator"])
 
 
 def _triples(flat: Any) -> list[Iteration]:

@@ -20,6 +20,24 @@ def load(launch: dict[str, Any]) -> tuple[FFI, Any]:
     return _load(launch["native"]["header"], launch["native"]["library"])
 
 
+def checked(library: Any, number: int, line: str = "", out_of_memory: str = "the allocator has no memory left") -> int:
+    """The number that a function of the library returned: a count, or an ``ap_status``.
+
+    Args:
+        line: what the library said of a failure, where the function tells.
+        out_of_memory: what to say where memory ran out and the library said nothing.
+
+    Raises:
+        MemoryError: memory ran out.
+        ValueError: the library refused the call, or it failed.
+    """
+    if number == library.AP_OUT_OF_MEMORY:
+        raise MemoryError(line or out_of_memory)
+    if number < 0:
+        raise ValueError(line or "the native library refused the run")
+    return number
+
+
 @lru_cache(maxsize=1)
 def _load(header: str, library: str) -> tuple[FFI, Any]:
     text = Path(header).read_text(encoding="utf-8")

@@ -31,11 +31,13 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AccessOutcome:
 
     def run_for(seconds: float) -> list[Record]:
         length_ns = round(seconds * 1e9)
-        count = buffers.written(library.ap_access_run(handle, length_ns, iteration_ns, out, capacity))
+        count = native.checked(library, library.ap_access_run(handle, length_ns, iteration_ns, out, capacity))
         return buffers.native_records(out, count)
 
     measured = buffers.measured(spec, run_for)
-    return _ended(measured, int(library.ap_access_checksum(handle, CHECKED_PASSES)))
+    checksum = ffi.new("uint64_t*")
+    native.checked(library, library.ap_access_get_checksum(handle, CHECKED_PASSES, checksum))
+    return _ended(measured, int(checksum[0]))
 
 
 def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AccessOutcome:

@@ -28,14 +28,14 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
     )
     told = ffi.new("ap_allocation_books*")
     message = ffi.new("char[]", native.MESSAGE_BYTES)
-    if buffers.written(library.ap_allocation_verify(handle, told, message, native.MESSAGE_BYTES)):
+    if native.checked(library, library.ap_allocation_verify(handle, told, message, native.MESSAGE_BYTES)):
         return {"status": "invalid", "reason": ffi.string(message).decode()}
     iteration_ns, capacity = buffers.iterations_for(spec)
     out = ffi.new("ap_buffers_iteration[]", capacity)
 
     def run_for(seconds: float) -> list[Record]:
         length_ns = round(seconds * 1e9)
-        count = buffers.written(library.ap_allocation_run(handle, length_ns, iteration_ns, out, capacity))
+        count = native.checked(library, library.ap_allocation_run(handle, length_ns, iteration_ns, out, capacity))
         return buffers.native_records(out, count)
 
     measured = buffers.measured(spec, run_for)

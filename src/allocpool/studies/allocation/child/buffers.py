@@ -64,15 +64,6 @@ def created(ffi: Any, create: Callable[[Any, int], Any]) -> Any:
     return handle
 
 
-def written(count: int) -> int:
-    """The records that a native run says it wrote."""
-    if count == -2:
-        raise MemoryError("the allocator has no memory left")
-    if count < 0:
-        raise ValueError("the native library refused the run")
-    return count
-
-
 def outcome(spec: dict[str, Any], measure: Callable[[], _Returned]) -> _Returned | OutOfMemory:
     """What ``measure`` returns; exhausted memory is an outcome of the trial and returned as one."""
     try:

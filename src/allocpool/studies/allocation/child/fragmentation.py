@@ -103,13 +103,15 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
         asked = {"sizes": table, "size_count": len(phase.sizes), "live_bytes": live, "allocate_bytes": work_bytes}
         out = ffi.new("ap_fragment_sample[]", windows)
         described = ffi.new("ap_phase*", asked)
-        count = buffers.written(library.ap_fragmentation_run(handle, described, number, out, windows))
+        count = native.checked(library, library.ap_fragmentation_run(handle, described, number, out, windows))
         return [_window([*(int(getattr(out[i], name)) for name in _NATIVE_FIELDS), None, None]) for i in range(count)]
 
     measured = _measure(spec, run_phase, lambda: (None, None))
     message = ffi.new("char[]", native.MESSAGE_BYTES)
-    library.ap_fragmentation_audit(handle, message, native.MESSAGE_BYTES)
-    return _ended(measured, int(library.ap_fragmentation_checksum(handle)), ffi.string(message).decode())
+    native.checked(library, library.ap_fragmentation_audit(handle, message, native.MESSAGE_BYTES))
+    checksum = ffi.new("uint64_t*")
+    native.checked(library, library.ap_fragmentation_get_checksum(handle, checksum))
+    return _ended(measured, int(checksum[0]), ffi.string(message).decode())
 
 
 def _window(values: Sequence[int | None]) -> Window:

@@ -102,7 +102,8 @@ class CppServer:
 
     def counts(self) -> dict[str, int]:
         counts = self._ffi.new("ap_echo_counts*")
-        self._library.ap_echo_get_counts(self._handle, counts)
+        if self._library.ap_echo_get_counts(self._handle, counts) != self._library.AP_ECHO_OK:
+            raise OSError("the server does not tell its counts")
         return {name: int(getattr(counts, name)) for name in COUNTS}
 
     def heap(self) -> dict[str, float]:

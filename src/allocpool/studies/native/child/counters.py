@@ -80,7 +80,8 @@ def _cachegrind(driver: Path, spec: dict[str, Any], count: int, out: Path) -> tu
     command = [
         "valgrind", "--tool=cachegrind", "--cache-sim=yes", "--quiet", f"--cachegrind-out-file={out}",
         *(f"--{name}={size}" for name, size in _CACHES.items()),
-        str(driver), spec["layout"], packets.library_strategy(spec), spec["steps"] or "-", *map(str, sizes),
+        str(driver), spec["layout"], spec["strategy"], packets.library_memory(spec) or "-", spec["steps"] or "-",
+        *map(str, sizes),
     ]  # fmt: skip
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ)
     if done.returncode:

@@ -26,9 +26,8 @@ class CppConsumer:
         seen = ffi.new("ap_consumption*")
         error = ffi.new("char[]", native.MESSAGE_BYTES)
         handle = self._work.handle if self._work else ffi.NULL
-        if library.ap_realtime_consume(source.handle, handle, config, seen, error, native.MESSAGE_BYTES):
-            line = ffi.string(error).decode()
-            raise MemoryError(line) if line.startswith("out of memory") else ValueError(line)
+        status = library.ap_realtime_consume(source.handle, handle, config, seen, error, native.MESSAGE_BYTES)
+        native.checked(library, status, ffi.string(error).decode())
         length = ffi.new("int64_t*")
         counts = library.ap_realtime_delays(source.handle, length)
         delays = [(i, n) for i, n in enumerate(ffi.unpack(counts, length[0])) if n]

@@ -117,8 +117,8 @@ class Source:
                 "clock": clock,
             },
         )
-        if self.library.ap_realtime_start(self.handle, config, self._error, native.MESSAGE_BYTES):
-            raise ValueError(self.complaint())
+        status = self.library.ap_realtime_start(self.handle, config, self._error, native.MESSAGE_BYTES)
+        native.checked(self.library, status, self.complaint())
         ender = _Ender(self, plan, enough)
         if plan.is_open:
             ender.start()
@@ -130,7 +130,7 @@ class Source:
             self.library.ap_realtime_stop(self.handle)
             raise
         ender.cancel()
-        self.library.ap_realtime_wait(self.handle)
+        native.checked(self.library, self.library.ap_realtime_wait(self.handle))
         return self._run(plan, consumption, delays)
 
     def _run(self, plan: Plan, consumption: Consumption, delays: Delays) -> tuple[SourceRun, str]:
@@ -157,7 +157,7 @@ class Source:
 
     def _account(self) -> dict[str, Any]:
         account = self.ffi.new("ap_source_account*")
-        self.library.ap_realtime_get_account(self.handle, account)
+        native.checked(self.library, self.library.ap_realtime_get_account(self.handle, account))
         return {name: getattr(account, name) for name, _ in self.ffi.typeof("ap_source_account").fields}
 
     def _log(self, query: Any, kind: Callable[..., _Row]) -> tuple[list[_Row], int]:
@@ -171,8 +171,9 @@ class Source:
     def _audit(self, consumption: Consumption) -> str:
         seen = self.ffi.new("ap_consumption*", consumption)
         message = self.ffi.new("char[]", native.MESSAGE_BYTES)
-        found = self.library.ap_realtime_audit(self.handle, seen, message, native.MESSAGE_BYTES)
-        return str(self.ffi.string(message).decode()) if found else ""
+        status = self.library.ap_realtime_audit(self.handle, seen, message, native.MESSAGE_BYTES)
+        native.checked(self.library, status, self.ffi.string(message).decode())
+        return str(self.ffi.string(message).decode())
 
 
 class _Ender(threading.Thread):

@@ -1,13 +1,13 @@
-// Layout `flat` with its packets from a std::pmr resource in place of `new`; with strategy `alloc` that is one packet from
-// the resource for each message.
+// Memories `pmr_pool` and `pmr_monotonic`: each object from a resource of std::pmr, which asks `new` for large pieces.
 #pragma once
 
 #include <cstddef>
 #include <memory_resource>
 #include <new>
+#include <string_view>
 
 #include "os/memory.hpp"
-#include "packets/layout_flat.hpp"
+#include "packets/memory_per_packet.hpp"
 
 namespace allocpool {
 
@@ -37,20 +37,31 @@ class LimitedResource final : public std::pmr::memory_resource {
 };
 
 template <class Resource>
-class FlatPmrLayout : public FlatLayout {
- public:
-  explicit FlatPmrLayout(std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) : limited_(upstream) {}
+struct Pmr : PerPacket {
+  template <class Object>
+  class Of {
+   public:
+    explicit Of(std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) : limited_(upstream) {}
 
-  Handle construct() { return new (resource_.allocate(sizeof(Packet), alignof(Packet))) Packet; }
+    Object* construct() { return new (resource_.allocate(sizeof(Object), alignof(Object))) Object; }
 
-  void destroy(Handle packet) {
-    packet->~Packet();
-    resource_.deallocate(packet, sizeof(Packet), alignof(Packet));
-  }
+    void destroy(Object* object) {
+      object->~Object();
+      resource_.deallocate(object, sizeof(Object), alignof(Object));
+    }
 
- private:
-  LimitedResource limited_;
-  Resource resource_{&limited_};
+   private:
+    LimitedResource limited_;
+    Resource resource_{&limited_};
+  };
+};
+
+struct PmrPool : Pmr<std::pmr::unsynchronized_pool_resource> {
+  static constexpr std::string_view kName = "pmr_pool";
+};
+
+struct PmrMonotonic : Pmr<std::pmr::monotonic_buffer_resource> {
+  static constexpr std::string_view kName = "pmr_monotonic";
 };
 
 }  // namespace allocpool

@@ -1,8 +1,5 @@
-// The packet on the wire: what a sequence number draws, how it is written, what a parser reads back.
-//
-// The content is a pure function of (seed, sequence): SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom
-// Number Generators", OOPSLA 2014) used counter-based, so that a receiver that lost packets draws the same as one that
-// lost none. The Java workload draws the same bits.
+// The packet on the wire: a header of 17 bytes in network byte order at the start of the buffer, then the payload. How it
+// is written, and what a parser reads back.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +14,6 @@ inline constexpr std::uint16_t kProtocolMarker = 0x0800;
 inline constexpr std::uint8_t kTcp = 6;
 inline constexpr std::uint8_t kUdp = 17;
 
-inline constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
-
-constexpr std::uint64_t splitmix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
-// The n-th draw (n from 0) of the stream that `seed` names.
-constexpr std::uint64_t draw(std::uint64_t seed, std::uint64_t n) { return splitmix(seed + (n + 1) * kGolden); }
-
-// The store's replacement slots are a stream of their own.
-constexpr std::uint64_t store_seed(std::uint64_t seed) { return seed ^ 0x5DEECE66D1CE4E5BULL; }
-
 // What a parser read out of a packet. Addresses and ports in host byte order, length in bytes.
 struct Fields {
   std::uint32_t source;
@@ -40,16 +23,6 @@ struct Fields {
   std::uint16_t length;
   std::uint8_t transport;
 };
-
-constexpr Fields drawn_fields(std::uint64_t seed, std::uint64_t sequence) {
-  const std::uint64_t r = draw(seed, sequence);
-  return Fields{0x0A000000U + static_cast<std::uint32_t>(r & 1023U),
-                0x0A010000U + static_cast<std::uint32_t>((r >> 10) & 1023U),
-                static_cast<std::uint16_t>(1024U + ((r >> 20) & 1023U)),
-                static_cast<std::uint16_t>(1024U + ((r >> 30) & 1023U)),
-                static_cast<std::uint16_t>(50U + ((r >> 44) & 63U)),
-                ((r >> 40) & 15U) == 0 ? kTcp : kUdp};
-}
 
 // Network byte order.
 constexpr std::uint32_t network_order(std::uint32_t value) {
@@ -90,16 +63,6 @@ inline Fields read_header(const std::uint8_t* buffer) {
   return Fields{static_cast<std::uint32_t>(addresses >> 32), static_cast<std::uint32_t>(addresses),
                 static_cast<std::uint16_t>(ports >> 16),     static_cast<std::uint16_t>(ports),
                 static_cast<std::uint16_t>(get<std::uint32_t>(buffer)), buffer[16]};
-}
-
-constexpr std::uint64_t rotate_left(std::uint64_t value, int bits) { return value << bits | value >> (64 - bits); }
-
-// Folds one parse result into the running checksum.
-constexpr std::uint64_t fold(std::uint64_t checksum, const Fields& fields) {
-  const std::uint64_t a = std::uint64_t{fields.source} << 32 | fields.destination;
-  const std::uint64_t b = std::uint64_t{fields.source_port} << 48 | std::uint64_t{fields.destination_port} << 32 |
-                          std::uint64_t{fields.transport} << 16 | fields.length;
-  return checksum * 0xD1342543DE82EF95ULL + ((a * kGolden) ^ rotate_left(b * 0xC2B2AE3D27D4EB4FULL, 32));
 }
 
 }  // namespace allocpool

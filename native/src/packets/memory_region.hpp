@@ -1,0 +1,21 @@
+// Memory `region`: one stretch for all packets, straight from the kernel, all of it there at the start.
+#pragma once
+
+#include <string_view>
+
+#include "os/region.hpp"
+
+namespace allocpool {
+
+struct Region {
+  static constexpr std::string_view kName = "region";
+  static constexpr bool kGivesObjects = false;
+  template <class Strategy>
+  static constexpr bool kServes = !Strategy::kConstructs;
+  static constexpr std::string_view kWhyNotOthers =
+      " (its memory is all there at the start: nothing is left to allocate)";
+
+  using Whole = os::Region;
+};
+
+}  // namespace allocpool
