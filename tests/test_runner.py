@@ -187,8 +187,8 @@ def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Pat
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", '{"format": 1}', '{"format": 2}', "\0" * 64, '{"format": 3, "trial_id": "later"}'],
-    ids=["empty", "cut", "list", "older", "partial", "zeroed", "newer"],
+    ["", "{", "[]", '{"format": 1}', '{"format": 2}', "\0" * 64, '{"format": 3, "trial_id": "later"}', "hollow"],
+    ids=["empty", "cut", "list", "older", "partial", "zeroed", "newer", "hollow"],
 )
 def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
     data: Path, capsys: pytest.CaptureFixture[str], content: str
@@ -198,6 +198,8 @@ def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
     opened.run()
     capsys.readouterr()
     (path,) = (data / "raw").glob(f"*/{RESULT}")
+    if content == "hollow":
+        content = json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"measurement": {}})
     path.write_text(content, encoding="utf-8")
     again = campaign.open_study("batch", "smoke", settings)
     assert again.status().missing == 1

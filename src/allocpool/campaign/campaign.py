@@ -25,13 +25,13 @@ from tqdm import tqdm
 
 from allocpool import home
 from allocpool.campaign import tidy
-from allocpool.campaign.registry import every_study, study_named
+from allocpool.campaign.registry import every_study, mode_named, study_named
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher
-from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record
+from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, unreadable
 from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 
 
@@ -194,7 +194,7 @@ class Campaign:
         version = (about.st_mtime_ns, about.st_size)
         kept = self._records.get(task.trial_id)
         if kept is None or kept[0] != version:
-            kept = self._records[task.trial_id] = (version, read_record(task.folder))
+            kept = self._records[task.trial_id] = (version, _read_whole_record(task.folder))
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -256,6 +256,19 @@ class Campaign:
             "statuses": dict(Counter(record.status for record in records)),
             "measured_seconds": sum(record.wall_s for record in records),
         }
+
+
+def _read_whole_record(folder: Path) -> TrialRecord | None:
+    """The record in a trial's folder; None, and a line on stderr, where it is not what its mode leaves."""
+    record = read_record(folder)
+    if record is None:
+        return None
+    try:
+        tidy.read_trial(record, mode_named(record.spec.get("mode")).measurement)
+    except UserError as error:
+        unreadable(folder / RESULT, str(error))
+        return None
+    return record
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:

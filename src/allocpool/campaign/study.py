@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -52,12 +52,19 @@ class Machine:
 
 @dataclass(frozen=True)
 class Mode:
-    """One kind of trial: its spec, and its record as plain data for a reader of JSON."""
+    """One kind of trial.
+
+    Attributes:
+        spec: what it states.
+        measurement: the TypedDict that a trial which ended well has measured.
+        summarise: its record as plain data, for a reader of JSON.
+        example: settings of a whole trial, as the command line takes them.
+    """
 
     spec: type[TrialSpec]
+    measurement: type[Mapping[str, object]]
     summarise: Callable[[TrialRecord], dict[str, Any]]
     example: str
-    """Settings of a whole trial, as the command line takes them."""
 
     @property
     def name(self) -> str:

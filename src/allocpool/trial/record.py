@@ -121,13 +121,13 @@ def read_record(directory: Path) -> TrialRecord | None:
     except ValidationError as error:
         reason = error.errors()[0]
         where = ".".join(map(str, reason["loc"]))
-        return _unreadable(path, f"{where}: {reason['msg']}" if where else str(reason["msg"]))
+        return unreadable(path, f"{where}: {reason['msg']}" if where else str(reason["msg"]))
     except (OSError, ValueError) as error:
-        return _unreadable(path, str(error))
+        return unreadable(path, str(error))
     return record.model_copy(update={"directory": str(directory)})
 
 
 @cache
-def _unreadable(path: Path, reason: str) -> None:
-    """Said once of each record."""
+def unreadable(path: Path, reason: str) -> None:
+    """Say once of each record that it counts as not run."""
     print(f"allocpool: {path} can't be read and counts as not run: {' '.join(reason.split())}", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
+from allocpool.studies.toy.measurement import ToyMeasurement
 from allocpool.studies.toy.specs import ToySpec
 from allocpool.studies.toy.tables import SCHEMAS, summarise_toy, tidy_toy
 from pydantic import Field
@@ -33,7 +34,7 @@ STUDY = Study(
     name="toy",
     notebook="99_toy",
     question="How long does a sum take?",
-    modes=(Mode(ToySpec, summarise_toy, "mode=toy terms=1000"),),
+    modes=(Mode(ToySpec, ToyMeasurement, summarise_toy, "mode=toy terms=1000"),),
     profile_model=ToyProfile,
     plan=plan_toy,
     tidy=tidy_toy,

@@ -17,6 +17,12 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
+from allocpool.studies.allocation.measurement import (
+    AccessMeasurement,
+    AllocationMeasurement,
+    FragmentationMeasurement,
+    JmhMeasurement,
+)
 from allocpool.studies.allocation.specs import (
     CHURNED,
     DISTRIBUTIONS,
@@ -229,20 +235,28 @@ STUDY = Study(
     modes=(
         Mode(
             AllocationSpec,
+            AllocationMeasurement,
             summarise_buffers,
             "mode=allocation technique=malloc allocator=glibc bytes=1024 touch=none seconds=1",
         ),
         Mode(
             AccessSpec,
+            AccessMeasurement,
             summarise_buffers,
             "mode=access memory=heap runtime=25 collector=g1 operation=write bytes=102400 seconds=1",
         ),
         Mode(
             FragmentationSpec,
+            FragmentationMeasurement,
             summarise_buffers,
             "mode=fragmentation technique=malloc allocator=jemalloc distribution=phases live_mb=64",
         ),
-        Mode(JmhSpec, summarise_buffers, "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1"),
+        Mode(
+            JmhSpec,
+            JmhMeasurement,
+            summarise_buffers,
+            "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=1",
+        ),
     ),
     profile_model=AllocationProfile,
     plan=plan_allocation,

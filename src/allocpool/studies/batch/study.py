@@ -13,6 +13,7 @@ import pandas as pd
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import BatchSpec, Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.packets.columns import SCHEMAS, summarise_batch, tidy_batch
+from allocpool.packets.measurement import BatchMeasurement
 
 
 class BatchProfile(Sizes, Selection):
@@ -36,6 +37,7 @@ STUDY = Study(
     modes=(
         Mode(
             BatchSpec,
+            BatchMeasurement,
             summarise_batch,
             "mode=batch layout=heap runtime=11 collector=cms strategy=alloc case=A scale=0.1 seconds=5",
         ),

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
+from allocpool.studies.buffered_io.measurement import EchoMeasurement
 from allocpool.studies.buffered_io.specs import MOST_CONNECTIONS, EchoSpec, Variant
 from allocpool.studies.buffered_io.tables import SCHEMAS, summarise_echo, tidy_buffered_io
 
@@ -120,6 +121,7 @@ STUDY = Study(
     modes=(
         Mode(
             EchoSpec,
+            EchoMeasurement,
             summarise_echo,
             "mode=echo server=java io=buffered_reader buffer=8192 threads=platform connections=1000 seconds=5",
         ),

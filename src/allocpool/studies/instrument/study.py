@@ -15,7 +15,7 @@ from allocpool.campaign.study import Machine, Planned, Study
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.columns import SCHEMAS, tidy_batch
 from allocpool.packets.specs import Case, PacketsSpec, Solution, no_such_pair
-from allocpool.packets.strategies import STRATEGIES, StrategyName
+from allocpool.packets.strategies import CHOICES, StrategyName
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.batch.study import BatchProfile, catalogue
 
@@ -57,8 +57,8 @@ def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Plann
             if block == 0:
                 planned += [
                     _contract(profile, solution, name)
-                    for name in STRATEGIES
-                    if name != "dummy" and no_such_pair(solution, name) is None
+                    for name in CHOICES
+                    if solution.offers(name) and no_such_pair(solution, name) is None
                 ]
             if not never_frees(solution.collector):
                 planned += [

@@ -20,6 +20,7 @@ from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
 from allocpool.packets.specs import ALLOCATORS, RESOURCES, SLAB_STEPS, Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collectors_on
+from allocpool.studies.native.measurement import CountersMeasurement
 from allocpool.studies.native.specs import Counter, CountersSpec
 from allocpool.studies.native.tables import SCHEMAS, summarise_counters, tidy_native
 
@@ -98,6 +99,7 @@ STUDY = Study(
     modes=(
         Mode(
             CountersSpec,
+            CountersMeasurement,
             summarise_counters,
             "mode=counters counter=simulated layout=slab strategy=pool case=B scale=0.1 packets=1000000",
         ),

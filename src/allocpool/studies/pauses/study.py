@@ -16,8 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.packets.columns import summarise_batch
+from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
+from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, plan_sweeps
@@ -157,11 +159,13 @@ STUDY = Study(
     modes=(
         Mode(
             LiveSetSpec,
+            BatchMeasurement,
             summarise_batch,
             "mode=live_set layout=heap runtime=25 collector=g1 strategy=pool pool_size=300000 heap_mb=1024 seconds=0.5",
         ),
         Mode(
             DisturbedSpec,
+            DisturbedMeasurement,
             summarise_disturbed,
             "mode=disturbed layout=heap runtime=25 collector=parallel strategy=pool scale=0.1 "
             "interval_ns=1000 seconds=1 disturbance=full_collection",

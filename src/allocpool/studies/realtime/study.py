@@ -17,6 +17,7 @@ from allocpool.packets.batch import catalogue_of, every_solution
 from allocpool.packets.specs import CASES, Case, Solution, SolutionKey, scaled_heap_mb
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
+from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
 from allocpool.studies.realtime.specs import (
     COMPARISON_INTERVAL_NS,
     FULL_LENGTH_MAJORS,
@@ -177,17 +178,19 @@ STUDY = Study(
     modes=(
         Mode(
             RealtimeSpec,
+            RealtimeMeasurement,
             summarise_realtime,
             "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 "
             "interval_ns=1000 seconds=10",
         ),
         Mode(
             SearchSpec,
+            SearchMeasurement,
             summarise_search,
             "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 "
             "full_seconds=2",
         ),
-        Mode(RingSpec, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
+        Mode(RingSpec, RingMeasurement, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
     ),
     profile_model=RealtimeProfile,
     plan=plan_realtime,

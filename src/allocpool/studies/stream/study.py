@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import FEATURES, check_combination, collector_named, collectors_on, never_frees
+from allocpool.studies.stream.measurement import StreamMeasurement, StreamSearchMeasurement
 from allocpool.studies.stream.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     HEAP_MB,
@@ -200,12 +201,14 @@ STUDY = Study(
     modes=(
         Mode(
             StreamSpec,
+            StreamMeasurement,
             summarise_stream,
             "mode=stream runtime=25 collector=genzgc events_per_second=100000 keys=10000 "
             "cooperative_threads=1 seconds=10",
         ),
         Mode(
             StreamSearchSpec,
+            StreamSearchMeasurement,
             summarise_stream_search,
             "mode=stream_search runtime=25 collector=g1 low_events_per_second=100000 "
             "high_events_per_second=5000000 seconds=2",
