@@ -79,7 +79,7 @@ class LibraryPoolsTest extends SameWork {
     @CsvSource({
         "netty_pooled, pool, 'dummy, alloc'",
         "commons_pool, alloc, 'mix, pool'",
-        "agrona, alloc, 'dummy, mix, pool'",
+        "agrona, alloc, 'dummy, '",
     })
     void shouldRefuseAStrategyThatMakesNoSense(final String layout, final String strategy, final String choices) {
         final Exception e = assertThrows(IllegalArgumentException.class,
