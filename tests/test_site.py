@@ -76,7 +76,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     whole(executed / "00_findings.ipynb", "Findings")
     whole(executed / "01_partial.ipynb", "Partial", statuses={"ok": 5, "crashed": 1}, missing=2)
     error = v4.new_output("error", ename="ValueError", evalue="first line\nthe last line of it", traceback=["..."])
-    save(executed / "02_failed.ipynb", "Failed", error)
+    leads = v4.new_output("display_data", {"text/markdown": "### [What is missing?](04_absent.ipynb)"})
+    save(executed / "02_failed.ipynb", "Failed", leads, error)
     save(executed / "03_dead.ipynb", "Dead")
     whole(executed / "05_unavailable.ipynb", "Unavailable", statuses={"ok": 6}, unavailable={"no Java 25": 2})
     readme = root / "README.md"
@@ -143,6 +144,11 @@ def test_the_first_page_has_the_answer_the_question_and_every_page(site: Path) -
     assert "Not for the site" not in text
     links = {link["href"] for link in first.select("article table a")}
     assert links == {path.name for path in site.glob("0*.html")}
+
+
+def test_a_link_that_a_cell_computed_leads_to_its_page(site: Path) -> None:
+    (link,) = [found for found in page(site, "02_failed").select("article a") if found.get_text() == "What is missing?"]
+    assert link["href"] == "04_absent.html"
 
 
 def test_code_is_folded_and_the_marks_code_left_out(site: Path) -> None:

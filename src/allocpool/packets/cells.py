@@ -64,8 +64,8 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
 
 def within_layout(row: Any) -> str:
     """The name of a Java solution beside others of its layout: collector, runtime, options."""
-    given = {option: getattr(row, option) for option in JAVA_OPTIONS}
-    options = (option.replace("_", " ") for option, value in given.items() if pd.notna(value) and value)
+    values = {option: getattr(row, option) for option in JAVA_OPTIONS}
+    options = (option.replace("_", " ") for option, value in values.items() if pd.notna(value) and value)
     return " / ".join((collector_named(row.collector).label, str(row.runtime), *options))
 
 
@@ -85,10 +85,10 @@ def cells_of(
     """
     rows: list[_Row] = []
     for key, group in trials.groupby(list(CONFIGURATION), observed=True):
-        good = measured(group)
+        done = measured(group)
         facts = {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
-        row = {**dict(zip(CONFIGURATION, key, strict=True)), **facts, "trials": len(group), "n": len(good)}
-        rows.append(row | _empty(None if len(good) else gap_of(group)) | (figures(group, good) if len(good) else {}))
+        row = {**dict(zip(CONFIGURATION, key, strict=True)), **facts, "trials": len(group), "n": len(done)}
+        rows.append(row | _empty(None if len(done) else gap_of(group)) | (figures(group, done) if len(done) else {}))
     if plan is not None:
         rows += _not_run(plan, {tuple(str(row[name]) for name in CONFIGURATION) for row in rows}, list(pairs))
     names = [*CONFIGURATION, *SOLUTION_FACTS, "trials", "n", *columns, "gap", "gap_word"]
@@ -126,10 +126,10 @@ def cells(
     ``cv``, ``unstable`` (reason or None), ``partial`` (what failed beside the figure, or None), ``published_ns``.
     """
 
-    def figures(group: pd.DataFrame, good: pd.DataFrame) -> _Row:
-        interval = stats.geometric_interval(good["ns_per_packet"])
-        steadiness = stats.stability(good["ns_per_packet"])
-        failed = len(group) - len(good)
+    def figures(group: pd.DataFrame, done: pd.DataFrame) -> _Row:
+        interval = stats.geometric_interval(done["ns_per_packet"])
+        steadiness = stats.stability(done["ns_per_packet"])
+        failed = len(group) - len(done)
         return {
             "ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method,
             "cv": steadiness.coefficient_of_variation, "unstable": steadiness.reason,
@@ -142,8 +142,8 @@ def cells(
 
 def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
     """ns/packet of one cell, indexed by block: what paired comparisons are made of."""
-    good = with_cost(trials)
-    rows = good[(good["solution"] == solution) & (good["strategy"] == strategy) & (good["case"] == case)]
+    done = with_cost(trials)
+    rows = done[(done["solution"] == solution) & (done["strategy"] == strategy) & (done["case"] == case)]
     return rows.set_index("block")["ns_per_packet"].astype(float)
 
 
@@ -161,10 +161,10 @@ def spread_caption(rows: pd.DataFrame) -> str:
 def certainty(trials: pd.DataFrame) -> str:
     """How sure figures of batch trials are: trials per configuration, how a spread is told, the noise of the instrument
     set against itself (A/A)."""
-    good = with_cost(trials)
-    if good.empty:
+    done = with_cost(trials)
+    if done.empty:
         return "No trial has finished: nothing is certain."
-    noise = stats.noise_band(good, CONFIGURATION)
+    noise = stats.noise_band(done, CONFIGURATION)
     caption = spread_caption(cells(trials))
     if not noise.pairs:
         return f"{caption} With one block, no difference can be told from noise, so none is claimed."

@@ -29,13 +29,13 @@ from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, s
 def wall_against_cpu(trials: pd.DataFrame) -> Figure:
     """CPU against wall cost per packet, one dot per trial: above the lower line, collector threads work
     beside."""
-    good = cell_data.with_cost(trials)
-    good = good[good["cpu_ns_per_packet"] > 0]
-    if good.empty:
+    done = cell_data.with_cost(trials)
+    done = done[done["cpu_ns_per_packet"] > 0]
+    if done.empty:
         return nothing("no trial has finished yet")
-    cases = sorted(good["case"].unique())
+    cases = sorted(done["case"].unique())
     figure, axes = new_figure(1, len(cases), 0.8 + 2.85 * len(cases), 3.9, sharey=True)
-    both = good[["ns_per_packet", "cpu_ns_per_packet"]]
+    both = done[["ns_per_packet", "cpu_ns_per_packet"]]
     low, high = float(both.min().min()), float(both.max().max())
     ends = np.array([low / 2, high * 2])
     used = set()
@@ -53,7 +53,7 @@ def wall_against_cpu(trials: pd.DataFrame) -> Figure:
                 transform_rotates_text=True,
                 va="bottom",
             )
-        for row in records(good[good["case"] == case]):
+        for row in records(done[done["case"] == case]):
             key = collector_key(row.language, row.collector)
             used.add(key)
             axis.plot(
@@ -72,7 +72,7 @@ def wall_against_cpu(trials: pd.DataFrame) -> Figure:
         axis.set_title(f"case {case}", fontsize=11, color=INK)
         axis.set_xlabel("wall time, ns per packet", fontsize=9)
     axes[0].set_ylabel("CPU time of the process, ns per packet", fontsize=9)
-    shapes = strategy_shapes(set(good["strategy"]))
+    shapes = strategy_shapes(set(done["strategy"]))
     handles = [*collector_handles(used), *shapes]
     legend(figure, handles, min(len(handles), 6))
     return figure
@@ -84,16 +84,16 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
 
     A line that has not settled at 1 when the shading ends says that the warm-up was too short.
     """
-    good = cell_data.with_cost(trials)
-    good = good[good["case"] == case]
+    done = cell_data.with_cost(trials)
+    done = done[done["case"] == case]
     joined = iterations.merge(
-        good[["trial_id", "solution", "strategy", "ns_per_packet"]], on="trial_id", suffixes=("", "_trial")
+        done[["trial_id", "solution", "strategy", "ns_per_packet"]], on="trial_id", suffixes=("", "_trial")
     )
     if joined.empty:
         return nothing(f"no iterations were recorded in case {case}")
     joined["relative"] = joined["ns_per_packet"] / joined["ns_per_packet_trial"]
     joined["time_s"] = (joined["end_ns"] - joined.groupby("trial_id")["start_ns"].transform("min")) / 1e9
-    order = [name for name in cell_data.solution_order(good) if name in set(joined["solution"])]
+    order = [name for name in cell_data.solution_order(done) if name in set(joined["solution"])]
     columns = min(4, len(order))
     rows = math.ceil(len(order) / columns)
     figure, axes = new_figure(rows, columns, 2.2 * columns + 0.5, 2.2 * rows + 0.7, sharey=True)
@@ -132,17 +132,17 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
 def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Every trial's deviation from its cell's mean in percent, per solution; flagged cells ringed and
     named."""
-    good = cell_data.with_cost(trials).merge(
+    done = cell_data.with_cost(trials).merge(
         cells[["solution", "strategy", "case", "ns", "unstable"]], on=["solution", "strategy", "case"]
     )
-    if good.empty:
+    if done.empty:
         return nothing("no trial has finished yet")
-    good["deviation"] = (good["ns_per_packet"] / good["ns"] - 1) * 100
-    order = cell_data.solution_order(good)
+    done["deviation"] = (done["ns_per_packet"] / done["ns"] - 1) * 100
+    order = cell_data.solution_order(done)
     figure, (axis,) = new_figure(1, 1, 9.3, 1.3 + 0.36 * max(len(order), 3))
-    drawn = present(STRATEGIES, good["strategy"])
+    drawn = present(STRATEGIES, done["strategy"])
     off = offsets(drawn, 0.25)
-    for row in records(good):
+    for row in records(done):
         colour, marker = STRATEGY_STYLE[row.strategy]
         axis.plot(
             row.deviation,

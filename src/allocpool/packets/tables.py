@@ -169,12 +169,12 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
     rows = []
     for solution in cell_data.solution_order(trials):
         for case in present(CASES, trials["case"]):
-            found = stats.compare(
+            compared = stats.compare(
                 cell_data.by_block(trials, solution, numerator, case),
                 cell_data.by_block(trials, solution, denominator, case),
                 noise,
             )
-            ratio = found.ratio
+            ratio = compared.ratio
             rows.append(
                 {
                     "solution": solution,
@@ -184,8 +184,8 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
                     "high": ratio.high if ratio else float("nan"),
                     "n": ratio.trials if ratio else 0,
                     "method": ratio.method if ratio else None,
-                    "direction": found.direction,
-                    "text": found.text(),
+                    "direction": compared.direction,
+                    "text": compared.text(),
                 }
             )
     return pd.DataFrame(rows)

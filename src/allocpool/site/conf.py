@@ -16,6 +16,8 @@ exclude_patterns = [".doctrees"]
 nb_execution_mode = "off"
 # Progress bars go to stderr; what failed is told by the banner and by the tables.
 nb_output_stderr = "remove"
+# What cells compute is Markdown like what they hold: links to other pages become links within the site.
+nb_render_markdown_format = "myst"
 nb_code_prompt_show = "Code"
 nb_code_prompt_hide = "Hide code"
 suppress_warnings = ["myst.header", "myst.xref_missing", "mystnb.unknown_mime_type"]

@@ -53,8 +53,8 @@ def _of_several_sizes(rows: pd.DataFrame) -> pd.DataFrame:
 def _panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Rows by what can be read in one panel: C++, byte[] by collector, the other ways of Java."""
     cpp, plain = rows["language"] == "cpp", (rows["technique"] == "byte_array") & (rows["strategy"] == "alloc")
-    found = {"C++": rows[cpp], "Java: byte[]": rows[~cpp & plain], "Java: other ways": rows[~cpp & ~plain]}
-    return {title: part for title, part in found.items() if len(part)}
+    panels = {"C++": rows[cpp], "Java: byte[]": rows[~cpp & plain], "Java: other ways": rows[~cpp & ~plain]}
+    return {title: part for title, part in panels.items() if len(part)}
 
 
 def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
@@ -62,10 +62,10 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
 
     Bars are the spread over trials; crosses are the published figures of 2012.
     """
-    good = finished(trials[(trials["mode"] == "allocation") & (trials["touch"] == "none") & trials[column].notna()])
-    if good.empty:
+    done = finished(trials[(trials["mode"] == "allocation") & (trials["touch"] == "none") & trials[column].notna()])
+    if done.empty:
         return nothing("no trial has finished yet")
-    panels = _panels(_of_several_sizes(good))
+    panels = _panels(_of_several_sizes(done))
     published = published_as_trials()
     published = published[published[column].notna()] if column in published else published.iloc[:0]
     theirs = _panels(published)
@@ -80,10 +80,10 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
         axis.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize=8)
         axis.set_title(title, fontsize=11, color=INK)
         axis.set_xlabel("bytes per buffer (log scale)", fontsize=9)
-        log_axis(axis, float(good["bytes"].min()), float(good["bytes"].max()))
+        log_axis(axis, float(done["bytes"].min()), float(done["bytes"].max()))
         decades_only(axis)
     for axis in axes:
-        log_axis(axis, float(good[column].min()), float(max(good[column].max(), 10)), "y", room=1.5)
+        log_axis(axis, float(done[column].min()), float(max(done[column].max(), 10)), "y", room=1.5)
     axes[0].set_ylabel(column.replace("_", " ") + " (log scale)", fontsize=9)
     return figure
 
@@ -108,14 +108,14 @@ def _line(axis: Axes, group: pd.DataFrame, column: str, style: tuple[str, str]) 
     colour, marker = style
     axis.plot(
         [size for size, _ in points],
-        [found.estimate for _, found in points],
+        [cost.estimate for _, cost in points],
         color=colour,
         marker=marker,
         markersize=5,
         linewidth=1.2,
     )
-    for size, found in points:
-        axis.plot([size, size], [found.low, found.high], color=colour, linewidth=2.5, alpha=0.5)
+    for size, cost in points:
+        axis.plot([size, size], [cost.low, cost.high], color=colour, linewidth=2.5, alpha=0.5)
 
 
 def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:

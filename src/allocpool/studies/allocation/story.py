@@ -36,10 +36,10 @@ def label(technique: object, strategy: object = "alloc") -> str:
 
 def caption(trials: pd.DataFrame) -> str:
     """n and the kind of spread behind a figure of these trials."""
-    good = finished(trials)
-    if good.empty:
+    done = finished(trials)
+    if done.empty:
         return "No trial has finished."
-    n = int(good["block"].nunique())
+    n = int(done["block"].nunique())
     return f"n = {n} trials each, every trial a fresh process; spread: {stats.describe_method(_method(n), n)}."
 
 
@@ -58,23 +58,23 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
     keys = ["technique", "strategy", "touch", "bytes", "served_by"]
     for key, group in trials[trials["mode"] == "allocation"].groupby(keys, sort=True, observed=True):
         technique, strategy, touch, size, served_by = key
-        good = finished(group)
-        reclaiming = good["reclaim_cpu_ns_per_buffer"]
-        why = gap_of(group).text if good.empty else ""
+        done = finished(group)
+        reclaiming = done["reclaim_cpu_ns_per_buffer"]
+        why = gap_of(group).text if done.empty else ""
         rows.append(
             {
                 "technique": label(technique, strategy),
                 "served by": served_by,
                 "bytes": int(str(size)),
                 "touch": touch,
-                "ns per alloc": why or _cell(good["ns_per_alloc"]),
-                "ns per free": _cell(good["ns_per_free"]),
-                "MB per s": _cell(good["bytes_per_second"] / 1e6),
-                "collections": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pauses'].mean():.0f}",
-                "pauses, ms": "-" if good["gc_pauses"].isna().all() else f"{good['gc_pause_total_ms'].mean():.1f}",
-                "CPU ns": _cell(good["cpu_ns_per_buffer"]),
+                "ns per alloc": why or _cell(done["ns_per_alloc"]),
+                "ns per free": _cell(done["ns_per_free"]),
+                "MB per s": _cell(done["bytes_per_second"] / 1e6),
+                "collections": "-" if done["gc_pauses"].isna().all() else f"{done['gc_pauses'].mean():.0f}",
+                "pauses, ms": "-" if done["gc_pauses"].isna().all() else f"{done['gc_pause_total_ms'].mean():.1f}",
+                "CPU ns": _cell(done["cpu_ns_per_buffer"]),
                 "of it reclaiming": _cell(reclaiming[reclaiming > 0]),
-                "peak MiB": _cell(good["peak_rss_mb"]),
+                "peak MiB": _cell(done["peak_rss_mb"]),
             }
         )
     return pd.DataFrame(rows)
@@ -88,7 +88,7 @@ def _plain(trials: pd.DataFrame) -> pd.DataFrame:
 def beside_published(trials: pd.DataFrame) -> pd.DataFrame:
     """The published table with our untouched figures beside it: one row per operation, size and what serves it."""
     published = published_as_trials()
-    good = _plain(trials)
+    done = _plain(trials)
     rows = []
     for name, technique, column in (
         ("malloc", "malloc", "ns_per_alloc"),
@@ -98,7 +98,7 @@ def beside_published(trials: pd.DataFrame) -> pd.DataFrame:
     ):
         for size in PUBLISHED_BYTES:
             theirs = published[(published["technique"] == technique) & (published["bytes"] == size)][column].dropna()
-            ours = good[(good["mode"] == "allocation") & (good["technique"] == technique) & (good["bytes"] == size)]
+            ours = done[(done["mode"] == "allocation") & (done["technique"] == technique) & (done["bytes"] == size)]
             for served_by, group in ours.groupby("served_by"):
                 rows.append(
                     {
@@ -137,20 +137,20 @@ def access(trials: pd.DataFrame) -> pd.DataFrame:
 
 def same_content(trials: pd.DataFrame) -> str:
     """Whether all memories and languages ended with the same content, in a sentence."""
-    good = finished(trials[trials["checksum"].notna()])
+    done = finished(trials[trials["checksum"].notna()])
     keys = ["mode", "operation", "distribution", "bytes", "live_mb"]
-    kinds = good.groupby(keys, dropna=False, observed=True)["checksum"].nunique()
+    kinds = done.groupby(keys, dropna=False, observed=True)["checksum"].nunique()
     broken = int((kinds > 1).sum())
     if broken:
         return f"**The contract is broken**: {broken} of {len(kinds)} kinds of work ended with different checksums."
-    return f"All {len(good)} trials with a checksum agree, over {len(kinds)} kinds of work: C++ and Java did the same."
+    return f"All {len(done)} trials with a checksum agree, over {len(kinds)} kinds of work: C++ and Java did the same."
 
 
 def touch_resemblance(trials: pd.DataFrame) -> str:
     """Which touch policy comes closest to the published malloc figures in shape, in a sentence."""
     published = published_as_trials()
     theirs = published[published["technique"] == "malloc"].set_index("bytes")["ns_per_alloc"].dropna()
-    good = finished(
+    done = finished(
         trials[
             (trials["technique"] == "malloc")
             & (trials["strategy"] == "alloc")
@@ -160,7 +160,7 @@ def touch_resemblance(trials: pd.DataFrame) -> str:
     )
     distances = {}
     for touch in TOUCHES:
-        ours = good[good["touch"] == touch].groupby("bytes")["ns_per_alloc"].mean().astype(float)
+        ours = done[done["touch"] == touch].groupby("bytes")["ns_per_alloc"].mean().astype(float)
         ratios = (ours / theirs).dropna()
         if len(ratios) == len(theirs):
             logs = [math.log(value) for value in ratios]
@@ -179,17 +179,17 @@ def touch_resemblance(trials: pd.DataFrame) -> str:
 
 def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
     """What a pool saves by size: alloc plus free, fresh over pooled, paired within blocks."""
-    good = finished(trials[trials["mode"] == "allocation"])
-    noise = stats.noise_band(good, ["technique", "strategy", "touch", "bytes", "served_by"], "ns_per_buffer")
+    done = finished(trials[trials["mode"] == "allocation"])
+    noise = stats.noise_band(done, ["technique", "strategy", "touch", "bytes", "served_by"], "ns_per_buffer")
     rows = []
-    for key, group in good.groupby(["technique", "served_by", "touch", "bytes"], observed=True):
+    for key, group in done.groupby(["technique", "served_by", "touch", "bytes"], observed=True):
         fresh, pooled = (
             group[group["strategy"] == strategy].set_index("block")["ns_per_buffer"].astype(float)
             for strategy in ("alloc", "pool")
         )
         if fresh.empty or pooled.empty:
             continue
-        found = stats.compare(fresh, pooled, noise)
+        compared = stats.compare(fresh, pooled, noise)
         saved = stats.significant(float(fresh.mean() - pooled.mean()))
         technique, served_by, touch, size = key
         rows.append(
@@ -199,7 +199,7 @@ def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
                 "touch": touch,
                 "bytes": int(str(size)),
                 "ns saved per buffer": saved,
-                "fresh over pooled": found.text(),
+                "fresh over pooled": compared.text(),
             }
         )
     return pd.DataFrame(rows)
@@ -241,17 +241,17 @@ def who_gives_back(trials: pd.DataFrame, windows: pd.DataFrame) -> str:
             parts.append((sum(shares) / len(shares), f"{label(key[0])} on {key[1]}"))
     if not parts:
         return "No curve over phases has been measured yet."
-    told = ", ".join(f"{name} {max(0.0, share):.0%}" for share, name in sorted(parts, reverse=True))
-    return f"When the live set has shrunk to a quarter, of their peak of resident memory had been given back: {told}."
+    texts = ", ".join(f"{name} {max(0.0, share):.0%}" for share, name in sorted(parts, reverse=True))
+    return f"When the live set has shrunk to a quarter, of their peak of resident memory had been given back: {texts}."
 
 
 def jmh_beside_ours(trials: pd.DataFrame) -> pd.DataFrame:
     """JMH's figures beside ours for the same configurations."""
     rows = []
-    good = _plain(trials)
+    done = _plain(trials)
     keys = ["technique", "served_by", "bytes"]
-    for key, group in good[good["mode"] == "jmh"].groupby(keys, observed=True):
-        ours = good[good["mode"] == "allocation"]
+    for key, group in done[done["mode"] == "jmh"].groupby(keys, observed=True):
+        ours = done[done["mode"] == "allocation"]
         for name, value in zip(keys, key, strict=True):
             ours = ours[ours[name] == value]
         rows.append(
@@ -293,10 +293,10 @@ def verdict(trials: pd.DataFrame) -> str:
     parts = []
     for (technique, served_by), group in rows[rows["touch"] == "none"].groupby(["technique", "served by"], sort=False):
         ends = group.sort_values("bytes").iloc[[0, -1]]
-        told = " and ".join(
+        saved = " and ".join(
             f"{row['ns saved per buffer']} ns at {row['bytes']:,} bytes" for row in ends.to_dict("records")
         )
-        parts.append(f"{technique} on {served_by}: {told}")
+        parts.append(f"{technique} on {served_by}: {saved}")
     return "What a pool saves per buffer on this machine: " + "; ".join(parts) + "."
 
 

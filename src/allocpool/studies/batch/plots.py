@@ -48,7 +48,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     figure, axes = new_figure(1, len(cases), 2.6 + 2.25 * len(cases), height, sharey=True)
     drawn = present(STRATEGIES, cells["strategy"])
     off = offsets(drawn, 0.27)
-    good = cell_data.with_cost(trials)
+    done = cell_data.with_cost(trials)
     for axis, case in zip(axes, cases, strict=True):
         for row in records(cells[cells["case"] == case]):
             y = order.index(row.solution) + off[row.strategy]
@@ -66,8 +66,8 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
                 markeredgewidth=0.6,
                 zorder=4,
             )
-            dots = good[
-                (good["solution"] == row.solution) & (good["strategy"] == row.strategy) & (good["case"] == case)
+            dots = done[
+                (done["solution"] == row.solution) & (done["strategy"] == row.strategy) & (done["case"] == case)
             ]
             axis.plot(
                 dots["ns_per_packet"],

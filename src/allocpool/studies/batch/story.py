@@ -107,13 +107,13 @@ def design(profile: BatchProfile) -> str:
 
 def processor_cost(trials: pd.DataFrame) -> str:
     """How much processor time Java spends beside wall time, where allocation hides its cost on other cores."""
-    good = cell_data.with_cost(trials).dropna(subset=["cpu_ns_per_packet"])
-    if good.empty:
+    done = cell_data.with_cost(trials).dropna(subset=["cpu_ns_per_packet"])
+    if done.empty:
         return "No trial has recorded processor time yet."
-    cores = (good["cpu_ns_per_packet"] / good["ns_per_packet"]).astype(float)
-    by_strategy = cores.groupby(good["strategy"]).median()
+    cores = (done["cpu_ns_per_packet"] / done["ns_per_packet"]).astype(float)
+    by_strategy = cores.groupby(done["strategy"]).median()
     texts = [f"{stats.significant(by_strategy[name], 2)} with {name}" for name in STRATEGIES if name in by_strategy]
-    most = good.assign(cores=cores).nlargest(1, "cores").iloc[0]
+    most = done.assign(cores=cores).nlargest(1, "cores").iloc[0]
     return (
         f"Processor time over wall time, in cores kept busy, median of trials: {listed(texts)}. Most: "
         f"{stats.significant(most['cores'], 2)} cores on {most['solution']} with {most['strategy']} in case "

@@ -69,15 +69,15 @@ def line(connections: Sequence[float] | pd.Series, memory_mb: Sequence[float] | 
     x, y = np.asarray(connections, dtype=np.float64), np.asarray(memory_mb, dtype=np.float64)
     if len(set(x)) < 2:
         return None
-    found = scipy_stats.linregress(x, y)
+    fitted = scipy_stats.linregress(x, y)
     n = len(x)
-    slope, spread = float(found.slope), float(((x - x.mean()) ** 2).sum())
+    slope, spread = float(fitted.slope), float(((x - x.mean()) ** 2).sum())
     low = high = residual = None
     if n > 2:
-        residual = float(np.sqrt(((y - found.intercept - slope * x) ** 2).sum() / (n - 2)))
+        residual = float(np.sqrt(((y - fitted.intercept - slope * x) ** 2).sum() / (n - 2)))
         reach = _student(n) * residual / math.sqrt(spread)
         low, high = (slope - reach) * _MB, (slope + reach) * _MB
-    return Line(slope * _MB, low, high, float(found.intercept), n, float(x.mean()), spread, residual)
+    return Line(slope * _MB, low, high, float(fitted.intercept), n, float(x.mean()), spread, residual)
 
 
 def variants(trials: pd.DataFrame) -> list[str]:
@@ -96,13 +96,13 @@ def variants(trials: pd.DataFrame) -> list[str]:
 
 def lines(trials: pd.DataFrame, value: str = "rss_mb") -> dict[str, Line]:
     """The line of every variant that ran at two numbers of connections or more; ``value`` is a column in MiB."""
-    good = finished(trials)
-    found = {}
-    for name in variants(good):
-        rows = good[good["variant"] == name]
-        if (fitted := line(rows["connections"], rows[value].astype(float))) is not None:
-            found[name] = fitted
-    return found
+    done = finished(trials)
+    fitted = {}
+    for name in variants(done):
+        rows = done[done["variant"] == name]
+        if (one := line(rows["connections"], rows[value].astype(float))) is not None:
+            fitted[name] = one
+    return fitted
 
 
 def slopes_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -130,16 +130,16 @@ def slopes_table(trials: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def _range(found: Line) -> str:
-    if found.low is None or found.high is None:
+def _range(slope: Line) -> str:
+    if slope.low is None or slope.high is None:
         return "no spread from two trials"
-    return f"{significant(found.low)} to {significant(found.high)}"
+    return f"{significant(slope.low)} to {significant(slope.high)}"
 
 
 def decomposition(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     """Where the bytes of a connection sit: columns variant, part, bytes_per_connection; each part its own slope."""
-    good = finished(trials)[["trial_id", "variant", "connections"]]
-    joined = parts.merge(good, on="trial_id")
+    done = finished(trials)[["trial_id", "variant", "connections"]]
+    joined = parts.merge(done, on="trial_id")
     rows = []
     for name in lines(trials):
         for part in PARTS:
@@ -156,10 +156,10 @@ def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     ``cannot be told`` where the difference, trial by trial, is not known to be more than the tolerance.
     """
     total_mb = parts.groupby("trial_id")["bytes"].sum() / _MB
-    good = finished(trials)
+    done = finished(trials)
     rows = []
     for name, fitted in lines(trials, "collected_rss_mb").items():
-        mine = good[good["variant"] == name]
+        mine = done[done["variant"] == name]
         sum_mb = mine["trial_id"].map(total_mb).astype(float)
         made_of = line(mine["connections"], sum_mb)
         missing = line(mine["connections"], mine["collected_rss_mb"].astype(float) - sum_mb)
@@ -180,17 +180,17 @@ def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["variant", "parts", "slope", "low", "high", "ratio", "adds_up"])
 
 
-def sums_table(found: pd.DataFrame) -> pd.DataFrame:
-    """What ``sums`` found, for readers: whole bytes, the interval in one column."""
-    told = found[["variant"]].copy()
+def sums_table(added: pd.DataFrame) -> pd.DataFrame:
+    """What ``sums`` makes, for readers: whole bytes, the interval in one column."""
+    texts = added[["variant"]].copy()
     for name in ("parts", "slope"):
-        told[f"{name}, bytes"] = [f"{value:,.0f}" for value in found[name]]
-    told["interval of the slope"] = [
-        f"{low:,.0f} to {high:,.0f}" for low, high in zip(found["low"], found["high"], strict=True)
+        texts[f"{name}, bytes"] = [f"{value:,.0f}" for value in added[name]]
+    texts["interval of the slope"] = [
+        f"{low:,.0f} to {high:,.0f}" for low, high in zip(added["low"], added["high"], strict=True)
     ]
-    told["parts over slope"] = [f"{value:.2f}" for value in found["ratio"]]
-    told["adds up"] = found["adds_up"]
-    return told
+    texts["parts over slope"] = [f"{value:.2f}" for value in added["ratio"]]
+    texts["adds up"] = added["adds_up"]
+    return texts
 
 
 def _adds_up(slope: float, missing: Line) -> str:
@@ -202,17 +202,17 @@ def _adds_up(slope: float, missing: Line) -> str:
     return "no" if missing.low > allowed or missing.high < -allowed else "cannot be told"
 
 
-def sums_sentence(found: pd.DataFrame) -> str:
+def sums_sentence(added: pd.DataFrame) -> str:
     """How often the parts add up."""
-    if found.empty:
+    if added.empty:
         return "No variant ran at two numbers of connections, so no slope can be taken apart."
-    counts = found["adds_up"].value_counts()
-    parts = [f"the parts add up to the slope within {TOLERANCE:.0%} in {counts.get('yes', 0)} of {len(found)} variants"]
+    counts = added["adds_up"].value_counts()
+    parts = [f"the parts add up to the slope within {TOLERANCE:.0%} in {counts.get('yes', 0)} of {len(added)} variants"]
     if wide := counts.get("cannot be told", 0):
-        names = ", ".join(found.loc[found["adds_up"] == "cannot be told", "variant"])
+        names = ", ".join(added.loc[added["adds_up"] == "cannot be told", "variant"])
         parts.append(f"in {wide} memory beside the connections varies too much to tell ({names})")
     if wrong := counts.get("no", 0):
-        names = ", ".join(found.loc[found["adds_up"] == "no", "variant"])
+        names = ", ".join(added.loc[added["adds_up"] == "no", "variant"])
         parts.append(f"in {wrong} they do not ({names})")
     return "Measured one by one, " + "; ".join(parts) + "."
 
@@ -230,15 +230,15 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     Ours are platform threads on the newest runtime that ran. Empty where a row was not measured, or at one number of
     connections only.
     """
-    good = finished(trials)
-    good = good[(good["server"] == "java") & (good["threads"] == "platform")]
-    fitted = lines(good)
+    done = finished(trials)
+    done = done[(done["server"] == "java") & (done["threads"] == "platform")]
+    fitted = lines(done)
     rows = []
     for theirs in records(published()):
-        mine = good[(good["io"] == theirs.io) & (good["buffer"].fillna(0) == theirs.buffer)]
+        mine = done[(done["io"] == theirs.io) & (done["buffer"].fillna(0) == theirs.buffer)]
         newest = mine[mine["runtime"] == mine["runtime"].max()]
-        found = fitted.get(newest["variant"].iloc[0]) if len(newest) else None
-        memory, low, high = found.predict_mb(PUBLISHED_CONNECTIONS) if found else (None, None, None)
+        own = fitted.get(newest["variant"].iloc[0]) if len(newest) else None
+        memory, low, high = own.predict_mb(PUBLISHED_CONNECTIONS) if own else (None, None, None)
         most = newest[newest["connections"] == newest["connections"].max()]
         interval = None if low is None or high is None else f"{significant(low)} to {significant(high)}"
         cpu_us = float(most["cpu_us_per_message"].mean()) if len(most) else None

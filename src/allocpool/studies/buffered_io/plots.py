@@ -49,11 +49,11 @@ def memory_against_connections(trials: pd.DataFrame) -> Figure:
     fitted = connections.lines(trials)
     if not fitted:
         return nothing("no variant ran at two numbers of connections")
-    good = finished(trials)
+    done = finished(trials)
     figure, (axis,) = new_figure(1, 1, 9.3, 4.6)
-    most = float(good["connections"].max())
+    most = float(done["connections"].max())
     for place, (name, line) in enumerate(fitted.items()):
-        rows = good[good["variant"] == name]
+        rows = done[done["variant"] == name]
         colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
         axis.plot(rows["connections"], rows["rss_mb"], linestyle="", marker=marker, color=colour, markersize=5)
         ends = np.array([0.0, most])
@@ -102,16 +102,16 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
 
 def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
     """CPU per message against the size of the buffer on platform threads, and the published median beside it."""
-    good = finished(trials)
-    good = good[(good["threads"] == "platform") & good["buffer"].notna()]
-    if good.empty:
+    done = finished(trials)
+    done = done[(done["threads"] == "platform") & done["buffer"].notna()]
+    if done.empty:
         return nothing("no variant with a buffer has run")
-    good = good[good["connections"] == good["connections"].max()]
+    done = done[done["connections"] == done["connections"].max()]
     published = connections.published()
     figure, (ours, theirs) = new_figure(1, 2, 9.3, 3.6)
     colours = {"buffered_reader": (VERMILION, "o"), "buffered_stream": (BLUE, "s")}
     for io, (colour, marker) in colours.items():
-        rows = good[good["io"] == io].sort_values("buffer")
+        rows = done[done["io"] == io].sort_values("buffer")
         mean = rows.groupby("buffer")["cpu_us_per_message"].mean().astype(float)
         ours.plot(
             rows["buffer"].astype(float),
@@ -125,12 +125,12 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
         theirs.plot(rows["buffer"], rows["median_cpu_percent"], marker=marker, color=colour, linewidth=1)
         ours.plot([], [], marker=marker, color=colour, linewidth=1, label=io.replace("_", " "))
     for axis, sizes in (
-        (ours, good["buffer"].astype(float)),
+        (ours, done["buffer"].astype(float)),
         (theirs, published.loc[published["buffer"] > 0, "buffer"]),
     ):
         log_axis(axis, float(sizes.min()), float(sizes.max()), "x", 1.3)
         axis.set_ylim(0, axis.dataLim.ymax * 1.1)
-        axis.axvline(float(good["message_bytes"].iloc[0]), color="#888888", linewidth=0.8, linestyle=":")
+        axis.axvline(float(done["message_bytes"].iloc[0]), color="#888888", linewidth=0.8, linestyle=":")
         axis.set_xlabel("buffer, chars or bytes (dotted: the message)", fontsize=9)
     ours.set_ylabel("CPU per message, us", fontsize=9)
     theirs.set_ylabel("published: median CPU, %", fontsize=9)
@@ -140,22 +140,22 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
 
 def echo_latency(trials: pd.DataFrame) -> Figure:
     """Time from when a message was due to its whole echo at the most connections: median, 99th percentile, largest."""
-    good = finished(trials)
-    if good.empty:
+    done = finished(trials)
+    if done.empty:
         return nothing("no trial has finished yet")
-    good = good[good["connections"] == good["connections"].max()]
-    names = connections.variants(good)
+    done = done[done["connections"] == done["connections"].max()]
+    names = connections.variants(done)
     figure, (axis,) = new_figure(1, 1, 9.3, 1.2 + 0.3 * max(3, len(names)))
     shapes = {
         "latency_p50_us": ("o", "median"),
         "latency_p99_us": ("D", "99th percentile"),
         "latency_max_us": ("|", "largest"),
     }
-    for row in records(good):
+    for row in records(done):
         place = names.index(row.variant)
         for column, (marker, _) in shapes.items():
             axis.plot(getattr(row, column), place, marker=marker, color=BLUE, markersize=5)
-    figures = good[list(shapes)].astype(float)
+    figures = done[list(shapes)].astype(float)
     log_axis(axis, float(figures.min().min()), float(figures.max().max()), "x", 1.3)
     axis.set_yticks(range(len(names)), names, fontsize=9)
     axis.set_ylim(len(names) - 0.5, -0.5)

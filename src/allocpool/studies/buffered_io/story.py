@@ -71,10 +71,10 @@ def prediction_sentence(trials: pd.DataFrame) -> str:
         "C++ with a thread per connection": _newest(trials, "threads", 0),
         "C++ with epoll": _newest(trials, "epoll", 0),
     }
-    told = [f"{what} {_predicted(fitted[name])}" for what, name in chosen.items() if name in fitted]
-    if not told:
+    predicted = [f"{what} {_predicted(fitted[name])}" for what, name in chosen.items() if name in fitted]
+    if not predicted:
         return "No variant ran at two numbers of connections, so nothing can be predicted."
-    return f"At {PUBLISHED_CONNECTIONS:,} connections the slopes predict: {'; '.join(told)}."
+    return f"At {PUBLISHED_CONNECTIONS:,} connections the slopes predict: {'; '.join(predicted)}."
 
 
 def _newest(trials: pd.DataFrame, io: str, buffer: int) -> str:
@@ -133,10 +133,10 @@ def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
     """CPU as published, per message, garbage collections and latency at the most connections of each variant."""
-    good = finished(trials)
+    done = finished(trials)
     rows = []
-    for name in connections.variants(good):
-        group = good[good["variant"] == name]
+    for name in connections.variants(done):
+        group = done[done["variant"] == name]
         group = group[group["connections"] == group["connections"].max()]
         means = group[["cpu_percent_median", "cpu_percent_mean", "cpu_us_per_message", "messages_per_second",
                        "latency_p50_us", "latency_p99_us"]].astype(float).mean()  # fmt: skip
@@ -161,13 +161,13 @@ def verdict(trials: pd.DataFrame) -> str:
     if default not in fitted or plain not in fitted:
         return "No answer yet: default and plain streams must run at two numbers of connections."
     costs = fitted[default].bytes_per_connection, fitted[plain].bytes_per_connection
-    told = (
+    with_and_without = (
         f"A connection with default buffers takes {significant(costs[0] / 1024)} KiB, without any "
         f"{significant(costs[1] / 1024)} KiB, most of it the thread's stack"
     )
     lean = {name: line.bytes_per_connection for name, line in fitted.items() if line.bytes_per_connection > 0}
     least = min(lean, key=lambda name: lean[name])
-    return f"{told}; the leanest variant measured, {least}, takes {significant(lean[least] / 1024, 2)} KiB."
+    return f"{with_and_without}; the leanest variant measured, {least}, takes {significant(lean[least] / 1024, 2)} KiB."
 
 
 def take_home(profile: str) -> str:
@@ -178,10 +178,10 @@ def take_home(profile: str) -> str:
 
 def certainty(trials: pd.DataFrame) -> str:
     """What the intervals rest on."""
-    good = finished(trials)
-    blocks = good["block"].nunique()
+    done = finished(trials)
+    blocks = done["block"].nunique()
     noise = stats.noise_band(
-        connections.block_slopes(good).query("bytes_per_connection > 0"), ["variant"], "bytes_per_connection"
+        connections.block_slopes(done).query("bytes_per_connection > 0"), ["variant"], "bytes_per_connection"
     )
     if blocks < 2:
         return "There is one block, so a difference between two variants can be seen and not yet be told from noise."

@@ -97,21 +97,21 @@ def same_against_same(trials: pd.DataFrame) -> pd.DataFrame:
     Columns: solution, strategy, case, ratio, low, high, blocks (pairs), shown. The pairs are (block 0, block 1),
     (block 2, block 3) and so on; a difference that is shown here is one that does not exist.
     """
-    good = cell_data.with_cost(trials)
-    noise = stats.noise_band(good, cell_data.CONFIGURATION)
+    done = cell_data.with_cost(trials)
+    noise = stats.noise_band(done, cell_data.CONFIGURATION)
     rows = []
-    for key, group in good.groupby(list(cell_data.CONFIGURATION), observed=True):
+    for key, group in done.groupby(list(cell_data.CONFIGURATION), observed=True):
         values = group.groupby("block")["ns_per_packet"].mean().astype(float)
         even, odd = (values[values.index % 2 == side] for side in (0, 1))
         even.index, odd.index = even.index // 2, odd.index // 2
-        found = stats.compare(odd, even, noise)
-        if found.ratio is None:
+        compared = stats.compare(odd, even, noise)
+        if compared.ratio is None:
             continue
-        ratio = found.ratio
+        ratio = compared.ratio
         rows.append(
             dict(zip(cell_data.CONFIGURATION, key, strict=True))
             | {"ratio": ratio.estimate, "low": ratio.low, "high": ratio.high, "blocks": ratio.trials}
-            | {"shown": "a difference" if found.direction else "no difference"}
+            | {"shown": "a difference" if compared.direction else "no difference"}
         )
     names = [*cell_data.CONFIGURATION, "ratio", "low", "high", "blocks", "shown"]
     return pd.DataFrame(rows, columns=names)
@@ -132,8 +132,8 @@ def same_against_same_sentence(pairs: pd.DataFrame, noise: stats.NoiseBand) -> s
 
 def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
     """How many trials still drifted: the measured window's second half against its first, beyond ``limit_percent``."""
-    good = cell_data.with_cost(trials)
-    drift = good["drift_percent"].dropna().astype(float)
+    done = cell_data.with_cost(trials)
+    drift = done["drift_percent"].dropna().astype(float)
     if drift.empty:
         return "No trial has recorded a drift yet."
     beyond = int((drift.abs() > limit_percent).sum())
@@ -145,10 +145,10 @@ def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
 
 def warm_up_sentence(trials: pd.DataFrame) -> str:
     """What warming up cost beside the measured window."""
-    good = cell_data.with_cost(trials).dropna(subset=["warmup_ns_per_packet"])
-    if good.empty:
+    done = cell_data.with_cost(trials).dropna(subset=["warmup_ns_per_packet"])
+    if done.empty:
         return "No trial has recorded a warm-up yet."
-    ratio = (good["warmup_ns_per_packet"] / good["ns_per_packet"]).astype(float)
+    ratio = (done["warmup_ns_per_packet"] / done["ns_per_packet"]).astype(float)
     return (
         f"A packet cost {stats.significant(ratio.median(), 2)} times as much while warming up as in the measured "
         f"window (median of {len(ratio)} trials; largest {stats.significant(ratio.max(), 2)})."

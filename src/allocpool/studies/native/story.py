@@ -133,12 +133,12 @@ def options_table(trials: pd.DataFrame) -> pd.DataFrame:
             facts = group.iloc[0]
             key = f"java/{facts['layout']}/{facts['collector']}/{facts['runtime']}"
             plain = cell_data.by_block(trials, Solution.parse(key).label, str(strategy), str(case))
-            found = stats.compare(cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise)
+            compared = stats.compare(cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise)
             granted_mb = group["huge_pages_mb"].max()
             rows.append({
-                "solution": label, "strategy": strategy, "case": case, "cost with over without": found.text(),
+                "solution": label, "strategy": strategy, "case": case, "cost with over without": compared.text(),
                 "on huge pages, MB": None if pd.isna(granted_mb) else round(float(granted_mb)),
-                "why not": None if found.ratio else gap_of(group).text,
+                "why not": None if compared.ratio else gap_of(group).text,
             })  # fmt: skip
     return pd.DataFrame(
         rows, columns=["solution", "strategy", "case", "cost with over without", "on huge pages, MB", "why not"]
@@ -147,14 +147,14 @@ def options_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
     """How far apart collectors are under a Java layout, pooled, by case, beside the noise; and what is allocated."""
-    good = cell_data.with_cost(trials)
-    newest = good[(good["language"] == "java") & (good["strategy"] == POOLED)]
+    done = cell_data.with_cost(trials)
+    newest = done[(done["language"] == "java") & (done["strategy"] == POOLED)]
     newest = newest[newest["runtime"] == newest["runtime"].max()]
     plain = ~(newest["large_pages"].fillna(False).astype(bool) | newest["compact_headers"].fillna(False).astype(bool))
     rows = newest[(newest["layout"] == layout) & plain]
     if rows["collector"].nunique() < 2:
         return f"Fewer than two collectors have finished under layout {layout}: their spread is unknown."
-    noise = stats.noise_band(good, cell_data.CONFIGURATION)
+    noise = stats.noise_band(done, cell_data.CONFIGURATION)
     parts = []
     for case, group in rows.groupby("case"):
         costs = group.groupby("solution")["ns_per_packet"].apply(stats.geometric_mean).sort_values()
@@ -189,10 +189,10 @@ def how_counted(counters: pd.DataFrame) -> str:
     """What counted, for a caption, and why the rest was not counted."""
     how = sorted(set(counters.loc[counters["per_packet"].notna(), "how"].dropna()))
     why = sorted(set(counters.loc[counters["status"] != "ok", "reason"].dropna()))
-    told = f"Counted by {'; '.join(how)}. " if how else "Nothing was counted. "
+    by_whom = f"Counted by {'; '.join(how)}. " if how else "Nothing was counted. "
     simulated = (counters["counter"] == "simulated") & counters["per_packet"].notna()
     model = "Simulated caches are a model that knows neither prefetching nor pages. " if simulated.any() else ""
-    return told + model + (f"Not counted: {'; '.join(why)}." if why else "")
+    return by_whom + model + (f"Not counted: {'; '.join(why)}." if why else "")
 
 
 _ARGUMENT = {
@@ -212,12 +212,12 @@ def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
             larger, smaller = Solution.parse(step.larger).label, Solution.parse(step.smaller).label
             top = cell_data.by_block(trials, larger, step.larger_strategy, case)
             bottom = cell_data.by_block(trials, smaller, step.smaller_strategy, case)
-            found = stats.compare(top, bottom, noise)
-            if found.ratio is not None:
+            compared = stats.compare(top, bottom, noise)
+            if compared.ratio is not None:
                 rows.append({
                     "case": case, "step": what, "from": f"{larger}, {step.larger_strategy}",
                     "to": f"{smaller}, {step.smaller_strategy}", "from ns": stats.geometric_mean(top),
-                    "to ns": stats.geometric_mean(bottom), "gain": found.text(), "direction": found.direction,
+                    "to ns": stats.geometric_mean(bottom), "gain": compared.text(), "direction": compared.direction,
                 })  # fmt: skip
     return pd.DataFrame(rows, columns=["case", "step", "from", "to", "from ns", "to ns", "gain", "direction"])
 
@@ -230,8 +230,8 @@ def gains_grid(trials: pd.DataFrame) -> pd.DataFrame:
 
 def best_library(trials: pd.DataFrame, case: str) -> str:
     """How the cheapest library pool stands beside our own flat layout, in words; empty when none has finished."""
-    good = cell_data.with_cost(trials)
-    pools = good[good["layout"].isin(LIBRARY_LAYOUTS) & (good["case"] == case) & (good["language"] == "java")]
+    done = cell_data.with_cost(trials)
+    pools = done[done["layout"].isin(LIBRARY_LAYOUTS) & (done["case"] == case) & (done["language"] == "java")]
     own = cell_data.by_block(trials, Solution.parse("java/flat/g1/25").label, POOLED, case)
     if pools.empty or own.empty:
         return ""
@@ -263,8 +263,8 @@ def verdict(trials: pd.DataFrame) -> str:
         else "No step is shown to pay here"
     )
     steps = "; ".join(f"{row['step']}, {row['gain']}" for _, row in here.iterrows())
-    told = f"**{head}.** What a packet cost before over what it costs after, in case {case}: {steps}."
-    return f"{told} {best_library(trials, case)}".rstrip()
+    gains = f"**{head}.** What a packet cost before over what it costs after, in case {case}: {steps}."
+    return f"{gains} {best_library(trials, case)}".rstrip()
 
 
 def take_home(profile: str) -> str:

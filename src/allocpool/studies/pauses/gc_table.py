@@ -30,16 +30,16 @@ def per_trial(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
     ``trials`` and ``collections`` are tables of the study on pauses. A trial without a pause has 0 for the longest, and
     no mean.
     """
-    good = with_cost(trials[trials["mode"] == "batch"])
-    good = good.assign(live=live_objects_of(good)).merge(collections, on="trial_id")
-    window_s = good["window_s"]
-    return good.assign(
-        max_pause_ms=good["pause_max_ms"].astype(float),
-        mean_pause_ms=good["pause_mean_ms"].astype(float),
-        gc_per_second=good["collections"] / window_s,
-        gc_fraction_percent=100 * good["pause_total_ms"] / (1e3 * window_s),
-        live_objects_millions=good["live"].astype(float) / 1e6,
-        gc_ns_per_object=1e6 * good["pause_mean_ms"].astype(float) / good["live"].astype(float),
+    done = with_cost(trials[trials["mode"] == "batch"])
+    done = done.assign(live=live_objects_of(done)).merge(collections, on="trial_id")
+    window_s = done["window_s"]
+    return done.assign(
+        max_pause_ms=done["pause_max_ms"].astype(float),
+        mean_pause_ms=done["pause_mean_ms"].astype(float),
+        gc_per_second=done["collections"] / window_s,
+        gc_fraction_percent=100 * done["pause_total_ms"] / (1e3 * window_s),
+        live_objects_millions=done["live"].astype(float) / 1e6,
+        gc_ns_per_object=1e6 * done["pause_mean_ms"].astype(float) / done["live"].astype(float),
     )
 
 

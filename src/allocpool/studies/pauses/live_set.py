@@ -82,6 +82,6 @@ def _line(objects: npt.NDArray[np.float64], cost: npt.NDArray[np.float64]) -> tu
     design = np.column_stack((np.ones_like(objects), objects / scale))
     fitted = cost
     for _ in range(_REWEIGHTINGS):
-        found, _ = nnls(design / fitted[:, None], cost / fitted)
-        fitted = np.maximum(design @ found, 1e-3 * cost)
-    return float(found[0]), float(found[1]) / scale
+        coefficients, _ = nnls(design / fitted[:, None], cost / fitted)
+        fitted = np.maximum(design @ coefficients, 1e-3 * cost)
+    return float(coefficients[0]), float(coefficients[1]) / scale

@@ -29,15 +29,15 @@ def per_packet_costs(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFrame:
     ``trials`` and ``cpu`` are the batch study's tables. Adds columns ``clock`` (wall, CPU), ``total_ns``,
     ``remainder_ns``: the total less pauses (wall) or less the collector's threads (CPU).
     """
-    good = with_cost(trials)
-    good = good[(good["language"] == "java") & good["gc_pause_total_ms"].notna()]
-    pauses_ns = good["gc_pause_total_ms"].astype(float) * 1e6 / good["packets"].astype(float)
-    wall = good.assign(clock="wall", total_ns=good["ns_per_packet"].astype(float))
+    done = with_cost(trials)
+    done = done[(done["language"] == "java") & done["gc_pause_total_ms"].notna()]
+    pauses_ns = done["gc_pause_total_ms"].astype(float) * 1e6 / done["packets"].astype(float)
+    wall = done.assign(clock="wall", total_ns=done["ns_per_packet"].astype(float))
     # A pause that began inside the window may end after it.
     wall = wall.assign(remainder_ns=(wall["total_ns"] - pauses_ns).clip(lower=0.0))
     spent = cpu[cpu["thread_group"] == "gc"].set_index("trial_id")["cpu_ns"]
-    gc_ns = good["trial_id"].map(spent).astype(float) / good["packets"].astype(float)
-    busy = good.assign(clock="CPU", total_ns=good["cpu_ns_per_packet"].astype(float))
+    gc_ns = done["trial_id"].map(spent).astype(float) / done["packets"].astype(float)
+    busy = done.assign(clock="CPU", total_ns=done["cpu_ns_per_packet"].astype(float))
     busy = busy.assign(remainder_ns=(busy["total_ns"] - gc_ns).clip(lower=0.0))
     both = pd.concat([wall, busy], ignore_index=True)
     return both[(both["remainder_ns"] > 0) & both["total_ns"].notna()]
@@ -59,12 +59,12 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
         base_ns = remainders[base_solution]
         for solution, part in group.groupby("solution"):
             first = part.iloc[0]
-            found = stats.geometric_interval(part["total_ns"] / base_ns)
+            bound = stats.geometric_interval(part["total_ns"] / base_ns)
             total_ns = stats.geometric_mean(part["total_ns"])
             rows.append({
                 **{name: first[name] for name in (*SAME_PROGRAM, "collector", "clock")},
-                "solution": solution, "lbo": found.estimate, "low": found.low, "high": found.high,
-                "method": found.method, "n": found.trials, "total_ns": total_ns, "base_ns": base_ns,
+                "solution": solution, "lbo": bound.estimate, "low": bound.low, "high": bound.high,
+                "method": bound.method, "n": bound.trials, "total_ns": total_ns, "base_ns": base_ns,
                 "base_solution": base_solution, "collectors": len(remainders), "above_base_ns": total_ns - base_ns,
             })  # fmt: skip
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -97,8 +97,12 @@ def sentence(overheads: pd.DataFrame) -> str:
     for strategy, group in chosen.groupby("strategy", sort=False):
         worst, best = group.nlargest(1, "lbo").iloc[0], group.nsmallest(1, "lbo").iloc[0]
         lines.append(f"with {strategy}, at least {_times(best)} and at most {_times(worst)}" if len(group) > 1 else "")
-    told = "; ".join(line for line in lines if line)
-    return f"Lower bounds of the cost of collecting, times the program: {told}." if told else "Nothing to compare yet."
+    extremes = "; ".join(line for line in lines if line)
+    return (
+        f"Lower bounds of the cost of collecting, times the program: {extremes}."
+        if extremes
+        else "Nothing to compare yet."
+    )
 
 
 def _times(row: pd.Series) -> str:

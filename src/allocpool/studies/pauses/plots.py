@@ -64,22 +64,22 @@ CAUSE_STYLE = {
 
 
 def _batch(trials: pd.DataFrame, layout: str = "heap") -> pd.DataFrame:
-    good = with_cost(trials)
-    return good[(good["mode"] == "batch") & (good["layout"] == layout) & ~good["collector"].isin(CONTROLS)]
+    done = with_cost(trials)
+    return done[(done["mode"] == "batch") & (done["layout"] == layout) & ~done["collector"].isin(CONTROLS)]
 
 
 def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, case: str) -> Figure:
     """Pauses over the measured window of the first block's trials, one row per solution; height is the length."""
-    good = _batch(trials)
-    good = good[(good["strategy"] == strategy) & (good["case"] == case) & (good["block"] == good["block"].min())]
-    joined = pauses.merge(good[_FACTS], on="trial_id")
+    done = _batch(trials)
+    done = done[(done["strategy"] == strategy) & (done["case"] == case) & (done["block"] == done["block"].min())]
+    joined = pauses.merge(done[_FACTS], on="trial_id")
     if joined.empty:
         return nothing(_NO_PAUSE)
-    order = solution_order(good)
+    order = solution_order(done)
     figure, axes = new_figure(len(order), 1, 9.3, 0.9 + 0.62 * len(order), sharey=True)
     low = max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min()))
     high = float(joined["duration_ms"].max())
-    end_s = float(good["seconds"].max())
+    end_s = float(done["seconds"].max())
     for axis, solution in zip(axes, order, strict=True):
         for row in records(joined[joined["solution"] == solution]):
             length_s = max(row.duration_ms / 1e3, end_s / 800)
@@ -101,8 +101,8 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
 
 def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Share of pauses longer than a length, log-log, one line per solution; panels by case, rows by strategy."""
-    good = _batch(trials)
-    joined = pauses.merge(good[_FACTS], on="trial_id")
+    done = _batch(trials)
+    joined = pauses.merge(done[_FACTS], on="trial_id")
     joined = joined[joined["strategy"].isin(["alloc", "pool"]) & (joined["duration_ms"] > 0)]
     if joined.empty:
         return nothing(_NO_PAUSE)
@@ -144,9 +144,9 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
 
     The mean over trials, with the range of the trials shaded; panels by strategy.
     """
-    good = _batch(trials)
-    good = good[(good["case"] == case) & good["strategy"].isin(["alloc", "pool"])]
-    joined = utilisation.merge(good[_FACTS], on="trial_id")
+    done = _batch(trials)
+    done = done[(done["case"] == case) & done["strategy"].isin(["alloc", "pool"])]
+    joined = utilisation.merge(done[_FACTS], on="trial_id")
     if joined.empty:
         return nothing("no utilisation was measured")
     solutions = solution_order(joined)
@@ -217,9 +217,9 @@ def overhead_by_strategy(overheads: pd.DataFrame, layout: str = "heap") -> Figur
 
 def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     """CPU per packet by thread group, one bar per solution and strategy; means over trials."""
-    good = _batch(trials)
-    good = good[(good["case"] == case) & good["strategy"].isin(CHOICES)]
-    joined = cpu.merge(good[[*_FACTS, "packets"]], on="trial_id")
+    done = _batch(trials)
+    done = done[(done["case"] == case) & done["strategy"].isin(CHOICES)]
+    joined = cpu.merge(done[[*_FACTS, "packets"]], on="trial_id")
     if joined.empty:
         return nothing("no CPU time was measured")
     joined = joined.assign(ns=joined["cpu_ns"] / joined["packets"].astype(float))
@@ -325,20 +325,20 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
 
     Geometric means over trials, bars from the smallest to the largest trial.
     """
-    good = _batch(trials).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
-    good = good[good["strategy"].isin(["alloc", "pool"])]
-    runs = good.drop_duplicates(["case", "collector", "runtime"]).groupby("case").size()
+    done = _batch(trials).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
+    done = done[done["strategy"].isin(["alloc", "pool"])]
+    runs = done.drop_duplicates(["case", "collector", "runtime"]).groupby("case").size()
     case = str(runs[runs == runs.max()].index.max())
-    good = good[good["case"] == case]
-    several = good.groupby("collector", observed=True)["runtime"].nunique()
-    good = good[good["collector"].isin(several[several > 1].index)]
-    if good.empty:
+    done = done[done["case"] == case]
+    several = done.groupby("collector", observed=True)["runtime"].nunique()
+    done = done[done["collector"].isin(several[several > 1].index)]
+    if done.empty:
         return nothing("no collector was run on more than one runtime")
-    runtimes = sorted(int(one) for one in good["runtime"].unique())
+    runtimes = sorted(int(one) for one in done["runtime"].unique())
     figure, axes = new_figure(1, 2, 9.6, 4.0)
     labels = {"ns_per_packet": "ns per packet (log scale)", "pause_max_ms": "longest pause, ms (log scale)"}
     for axis, (value, label) in zip(axes, labels.items(), strict=True):
-        shown = good[good[value] > 0]
+        shown = done[done[value] > 0]
         for (collector, strategy), part in shown.groupby(["collector", "strategy"], observed=True):
             logs = part[value].astype(float).map(math.log).groupby(part["runtime"].astype(int))
             marks = pd.DataFrame({"mid": logs.mean(), "low": logs.min(), "high": logs.max()}).map(math.exp)
@@ -352,6 +352,6 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
         axis.set_xticks(range(len(runtimes)), [f"Java {one}" for one in runtimes], fontsize=9)
         axis.set_ylabel(label, fontsize=9)
         axis.set_title(f"case {case}", fontsize=9, color=INK)
-    used = {str(one) for one in good["collector"]}
-    legend(figure, [*collector_handles(used), *strategy_shapes({str(one) for one in good["strategy"]})])
+    used = {str(one) for one in done["collector"]}
+    legend(figure, [*collector_handles(used), *strategy_shapes({str(one) for one in done["strategy"]})])
     return figure

@@ -47,34 +47,34 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
 
 def fits(rows: pd.DataFrame) -> pd.DataFrame:
     """One row per solution, strategy and measure: ``ns_per_object``, ``low``, ``high``, ``base_ms``, ``n``, text."""
-    found = []
+    fitted = []
     for (solution, strategy, measure), group in rows.groupby(["solution", "strategy", "measure"], observed=True):
         fit = fit_live_set(group["live_objects"], group["cost_ns"])
         if fit is None:
             continue
         first = group.iloc[0]
-        found.append({
+        fitted.append({
             **{name: first[name] for name in FACTS}, "solution": solution, "strategy": strategy, "measure": measure,
             "ns_per_object": fit.ns_per_object, "low": fit.low, "high": fit.high, "base_ms": fit.base_ns / 1e6,
             "n": fit.trials, "worst_factor": fit.worst_factor, "text": fit.text(),
         })  # fmt: skip
     columns = [*FACTS, "strategy", "measure", "ns_per_object", "low", "high", "base_ms", "n", "worst_factor", "text"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(fitted, columns=columns)
 
 
-def for_reader(found: pd.DataFrame) -> pd.DataFrame:
+def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
     """The fits as a grid: one row per solution and strategy, one column per measure."""
-    if found.empty:
+    if fitted.empty:
         return pd.DataFrame(columns=["solution", "strategy", *MEASURES])
-    grid = found.pivot(index=["solution", "strategy"], columns="measure", values="text")
-    order = {name: number for number, name in enumerate(solution_order(found))}
+    grid = fitted.pivot(index=["solution", "strategy"], columns="measure", values="text")
+    order = {name: number for number, name in enumerate(solution_order(fitted))}
     grid = grid.reindex(columns=[name for name in MEASURES if name in grid]).reset_index()
     return grid.sort_values("solution", key=lambda column: column.map(order), ignore_index=True, kind="stable")
 
 
-def sentence(found: pd.DataFrame) -> str:
+def sentence(fitted: pd.DataFrame) -> str:
     """What an object costs in a collection that stops the world."""
-    forced = found[(found["measure"] == "forced full pause") & (found["n"] >= stats.BOOTSTRAP_MIN_TRIALS)]
+    forced = fitted[(fitted["measure"] == "forced full pause") & (fitted["n"] >= stats.BOOTSTRAP_MIN_TRIALS)]
     if forced.empty:
         return f"No collector's full pause was measured at {stats.BOOTSTRAP_MIN_TRIALS} live sets or more."
     lines = [f"{row.solution} with {row.strategy} {row.text}" for row in records(forced)]

@@ -60,10 +60,10 @@ _STOPS = {
 
 def what_stopped(trials: pd.DataFrame, collections: pd.DataFrame, case: str) -> pd.DataFrame:
     """Milliseconds per second in which the program stood, by kind and by solution and strategy; means over trials."""
-    good = with_cost(trials)
-    good = good[(good["mode"] == "batch") & (good["case"] == case) & (good["layout"] == "heap")]
-    good = good[good["strategy"].isin(["alloc", "pool"]) & ~good["collector"].isin(CONTROLS)]
-    joined = good.merge(collections, on="trial_id")
+    done = with_cost(trials)
+    done = done[(done["mode"] == "batch") & (done["case"] == case) & (done["layout"] == "heap")]
+    done = done[done["strategy"].isin(["alloc", "pool"]) & ~done["collector"].isin(CONTROLS)]
+    joined = done.merge(collections, on="trial_id")
     rows = []
     for solution in solution_order(joined) if len(joined) else []:
         for strategy, group in joined[joined["solution"] == solution].groupby("strategy", observed=True):
@@ -107,13 +107,15 @@ def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFr
         str(solution): stats.noise_band(group, CONFIGURATION, "max_pause_ms")
         for solution, group in rows.groupby("solution", observed=True)
     }
-    found = []
+    comparisons = []
     for (solution, case), group in rows.groupby(["solution", "case"], observed=True):
         sides = {name: part.set_index("block")["max_pause_ms"] for name, part in group.groupby("strategy")}
         if {"alloc", "pool"} <= set(sides):
             compared = stats.compare(sides["alloc"], sides["pool"], noises[str(solution)])
-            found.append({"solution": solution, "case": case, "direction": compared.direction, "text": compared.text()})
-    return pd.DataFrame(found, columns=["solution", "case", "direction", "text"])
+            comparisons.append(
+                {"solution": solution, "case": case, "direction": compared.direction, "text": compared.text()}
+            )
+    return pd.DataFrame(comparisons, columns=["solution", "case", "direction", "text"])
 
 
 def saved_table(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
@@ -156,8 +158,10 @@ def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str
     if not whole:
         return "Nothing was lost in the real-time trials that nothing stopped on purpose."
     shares = rows.groupby("cause", observed=True)["lost"].sum() / whole
-    told = ", ".join(f"{name} {shares[name]:.1%}" for name in ALL_CAUSES if name in shares)
-    return f"Of {whole:,.0f} packets lost, by what stood beside: {told}. One packet counts once: shares sum to 100%."
+    by_cause = ", ".join(f"{name} {shares[name]:.1%}" for name in ALL_CAUSES if name in shares)
+    return (
+        f"Of {whole:,.0f} packets lost, by what stood beside: {by_cause}. One packet counts once: shares sum to 100%."
+    )
 
 
 def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
@@ -170,9 +174,9 @@ def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     order = {name: number for number, name in enumerate(solution_order(joined))}
     grid = shares.groupby([*CONFIGURATION, "thread_group"], observed=True)["percent"].mean().unstack()
     counts = joined.groupby(list(CONFIGURATION), observed=True)["trial_id"].nunique()
-    told = grid.reindex(columns=list(GROUPS)).fillna(0.0).map(lambda value: stats.significant(float(value), 2))
-    told.insert(0, "n", counts)
-    return told.reset_index().sort_values(
+    texts = grid.reindex(columns=list(GROUPS)).fillna(0.0).map(lambda value: stats.significant(float(value), 2))
+    texts.insert(0, "n", counts)
+    return texts.reset_index().sort_values(
         "solution", key=lambda names: names.map(order), kind="stable", ignore_index=True
     )
 

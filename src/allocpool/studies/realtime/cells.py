@@ -34,27 +34,27 @@ def _lost(prefix: str, searches: pd.DataFrame, name: str) -> dict[str, float]:
     }
 
 
-def _answer(_group: pd.DataFrame, good: pd.DataFrame) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
     for goal in (NDR, PDR):
-        passes = good[f"{goal}_ns"].astype(float)
-        found[f"{goal}_ns"] = passes.max() if passes.notna().all() else np.nan
-        found[f"{goal}_fails_ns"] = good[f"{goal}_fails_ns"].astype(float).min()
-    compared = good[good["compared_ns"].notna()]
+        passes = done[f"{goal}_ns"].astype(float)
+        answer[f"{goal}_ns"] = passes.max() if passes.notna().all() else np.nan
+        answer[f"{goal}_fails_ns"] = done[f"{goal}_fails_ns"].astype(float).min()
+    compared = done[done["compared_ns"].notna()]
     if len(compared):
-        found |= {
+        answer |= {
             "compared_ns": float(compared["compared_ns"].iloc[0]),
             **_lost("", compared, "compared"),
         }
-    found["larger_heap_gap"] = next(iter(good["larger_heap_gap"].dropna()), None)
-    larger = good[good["larger_heap_factor"].notna()]
+    answer["larger_heap_gap"] = next(iter(done["larger_heap_gap"].dropna()), None)
+    larger = done[done["larger_heap_factor"].notna()]
     if len(larger):
-        found |= {
+        answer |= {
             "larger_heap_factor": float(larger["larger_heap_factor"].iloc[0]),
             **_lost("larger_heap_", larger, "larger_heap"),
         }
-    found["answer"] = next((goal for goal in (NDR, PDR) if pd.notna(found[f"{goal}_ns"])), LOSES)
-    return found
+    answer["answer"] = next((goal for goal in (NDR, PDR) if pd.notna(answer[f"{goal}_ns"])), LOSES)
+    return answer
 
 
 def realtime_cells(

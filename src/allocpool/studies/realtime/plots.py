@@ -24,14 +24,14 @@ _PAUSE, _SLIP, _BURST = SKY, SILVER, "#b00020"
 def rates(cells: pd.DataFrame) -> Figure:
     """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker)."""
     cases = sorted(cells["case"].dropna().unique())
-    good = cells[cells["ndr_ns"].notna()]
-    if good.empty:
+    done = cells[cells["ndr_ns"].notna()]
+    if done.empty:
         return nothing("no interval passes without a loss yet")
     order = solution_order(cells)
     figure, axes = new_figure(1, len(cases), 3.3 + 2.9 * len(cases), 1.3 + 0.46 * max(len(order), 3), sharey=True)
     drawn = present(STRATEGIES, cells["strategy"])
     off = offsets(drawn, 0.25)
-    rate = 1e3 / good["ndr_ns"]
+    rate = 1e3 / done["ndr_ns"]
     for axis, case in zip(axes, cases, strict=True):
         for row in records(cells[cells["case"] == case]):
             colour, marker = STRATEGY_STYLE[row.strategy]
@@ -177,13 +177,13 @@ def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
 
 def sweeps(trials: pd.DataFrame) -> Figure:
     """Loss at one interval against the length of the input queue, and against the heap."""
-    good = finished(trials)
-    if good.empty:
+    done = finished(trials)
+    if done.empty:
         return nothing("no single trial has finished yet")
     figure, axes = new_figure(1, 2, 10.5, 4.4, sharey=True)
-    usual_heap = good["heap_factor"].isna() | (good["heap_factor"] == 1)
-    _sweep(axes[0], good[usual_heap], "input_queue_ms", "input queue, ms of ticks (log scale)")
-    by_heap = good[good["heap_factor"].notna() & (good["input_queue_ms"] == good["input_queue_ms"].mode().iloc[0])]
+    usual_heap = done["heap_factor"].isna() | (done["heap_factor"] == 1)
+    _sweep(axes[0], done[usual_heap], "input_queue_ms", "input queue, ms of ticks (log scale)")
+    by_heap = done[done["heap_factor"].notna() & (done["input_queue_ms"] == done["input_queue_ms"].mode().iloc[0])]
     _sweep(axes[1], by_heap, "heap_factor", "heap, times the published one (log scale)")
     axes[0].set_ylabel("lost of a million (lowest: none)", fontsize=9)
     handles = {str(line.get_label()): line for axis in axes for line in axis.get_lines()}

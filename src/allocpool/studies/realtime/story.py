@@ -76,8 +76,8 @@ def _cell_html(row: pd.Series) -> str:
 def best_of(cells: pd.DataFrame) -> dict[Key, str]:
     """The cells with the smallest interval of each case, over all and in Java, with their colours."""
     best: dict[Key, str] = {}
-    good = cells[cells["ndr_ns"].notna()]
-    for colour, rows in ((BEST_JAVA, good[good["language"] == "java"]), (BEST_OVERALL, good)):
+    done = cells[cells["ndr_ns"].notna()]
+    for colour, rows in ((BEST_JAVA, done[done["language"] == "java"]), (BEST_OVERALL, done)):
         for _, group in rows.groupby("case"):
             best[key_of(group.nsmallest(1, "ndr_ns").iloc[0])] = colour
     return best
@@ -109,10 +109,10 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
 
 def cost_table(searches: pd.DataFrame) -> pd.DataFrame:
     """Per solution: searches, measurements and seconds per search, and what a fixed grid would take. Medians."""
-    good = finished(searches)
+    done = finished(searches)
     rows = []
-    for solution in solution_order(good) if len(good) else []:
-        group = good[good["solution"] == solution]
+    for solution in solution_order(done) if len(done) else []:
+        group = done[done["solution"] == solution]
         columns = ("probes", "full_trials", "search_seconds", "grid_trials", "grid_seconds")
         median = {name: _number(group[name].astype(float).median()) for name in columns}
         rows.append({
@@ -127,13 +127,13 @@ def cost_table(searches: pd.DataFrame) -> pd.DataFrame:
 
 def cost_sentence(searches: pd.DataFrame) -> str:
     """What the searches cost, beside a fixed grid of the same resolution."""
-    good = finished(searches)
-    if good.empty:
+    done = finished(searches)
+    if done.empty:
         return "No search has finished yet."
-    spent, grid = good["search_seconds"].astype(float).sum(), good["grid_seconds"].astype(float).sum()
-    capped, full = int(good["caps_reached"].sum()), int(good["full_trials"].sum())
+    spent, grid = done["search_seconds"].astype(float).sum(), done["grid_seconds"].astype(float).sum()
+    capped, full = int(done["caps_reached"].sum()), int(done["full_trials"].sum())
     return (
-        f"{len(good)} searches took {_number(spent)} s; a fixed grid of the same resolution would take {_number(grid)} "
+        f"{len(done)} searches took {_number(spent)} s; a fixed grid of the same resolution would take {_number(grid)} "
         f"s, {_number(grid / spent, 2)} times as long. Of {full} trials of full length, {capped} reached their longest "
         "length before the wanted number of major collections."
     )
@@ -207,13 +207,13 @@ def _below(row: Any, side: str, other: str) -> bool:
 
 def platform(trials: pd.DataFrame, bursts: pd.DataFrame) -> str:
     """What the machine itself did: slips of the source, and what lay beside the bursts."""
-    good = finished(trials)
-    if good.empty:
+    done = finished(trials)
+    if done.empty:
         return "No single trial has finished yet."
-    share = float(good["slip_total_ms"].sum() / (good["seconds"].sum() * 1e3))
+    share = float(done["slip_total_ms"].sum() / (done["seconds"].sum() * 1e3))
     text = (
         f"The source itself did not run for {_number(100 * share, 2)}% of the time, at most "
-        f"{_number(good['slip_max_ms'].max(), 2)} ms at once."
+        f"{_number(done['slip_max_ms'].max(), 2)} ms at once."
     )
     counts = bursts["beside"].value_counts()
     if not len(bursts):
@@ -230,10 +230,10 @@ def platform(trials: pd.DataFrame, bursts: pd.DataFrame) -> str:
 
 def spread(cells: pd.DataFrame) -> str:
     """The caption of whatever shows smallest intervals."""
-    good = cells[(cells["n"] > 0) & (cells["answer"] == NDR)]
-    if good.empty:
+    done = cells[(cells["n"] > 0) & (cells["answer"] == NDR)]
+    if done.empty:
         return "No interval passes without a loss."
-    low, high = int(good["n"].min()), int(good["n"].max())
+    low, high = int(done["n"].min()), int(done["n"].max())
     n_text = f"n = {low}" if low == high else f"n = {low} to {high}"
     return (
         f"{n_text} searches per mark; bars: bracket, from the largest interval that failed to the smallest that passed."

@@ -52,11 +52,11 @@ def pairs(
     trials: pd.DataFrame, axis: str, larger: object, smaller: object, compared: str, value: str = "tail_ms"
 ) -> list[Pair]:
     """Compare ``larger`` with ``smaller`` on one axis, everything else and the block being equal."""
-    good = finished(trials)
-    noise = stats.noise_band(good.assign(**{value: good[value].astype(float)}), list(CELL), value)
+    done = finished(trials)
+    noise = stats.noise_band(done.assign(**{value: done[value].astype(float)}), list(CELL), value)
     others = [name for name in CELL if name != axis]
     every = []
-    for key, group in good.groupby(others, dropna=False, observed=True, sort=False):
+    for key, group in done.groupby(others, dropna=False, observed=True, sort=False):
         sides = [group[group[axis] == wanted] for wanted in (larger, smaller)]
         if any(side.empty for side in sides):
             continue
@@ -148,15 +148,15 @@ def _sentence(evidence: Evidence) -> str:
     measured = evidence.measured
     if measured.empty:
         return "Nothing to compare: no pair of trials that both kept up."
-    told = ", ".join(f"{shown} in {count}" for shown, count in measured["shown"].value_counts().items())
-    return f"Of {len(evidence.rows)} comparisons: {told}; ratios {stats.span(measured['ratio'])}."
+    counts = ", ".join(f"{shown} in {count}" for shown, count in measured["shown"].value_counts().items())
+    return f"Of {len(evidence.rows)} comparisons: {counts}; ratios {stats.span(measured['ratio'])}."
 
 
 def _within_target(data: Stream) -> Evidence:
     """Each trial of G1 in which its pipeline kept up, with a processor left to it: whether it held the target."""
-    good = finished(data.trials)
-    count = int(good["cores"].max()) if len(good) else 0
-    left = good[(good["collector"] == "g1") & (good["cooperative_threads"] == count - 1)]
+    done = finished(data.trials)
+    count = int(done["cores"].max()) if len(done) else 0
+    left = done[(done["collector"] == "g1") & (done["cooperative_threads"] == count - 1)]
     kept_up = left["kept_up"].fillna(False).astype(bool)
     rows = left.loc[kept_up, ["solution", "events_per_second", "items_per_second", "tail", "tail_ms"]]
     rows = rows.astype({"items_per_second": float, "tail_ms": float})
@@ -179,11 +179,11 @@ def _within_sentence(evidence: Evidence) -> str:
         return "No trial of G1 with a processor left to it kept up."
     target_ms = float(rows["target_ms"].iloc[0])
     within = int((rows["tail_ms"] <= target_ms).sum())
-    told = (
+    held = (
         f"{within} of {len(rows)} trials of G1 that kept up, up to {millions(rows['items_per_second'].max())} million "
         f"items a second, held {target_ms:g} ms at {', '.join(sorted(set(rows['tail'].dropna())))}."
     )
-    return f"{told} Too few windows for {_FAR_TAIL}." if evidence.count(NOT_MEASURED) else told
+    return f"{held} Too few windows for {_FAR_TAIL}." if evidence.count(NOT_MEASURED) else held
 
 
 def millions(value: float) -> str:

@@ -45,14 +45,14 @@ def design(profile: StreamProfile) -> str:
     searched = f" Searches: {', '.join(profile.searches)}." if profile.searches else ""
     slides = sorted({group.slide_ms for group in profile.groups.values()})
     counts = [int(profile.seconds * 1000) // slide for slide in slides]
-    told = "; ".join(
+    windows = "; ".join(
         f"windows that slide by {slide} ms give {count:,} latencies per trial, and p99.99 would take "
         f"{windows_needed(99.99) * slide / 1000:g} s"
         for slide, count in zip(slides, counts, strict=True)
     )
     return (
         f"Groups of trials: {groups}. {profile.blocks} repetition(s), {profile.seconds:g} s measured after "
-        f"{profile.warmup_seconds:g} s of warm-up; {told}.{searched}"
+        f"{profile.warmup_seconds:g} s of warm-up; {windows}.{searched}"
     )
 
 
@@ -121,19 +121,19 @@ def _run(trials: pd.DataFrame, target_ms: float) -> list[dict[str, object]]:
         holds, fails = [], []
         for _, block in group.groupby("block"):
             ordered = block.sort_values("offered_items_per_second")
-            good = (ordered["kept_up"].fillna(False) & (ordered["tail_ms"] <= target_ms).fillna(False)).to_numpy(bool)
-            first_bad = next((place for place, fine in enumerate(good) if not fine), len(good))
+            done = (ordered["kept_up"].fillna(False) & (ordered["tail_ms"] <= target_ms).fillna(False)).to_numpy(bool)
+            first_bad = next((place for place, fine in enumerate(done) if not fine), len(done))
             offered = ordered["offered_items_per_second"].to_numpy()
             holds.append(float(offered[first_bad - 1]) if first_bad else 0.0)
-            fails.append(float(offered[first_bad]) if first_bad < len(good) else None)
+            fails.append(float(offered[first_bad]) if first_bad < len(done) else None)
         rows.append(_bracket(key, _RUN, holds, fails))
     return rows
 
 
 def _searched(searches: pd.DataFrame) -> list[dict[str, object]]:
     rows = []
-    good = finished(searches)
-    for key, group in good.groupby(list(CONFIGURATION), dropna=False, observed=True, sort=False):
+    done = finished(searches)
+    for key, group in done.groupby(list(CONFIGURATION), dropna=False, observed=True, sort=False):
         holds = [float(value) for value in group["holds_items_per_second"].fillna(0.0)]
         fails = [None if pd.isna(value) else float(value) for value in group["fails_items_per_second"]]
         rows.append(_bracket(key, _SEARCHED, holds, fails))
@@ -143,10 +143,10 @@ def _searched(searches: pd.DataFrame) -> list[dict[str, object]]:
 def _bracket(
     key: Sequence[object], by: str, holds: Sequence[float], fails: Sequence[float | None]
 ) -> dict[str, object]:
-    found = [value for value in fails if value is not None]
+    failed = [value for value in fails if value is not None]
     return {
         **dict(zip(CONFIGURATION, key, strict=True)), "by": by, "holds_low": min(holds), "holds_high": max(holds),
-        "fails": min(found) if found else None, "n": len(holds),
+        "fails": min(failed) if failed else None, "n": len(holds),
     }  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def brackets_grid(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float
     return pd.DataFrame(rows, columns=["configuration", "window", "found by", "holds, M items/s", "fails from", "n"])
 
 
-def pairs_grid(found: Sequence[Pair]) -> pd.DataFrame:
+def pairs_grid(every: Sequence[Pair]) -> pd.DataFrame:
     """Comparisons for a reader."""
     return pd.DataFrame(
         [
@@ -171,7 +171,7 @@ def pairs_grid(found: Sequence[Pair]) -> pd.DataFrame:
                 "solution": pair.solution, "compared": pair.compared, "at": pair.at,
                 "ratio": pair.comparison.text(), "fell behind": f"{pair.not_kept_up[0]} / {pair.not_kept_up[1]}",
             }
-            for pair in found
+            for pair in every
         ],
         columns=["solution", "compared", "at", "ratio", "fell behind"],
     )  # fmt: skip
@@ -203,10 +203,10 @@ def gaps(trials: pd.DataFrame, searches: pd.DataFrame, plan: pd.DataFrame) -> pd
 def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     """What the collectors did meanwhile: pauses, processors they kept busy, their threads; medians of the trials that
     kept up with the allocating aggregate on cooperative threads, over all rates."""
-    good = finished(trials)
-    good = good[good["kept_up"].fillna(False) & (good["aggregate"] == "boxed") & (good["processors"] == "cooperative")]
+    done = finished(trials)
+    done = done[done["kept_up"].fillna(False) & (done["aggregate"] == "boxed") & (done["processors"] == "cooperative")]
     rows = []
-    for (solution, threads), group in good.groupby(["solution", "cooperative_threads"], sort=False):
+    for (solution, threads), group in done.groupby(["solution", "cooperative_threads"], sort=False):
         medians = group[["gc_pauses", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]].median()
         rows.append({
             "solution": solution, "threads": threads, "n": len(group),
