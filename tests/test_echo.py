@@ -171,13 +171,13 @@ def test_a_taken_port_is_refused_in_one_line(data: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        (["io=buffered"], r"unknown io of server java 'buffered': choose one of buffered_reader, .*nio_pooled"),
-        ([], r"unknown io of server java None: choose one of buffered_reader"),
+        (["io=buffered"], r"unknown io 'buffered': choose one of buffered_reader, .*nio_pooled"),
+        ([], r"io is missing: choose one of buffered_reader"),
         (["server=rust", "io=epoll"], r"unknown server 'rust': choose one of java, cpp"),
         (["server=cpp", "io=stream"], r"unknown io of server cpp 'stream': choose one of threads, epoll"),
         (["io=stream", "buffer=512"], r"io stream has no buffer .*choose io buffered_reader, buffered_stream"),
         (["io=nio_pooled", "threads=virtual"], r"io nio_pooled has its own threads.*choose io buffered_reader"),
-        (["io=stream", "threads=green"], r"threads: .*'platform' or 'virtual'.*'green'"),
+        (["io=stream", "threads=green"], r"unknown threads 'green': choose one of platform, virtual"),
         (["io=stream", "threads=virtual", "runtime=11"], r"runtime 11 has no virtual threads: choose runtime 21 or 25"),
         (["io=stream", "collector=cms", "runtime=25"], r"cms"),
         (["io=stream", "conections=5"], r"unknown key 'conections' \(valid keys: .*connections"),

@@ -67,6 +67,19 @@ def from_validation(what: str, error: ValidationError, model: type[BaseModel]) -
     return UserError(f"{what}: " + "; ".join(complaints).replace("\n", " "))
 
 
+def _choices_at(model: Any, place: tuple[int | str, ...]) -> tuple[Any, ...]:
+    """The closed list of the field at a place inside a model and the models in it."""
+    choices: tuple[Any, ...] = ()
+    for part in place:
+        field = getattr(model, "model_fields", {}).get(part)
+        if field is not None:
+            choices = choices_of(field.annotation, field.metadata)
+            model = field.annotation
+        else:  # an item of a tuple, a value of a mapping
+            model = next((one for one in get_args(model) if hasattr(one, "model_fields")), None)
+    return choices
+
+
 _NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
@@ -75,8 +88,7 @@ def _complaint(item: Any, model: type[BaseModel]) -> str:
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
         return f"unknown key {key!r} (valid keys: {', '.join(sorted(model.model_fields))})"
-    field = model.model_fields.get(str(item["loc"][0])) if item["loc"] else None
-    choices = choices_of(field.annotation, field.metadata) if field else ()
+    choices = _choices_at(model, item["loc"])
     if kind == "literal_error" and choices:
         return str(unknown_choice(key, value, choices))
     if kind == "missing":
