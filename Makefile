@@ -39,8 +39,8 @@ prerequisites:
 
 # Both steps look for themselves at what is there already.
 setup: .venv/.installed
-	@$(BIN)/python -m allocpool.runtimes
-	@$(BIN)/python -m allocpool.compile
+	@$(BIN)/python -m allocpool.runtimes & runtimes=$$!; \
+	  $(BIN)/python -m allocpool.compile; built=$$?; wait $$runtimes && [ $$built -eq 0 ]
 
 findings: setup
 	@$(BIN)/allocpool findings --profile $(PROFILE)

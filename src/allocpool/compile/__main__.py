@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from allocpool.compile import check_module, echo_library, java_classpaths, java_modules, native_library
 from allocpool.errors import UserError
@@ -10,10 +11,8 @@ from allocpool.runtimes import find_javac
 
 
 def main() -> int:
-    """Builds everything; says what was left out and why. Returns the exit status."""
+    """Builds everything, side by side; says what was left out and why. Returns the exit status."""
     try:
-        for name, native in (("native", native_library()), ("echo", echo_library())):
-            print(f"{name}: {native.library} ({native.compiler_version}; {native.flags})")
         javac = find_javac()
         buildable = []
         for module in java_modules():
@@ -22,8 +21,15 @@ def main() -> int:
                 buildable.append(module)
             except UserError as error:
                 print(f"left out: {error}")
-        for module, build in java_classpaths(buildable).items():
-            print(f"{module}: {build.classpath[0]} (release {build.release}, javac {build.javac_version})")
+        # Each waits for compilers most of the time, in processes of their own.
+        with ThreadPoolExecutor() as pool:
+            java = pool.submit(java_classpaths, buildable)
+            libraries = {"native": pool.submit(native_library), "echo": pool.submit(echo_library)}
+            for name, library in libraries.items():
+                native = library.result()
+                print(f"{name}: {native.library} ({native.compiler_version}; {native.flags})")
+            for module, build in java.result().items():
+                print(f"{module}: {build.classpath[0]} (release {build.release}, javac {build.javac_version})")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

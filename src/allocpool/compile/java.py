@@ -129,7 +129,9 @@ def _build(modules: list[str], javac: Javac) -> None:
 def _copy_sources(tree: Path) -> None:
     """Copies what jars are made of; every module, because the parent lists them all."""
     workloads = home.workloads_dir()
-    for file in {file for module in java_modules() for file in java_sources(module)}:
+    sources = {file for module in java_modules() for file in java_sources(module)}
+    # Maven's own settings decide how long it takes, not what it makes.
+    for file in sources | {file for file in (workloads / ".mvn").glob("*") if file.is_file()}:
         target = tree / file.relative_to(workloads)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, target)
