@@ -10,7 +10,7 @@ namespace allocpool {
 constexpr std::uint64_t rotate_left(std::uint64_t value, int bits) { return value << bits | value >> (64 - bits); }
 
 // Folds one parse result into the running checksum.
-constexpr std::uint64_t fold(std::uint64_t checksum, const Fields& fields) {
+__attribute__((always_inline)) constexpr std::uint64_t fold(std::uint64_t checksum, const Fields& fields) {
   const std::uint64_t addresses = std::uint64_t{fields.source} << 32 | fields.destination;
   const std::uint64_t header = std::uint64_t{fields.source_port} << 48 | std::uint64_t{fields.destination_port} << 32 |
                                std::uint64_t{fields.transport} << 16 | fields.length;

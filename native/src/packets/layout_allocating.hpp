@@ -62,7 +62,7 @@ class AllocatingLayout {
   static std::uint8_t* header(Handle packet) { return packet->buffer.data(); }
 
   // Parses the packet's buffer, whose marker has been checked.
-  Fields parse(Handle packet) {
+  __attribute__((always_inline)) Fields parse(Handle packet) {
     const Fields read = read_header(packet->buffer.data());
     auto result = std::make_unique<ParseResult>();
     result->header.reset(new Header{read.length, read.source_port, read.destination_port, read.transport});

@@ -8,7 +8,7 @@
 
 namespace allocpool {
 
-constexpr Fields drawn_fields(std::uint64_t seed, std::uint64_t sequence) {
+__attribute__((always_inline)) constexpr Fields drawn_fields(std::uint64_t seed, std::uint64_t sequence) {
   const std::uint64_t r = draw(seed, sequence);
   return Fields{0x0A000000U + static_cast<std::uint32_t>(r & 1023U),
                 0x0A010000U + static_cast<std::uint32_t>((r >> 10) & 1023U),

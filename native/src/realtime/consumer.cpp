@@ -48,13 +48,11 @@ void Consumer::account_for(std::size_t taken) {
   const std::int64_t now_ns = os::monotonic_ns();
   const std::int64_t* const batch = batch_.data();
   account_.end_ns = now_ns;
-  std::int64_t last = account_.last_sequence;
-  for (std::size_t i = 0; i < taken; ++i) {
-    if (batch[i] != last + 1) miss(last + 1, batch[i]);
-    last = batch[i];
-  }
-  account_.last_sequence = last;
-  account_.received += static_cast<std::int64_t>(taken);
+  const std::int64_t count = static_cast<std::int64_t>(taken);
+  // Numbers only grow: as many as there are steps, and none is missing.
+  if (batch[taken - 1] - account_.last_sequence != count) miss(batch, taken);
+  account_.last_sequence = batch[taken - 1];
+  account_.received += count;
   std::size_t first = 0;
   if (batch[0] < warmup_) {
     while (first < taken && batch[first] < warmup_) ++first;
@@ -65,10 +63,14 @@ void Consumer::account_for(std::size_t taken) {
   if (stall_.length_ns > 0 && now_ns >= t0_ns_ + stall_.at_ns) stall(now_ns);
 }
 
-// Sequence numbers [from, to) did not come.
-void Consumer::miss(std::int64_t from, std::int64_t to) {
-  account_.missing += to - from;
-  account_.warmup_missing += std::max<std::int64_t>(0, std::min(to, warmup_) - from);
+// Accounts for the numbers before and between those that came.
+void Consumer::miss(const std::int64_t* batch, std::size_t taken) {
+  std::int64_t next = account_.last_sequence + 1;
+  for (std::size_t i = 0; i < taken; ++i) {
+    account_.missing += batch[i] - next;
+    account_.warmup_missing += std::max<std::int64_t>(0, std::min(batch[i], warmup_) - next);
+    next = batch[i] + 1;
+  }
 }
 
 void Consumer::record_delays(const std::int64_t* batch, std::size_t count, std::int64_t now_ns) {

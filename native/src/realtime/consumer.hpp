@@ -54,7 +54,7 @@ class Consumer final : public Bursts {
 
  private:
   void account_for(std::size_t taken);
-  void miss(std::int64_t from, std::int64_t to);
+  void miss(const std::int64_t* batch, std::size_t taken);
   void record_delays(const std::int64_t* batch, std::size_t count, std::int64_t now_ns);
   std::int64_t delay_ns(std::int64_t tick, std::int64_t now_ns) const;
   void stall(std::int64_t now_ns);

@@ -172,14 +172,16 @@ class RingReader {
   // one core writes for every tick and the other reads as often made the consumer three times as slow.
   [[nodiscard]] std::size_t take(std::int64_t* out, std::size_t wanted) {
     // Copies: writes into `out` might reach the members, for all that a compiler knows.
+    const Ring::Word* const slots = slots_;
+    const std::int64_t capacity = capacity_;
     std::uint64_t last = last_;
     std::int64_t slot = slot_;
     std::size_t taken = 0;
     for (; taken < wanted; ++taken) {
-      const std::uint64_t value = slots_[slot].load(std::memory_order_acquire);
+      const std::uint64_t value = slots[slot].load(std::memory_order_acquire);
       if (value <= last) break;
       last = value;
-      if (++slot == capacity_) slot = 0;
+      if (++slot == capacity) slot = 0;
       out[taken] = static_cast<std::int64_t>(value - 1);
     }
     if (taken > 0) {
