@@ -93,8 +93,8 @@ def packets(
         costs: dict[str, list[float]] = {key: [] for key in contenders}
         for round_number in range(rounds):
             for key in list(costs) if round_number % 2 == 0 else list(costs)[::-1]:
-                told = trial(key, case, seconds=str(seconds), warmup_seconds=str(warmup_seconds))
-                costs[key].append(told["ns_per_packet"])
+                summary = trial(key, case, seconds=str(seconds), warmup_seconds=str(warmup_seconds))
+                costs[key].append(summary["ns_per_packet"])
         checksums = {trial(key, case, packets="5000000")["checksum"] for key in contenders}
         _report_case(case, pairs, costs, checksums)
 

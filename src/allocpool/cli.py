@@ -106,16 +106,16 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     """``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
     import yaml
 
-    found: dict[str, Any] = {}
+    overrides: dict[str, Any] = {}
     for word in settings:
         key, equals, value = word.partition("=")
         try:
-            found[key] = yaml.safe_load(value)
+            overrides[key] = yaml.safe_load(value)
         except yaml.YAMLError:
             equals = ""
         if not equals or not key:
             raise UserError(f"--set {word!r} is not KEY=VALUE, for example --set blocks=3")
-    return found
+    return overrides
 
 
 @main.command(context_settings=CONTEXT)
@@ -161,8 +161,8 @@ def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> 
     rows = campaign.open_study(study, profile, _overrides(settings)).planned_cells()
     total_s = float(rows["expected_s"].sum())
     if as_json:
-        told = {"cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()), "expected_s": total_s}
-        click.echo(json.dumps(told, indent=1))
+        planned = {"cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()), "expected_s": total_s}
+        click.echo(json.dumps(planned, indent=1))
         return
     click.echo(rows.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
     click.echo(
@@ -180,18 +180,18 @@ def status(profile: str | None, as_json: bool) -> None:
 
     from allocpool.campaign import campaign
 
-    told: dict[str, dict[str, Any]] = {}
+    states: dict[str, dict[str, Any]] = {}
     for name in campaign.profiles() if profile is None else [profile]:
         for opened in campaign.all_of_profile(name):
             state = opened.status()
-            told.setdefault(name, {})[opened.study.name] = {**asdict(state), "complete": state.complete}
+            states.setdefault(name, {})[opened.study.name] = {**asdict(state), "complete": state.complete}
             if not as_json:
                 click.echo(
                     f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
                     f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
                 )
     if as_json:
-        click.echo(json.dumps(told, indent=1))
+        click.echo(json.dumps(states, indent=1))
 
 
 @main.command(context_settings=CONTEXT)

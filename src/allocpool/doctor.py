@@ -194,12 +194,12 @@ def _boost() -> Part:
 
 def _descriptors() -> Part:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    told = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
+    ceiling = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
     few = soft != resource.RLIM_INFINITY and soft < _FEW_DESCRIPTORS
     return Part(
         name="open files",
         essential=False,
-        found=f"{'unlimited' if soft == resource.RLIM_INFINITY else soft} (at most {told})",
+        found=f"{'unlimited' if soft == resource.RLIM_INFINITY else soft} (at most {ceiling})",
         problem=f"open files: {soft} at once, {_FEW_DESCRIPTORS} are better: ulimit -n {_FEW_DESCRIPTORS}"
         if few
         else None,
@@ -216,9 +216,9 @@ def _huge_pages(host: Host) -> Part:
 
 
 def _browser() -> Part:
-    found = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-    problem = None if found else "a browser for the site's tests is missing: install chromium (Debian)"
-    return Part(name="chromium", essential=False, found=found, problem=problem)
+    browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
+    problem = None if browser else "a browser for the site's tests is missing: install chromium (Debian)"
+    return Part(name="chromium", essential=False, found=browser, problem=problem)
 
 
 def as_text(diagnosis: Diagnosis) -> str:
@@ -258,8 +258,8 @@ def _collector_table(diagnosis: Diagnosis) -> list[str]:
     for runtime in diagnosis.runtimes:
         states = {cell.collector: signs[cell.state] for cell in runtime.collectors}
         cells = "  ".join(f"{states.get(name, 'no'):<{len(name)}}" for name in names)
-        told = f"{runtime.version}, {runtime.vendor}, {runtime.origin}" if runtime.version else "not here"
-        lines.append(f"{runtime.feature:<4}  {cells}  {told}")
+        description = f"{runtime.version}, {runtime.vendor}, {runtime.origin}" if runtime.version else "not here"
+        lines.append(f"{runtime.feature:<4}  {cells}  {description}")
     return lines
 
 

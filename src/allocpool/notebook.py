@@ -36,16 +36,16 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     word. Here every variable that is no import counts as a parameter: ``open_study`` refuses the names that
     its profile does not have, and a notebook without a study names what it takes in ``known``.
     """
-    given = {
+    settings = {
         name: value
         for name, value in namespace.items()
         if not name.startswith("_") and name not in _IPYTHON_NAMES and isinstance(value, _PLAIN)
     }
-    unknown = sorted(set(given) - set(known)) if known is not None else []
+    unknown = sorted(set(settings) - set(known)) if known is not None else []
     if known is not None and unknown:
         raise unknown_choice("parameter", ", ".join(unknown), known)
-    profile = given.pop("profile")
-    return {"profile": profile, "overrides": given}
+    profile = settings.pop("profile")
+    return {"profile": profile, "overrides": settings}
 
 
 def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
@@ -56,12 +56,12 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
 
 def take_homes(profile: str, apart_from: Iterable[str] = ()) -> Markdown:
     """What there is to take home from every study but some, each below its question, which leads to its page."""
-    told = [
+    sections = [
         f"### [{study.question}]({study.notebook}.ipynb)\n\n{room(study.name, 'story').take_home(profile)}"
         for study in every_study()
         if study.name not in apart_from
     ]
-    return say("\n\n".join(told))
+    return say("\n\n".join(sections))
 
 
 def contents() -> Markdown:
@@ -128,10 +128,10 @@ def show(*tables: GT) -> None:
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
     """The campaign's progress as a coloured line: green when nothing is missing, red when something is."""
-    found = progress(provenance)
-    colour = "#1b7f3b" if found.complete and not found.unavailable else "#b00020"
+    campaign_progress = progress(provenance)
+    colour = "#1b7f3b" if campaign_progress.complete and not campaign_progress.unavailable else "#b00020"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    return HTML(f'<p style="{style}">{found.sentence()}</p>')  # type: ignore[no-untyped-call]
+    return HTML(f'<p style="{style}">{campaign_progress.sentence()}</p>')  # type: ignore[no-untyped-call]
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:
@@ -139,12 +139,13 @@ def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None
 
     ``answer`` is Markdown; the site's first page quotes the one of the findings.
     """
-    found = progress(provenance)
+    campaign_progress = progress(provenance)
     mark = {
         "notebook": name,
         "answer": answer,
-        "progress": asdict(found) | {"complete": found.complete, "sentence": found.sentence()},
+        "progress": asdict(campaign_progress)
+        | {"complete": campaign_progress.complete, "sentence": campaign_progress.sentence()},
         "provenance": dict(provenance),
     }
-    bundle = {FINISHED_MIME: mark, "text/markdown": f"Finished. {found.sentence()}"}
+    bundle = {FINISHED_MIME: mark, "text/markdown": f"Finished. {campaign_progress.sentence()}"}
     display(bundle, raw=True)  # type: ignore[no-untyped-call]

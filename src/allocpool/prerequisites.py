@@ -60,10 +60,10 @@ def _versioned(name: str, program: str, purpose: str, oldest: tuple[int, int], r
     if path is None:
         return Tool(name, purpose, None, None, f"{program} is missing ({needed} or newer): {remedy}")
     status, said = output_of([path, "--version"])
-    found = re.search(r"\d+\.\d+(\.\d+)?", said)
-    if status != 0 or found is None:
+    printed_version = re.search(r"\d+\.\d+(\.\d+)?", said)
+    if status != 0 or printed_version is None:
         return Tool(name, purpose, path, None, f"{path} does not work: {(said.splitlines() or ['no output'])[0]}")
-    version = found.group()
+    version = printed_version.group()
     if tuple(int(part) for part in version.split(".")[:2]) < oldest:
         return Tool(name, purpose, path, version, f"{path} is {version}, {needed} or newer is needed: {remedy}")
     return Tool(name, purpose, path, version, None)

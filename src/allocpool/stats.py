@@ -134,7 +134,7 @@ def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interv
         return Interval(centre, float(array.min()), float(array.max()), n, "range")
     student = scipy_stats.t.ppf(0.5 + confidence / 2, n - 1)
     expanded = 1.0 - 2.0 * float(scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * student))
-    found = scipy_stats.bootstrap(
+    resampled = scipy_stats.bootstrap(
         (np.log(array),),
         np.mean,
         confidence_level=expanded,
@@ -142,7 +142,7 @@ def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interv
         method="percentile",
         rng=np.random.default_rng(_SEED),
     )
-    low, high = np.exp(found.confidence_interval)
+    low, high = np.exp(resampled.confidence_interval)
     return Interval(centre, float(low), float(high), n, "bootstrap")
 
 

@@ -38,8 +38,8 @@ from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, t
 def profiles() -> tuple[str, ...]:
     """Names of the profiles, one per folder of ``papermill-configs/``, the smallest first."""
     order = ("smoke", "quick", "standard", "article")
-    found = {path.name for path in (home.home() / "papermill-configs").iterdir() if path.is_dir()}
-    return (*(name for name in order if name in found), *sorted(found - set(order)))
+    folders = {path.name for path in (home.home() / "papermill-configs").iterdir() if path.is_dir()}
+    return (*(name for name in order if name in folders), *sorted(folders - set(order)))
 
 
 def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:

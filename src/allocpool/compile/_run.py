@@ -58,5 +58,5 @@ def telling_line(output: str, status: int) -> str:
     lines = [line.strip().removeprefix("[ERROR]").strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower() or _PLACE.search(line)]
     placed = [line for line in errors if _PLACE.search(line) and "warning" not in line.lower()]
-    told = (placed or errors or lines[-1:] or [f"exit status {status}"])[0]
-    return told[:_LONGEST_LINE]
+    line = (placed or errors or lines[-1:] or [f"exit status {status}"])[0]
+    return line[:_LONGEST_LINE]

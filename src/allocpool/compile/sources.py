@@ -90,26 +90,26 @@ def echo_sources() -> list[Path]:
 def java_sources(module: str) -> list[Path]:
     """What the jar of ``module`` is made of, with the sibling modules it depends on; no tests."""
     workloads = home.workloads_dir()
-    found = [workloads / "pom.xml"]
+    files = [workloads / "pom.xml"]
     for name in sorted(with_siblings(module)):
-        found += [workloads / name / "pom.xml", *_below(workloads / name / "src" / "main")]
-    return [file for file in found if file.is_file()]
+        files += [workloads / name / "pom.xml", *_below(workloads / name / "src" / "main")]
+    return [file for file in files if file.is_file()]
 
 
 def with_siblings(module: str) -> set[str]:
     """``module`` and the modules of this project that it depends on, directly or not."""
     modules = set(java_modules())
-    found: set[str] = set()
+    reached: set[str] = set()
     todo = [module]
     while todo:
         name = todo.pop()
-        if name in found:
+        if name in reached:
             continue
-        found.add(name)
+        reached.add(name)
         pom = ElementTree.parse(home.workloads_dir() / name / "pom.xml")
         artifacts = (d.findtext(f"{_POM}artifactId", "") for d in pom.iter(f"{_POM}dependency"))
         todo += [artifact for artifact in artifacts if artifact in modules]
-    return found
+    return reached
 
 
 def module_release(module: str) -> int:
@@ -124,14 +124,14 @@ def module_release(module: str) -> int:
 def child_sources(module: str) -> list[Path]:
     """The Python that runs inside a trial that ``module`` measures: the child's entry, the module, what they import."""
     package = Path(__file__).resolve().parents[1]
-    found: set[Path] = set()
+    files: set[Path] = set()
     todo = [*_module_files(package, "allocpool.trial.child.__main__"), *_module_files(package, module)]
     while todo:
         file = todo.pop()
-        if file not in found:
-            found.add(file)
+        if file not in files:
+            files.add(file)
             todo += [f for name in _imports(file) for f in _module_files(package, name)]
-    return sorted(found)
+    return sorted(files)
 
 
 def _module_files(package: Path, name: str) -> Iterator[Path]:

@@ -32,12 +32,12 @@ def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
             if "larger" in item:
                 what = f"{item['larger']} over {item['smaller']}"
                 spread = f"{stats.significant(item['low'])} to {stats.significant(item['high'])}"
-                found = f"{stats.significant(item['ratio'])} ({spread}), {item['blocks']} blocks: {item['shown']}"
+                numbers = f"{stats.significant(item['ratio'])} ({spread}), {item['blocks']} blocks: {item['shown']}"
             else:
                 *names, last = (name for name in item if name != "shown")
                 what = " ".join(str(item[name]) for name in names)
-                found = f"{str(last).replace('_', ' ')} {_figure(item[last])}"
-            rows.append({"claim": verdict.claim.id, "comparison": what, "found": found})
+                numbers = f"{str(last).replace('_', ' ')} {_figure(item[last])}"
+            rows.append({"claim": verdict.claim.id, "comparison": what, "found": numbers})
     return pd.DataFrame(rows, columns=["claim", "comparison", "found"])
 
 

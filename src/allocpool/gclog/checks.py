@@ -37,13 +37,13 @@ class SelfCheck:
 
 def self_check(log: GcLog) -> SelfCheck:
     """Compares pauses with the safepoints around them, and each heap size with its neighbours."""
-    found: list[tuple[str, int | None, str]] = []
-    outside = _pauses_in_safepoints(log, found)
-    _heap_sizes(log, found)
-    return SelfCheck(pd.DataFrame(found, columns=["check", "at_ns", "detail"]), outside)
+    violations: list[tuple[str, int | None, str]] = []
+    outside = _pauses_in_safepoints(log, violations)
+    _heap_sizes(log, violations)
+    return SelfCheck(pd.DataFrame(violations, columns=["check", "at_ns", "detail"]), outside)
 
 
-def _pauses_in_safepoints(log: GcLog, found: list[tuple[str, int | None, str]]) -> int | None:
+def _pauses_in_safepoints(log: GcLog, violations: list[tuple[str, int | None, str]]) -> int | None:
     if log.safepoints.empty or log.clock == NO_CLOCK:
         return None
     pauses = log.outermost
@@ -60,11 +60,11 @@ def _pauses_in_safepoints(log: GcLog, found: list[tuple[str, int | None, str]]) 
     count = np.bincount(safepoint[covered], minlength=len(starts))
     for index in np.flatnonzero(inside > totals + count * _PRINTED_NS):
         detail = f"{inside[index] / 1e6:.3f} ms of pauses in a safepoint of {totals[index] / 1e6:.3f} ms"
-        found.append(("pauses exceed their safepoint", int(starts[index]), detail))
+        violations.append(("pauses exceed their safepoint", int(starts[index]), detail))
     return int((~covered).sum())
 
 
-def _heap_sizes(log: GcLog, found: list[tuple[str, int | None, str]]) -> None:
+def _heap_sizes(log: GcLog, violations: list[tuple[str, int | None, str]]) -> None:
     slack_mb = 1.0  # sizes are rounded to whole MiB
     capacity_before = after_before = 0.0
     stop_the_world = log.collector in _SHRINKS_ONLY_IN_PAUSES
@@ -77,7 +77,7 @@ def _heap_sizes(log: GcLog, found: list[tuple[str, int | None, str]]) -> None:
         at_ns = None if log.clock == NO_CLOCK else int(start)
         # a collection may resize the heap, and prints the capacity after it
         if after > capacity + slack_mb or before > max(capacity, capacity_before or before) + slack_mb:
-            found.append(("heap over its capacity", at_ns, text))
+            violations.append(("heap over its capacity", at_ns, text))
         if stop_the_world and before + slack_mb < after_before:
-            found.append(("heap shrank between collections", at_ns, text))
+            violations.append(("heap shrank between collections", at_ns, text))
         capacity_before, after_before = capacity, after

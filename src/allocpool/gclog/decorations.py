@@ -51,14 +51,14 @@ class Layout:
 
 def layout_in(block: bytes) -> Layout | None:
     """The layout of the first line of a block that is one of a collection or a safepoint, if there is any."""
-    found = _TAGGED.search(block) or _UNTAGGED.search(block)
-    return layout_of(found.group().rstrip(b"\r")) if found else None
+    first_line = _TAGGED.search(block) or _UNTAGGED.search(block)
+    return layout_of(first_line.group().rstrip(b"\r")) if first_line else None
 
 
 def layout_of(line: bytes) -> Layout:
     """The layout of a line's decorations; a line without any has the layout of an undecorated log."""
-    found = _BRACKETS.match(line)
-    tokens = found.group()[1:-1].split(b"][") if found else []
+    brackets = _BRACKETS.match(line)
+    tokens = brackets.group()[1:-1].split(b"][") if brackets else []
     return _layout(tuple(_token_kinds(tokens)), _only_nanos_is_monotonic(tokens))
 
 

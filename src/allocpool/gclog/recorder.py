@@ -41,17 +41,17 @@ class Recording:
 
 def read_recording(path: Path) -> Recording:
     """A record as the golden runs store it beside their log (JSON)."""
-    told = json.loads(path.read_text())
+    record = json.loads(path.read_text())
     return Recording(
-        name=told["name"],
-        runtime=told["runtime"],
-        collector=told["collector"],
-        variant=told["variant"],
-        within_ns=(told["within_ns"][0], told["within_ns"][1]),
-        pauses=pd.DataFrame(told["pauses"], columns=["gc_id", "start_ns", "duration_ns", "name"]),
-        heap=pd.DataFrame(told["heap"], columns=["gc_id", "before_bytes", "after_bytes"]),
-        stalls=pd.DataFrame(told["stalls"], columns=["start_ns", "duration_ns", "thread"]),
-        safepoints=pd.DataFrame(told["safepoints"], columns=["start_ns", "duration_ns"]),
+        name=record["name"],
+        runtime=record["runtime"],
+        collector=record["collector"],
+        variant=record["variant"],
+        within_ns=(record["within_ns"][0], record["within_ns"][1]),
+        pauses=pd.DataFrame(record["pauses"], columns=["gc_id", "start_ns", "duration_ns", "name"]),
+        heap=pd.DataFrame(record["heap"], columns=["gc_id", "before_bytes", "after_bytes"]),
+        stalls=pd.DataFrame(record["stalls"], columns=["start_ns", "duration_ns", "thread"]),
+        safepoints=pd.DataFrame(record["safepoints"], columns=["start_ns", "duration_ns"]),
     )
 
 

@@ -77,8 +77,8 @@ def find_boost() -> Boost | None:
     for include in _include_folders():
         header = include / "boost" / "version.hpp"
         if (include / "boost" / "pool" / "pool.hpp").is_file() and header.is_file():
-            found = re.search(r'BOOST_LIB_VERSION "(\w+)"', header.read_text(encoding="utf-8"))
-            return Boost(include, found.group(1) if found else "unknown")
+            version = re.search(r'BOOST_LIB_VERSION "(\w+)"', header.read_text(encoding="utf-8"))
+            return Boost(include, version.group(1) if version else "unknown")
     return None
 
 
@@ -109,9 +109,9 @@ def find_allocator(name: str) -> Path | None:
     for folder in _library_folders():
         for stem in allocator.stems:
             for suffix in suffixes:
-                found = sorted(folder.glob(stem + suffix))
-                if found:
-                    return found[0]
+                libraries = sorted(folder.glob(stem + suffix))
+                if libraries:
+                    return libraries[0]
     raise UserError(
         f"the allocator {name} is not installed: install {allocator.debian} (Debian) or {allocator.conda} (conda-forge)"
     )

@@ -78,17 +78,17 @@ class Solution(BaseModel):
                 if option not in JAVA_OPTIONS:
                     raise unknown_choice("option", option, JAVA_OPTIONS)
             options = dict.fromkeys(parts[4:], True)
-            found = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]), **options)
+            solution = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]), **options)
         elif parts[0] == "cpp" and len(parts) in (2, 3, 4):
             allocator = parts[2] if len(parts) > 2 else "glibc"
             steps = checked_steps(parts[1], parts[3].replace("+", ",") if len(parts) > 3 else None)
-            found = cls(language="cpp", layout=parts[1], allocator=allocator, steps=steps)
+            solution = cls(language="cpp", layout=parts[1], allocator=allocator, steps=steps)
         else:
             raise UserError(
                 f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/OPTION...] or cpp/LAYOUT[/ALLOCATOR[/STEPS]]"
             )
-        found.require_known_words()
-        return found
+        solution.require_known_words()
+        return solution
 
     def require_known_words(self) -> None:
         """UserError that names the valid choices where a word is outside the vocabulary."""

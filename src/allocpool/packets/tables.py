@@ -57,8 +57,8 @@ def highlights(cells: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     choices = cells["strategy"].isin(CHOICES) & ~cells["collector"].isin(cell_data.CONTROLS)
-    good = cells[cells["ns"].notna() & choices]
-    for case, group in good.groupby("case"):
+    measured = cells[cells["ns"].notna() & choices]
+    for case, group in measured.groupby("case"):
         java = group[group["language"] == "java"].sort_values("ns").drop_duplicates("solution").head(2)
         ranked = pd.concat([group.nsmallest(1, "ns"), java])
         ranks = ("best overall", "best Java", "second-best Java")

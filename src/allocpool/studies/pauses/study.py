@@ -43,10 +43,10 @@ class LiveSet(_Part):
 
     @field_validator("live_millions")
     @classmethod
-    def _in_range(cls, given: tuple[float, ...]) -> tuple[float, ...]:
-        if any(not 0.01 <= millions <= 12 for millions in given):
+    def _in_range(cls, live_millions: tuple[float, ...]) -> tuple[float, ...]:
+        if any(not 0.01 <= millions <= 12 for millions in live_millions):
             raise ValueError("live_millions: every size must lie between 0.01 and 12 million objects")
-        return given
+        return live_millions
 
 
 class Losses(_Part):

@@ -98,8 +98,8 @@ def _reaches(expected: bool, wanted: Wanted) -> Callable[[Realtime], Evidence]:
         if row.n == 0:
             return Finding(_name(row), str(row.gap), NOT_MEASURED, str(row.gap))
         passes = row.answer != LOSES
-        found = f"{stats.significant(row.pdr_ns)} ns" if passes else f"loses {stats.significant(row.lost_percent)}%"
-        return Finding(_name(row), found, AS_PUBLISHED if passes == expected else OTHER_WAY)
+        outcome = f"{stats.significant(row.pdr_ns)} ns" if passes else f"loses {stats.significant(row.lost_percent)}%"
+        return Finding(_name(row), outcome, AS_PUBLISHED if passes == expected else OTHER_WAY)
 
     return lambda data: _evidence(
         [finding(row) for row in records(wanted.among(data.cells))], wanted.missing(data.cells)
@@ -175,8 +175,8 @@ def _longer_queue_rescues_pooling(data: Realtime) -> Evidence:
     for usual, longer in _sweep_pairs(data, "input_queue_ms", 100.0, 1000.0, ["CMS"]):
         if usual.strategy != "pool" or not usual.lost_ppm > 0:
             continue
-        found = f"{_percent(usual.lost_ppm)} lost, with a queue of one second {_percent(longer.lost_ppm)}"
-        findings.append(Finding(_name(usual), found, AS_PUBLISHED if longer.lost_ppm == 0 else OTHER_WAY))
+        outcome = f"{_percent(usual.lost_ppm)} lost, with a queue of one second {_percent(longer.lost_ppm)}"
+        findings.append(Finding(_name(usual), outcome, AS_PUBLISHED if longer.lost_ppm == 0 else OTHER_WAY))
     return _evidence(findings)
 
 
@@ -193,9 +193,9 @@ def _larger_heap_does_not_cure(data: Realtime) -> Evidence:
     findings = []
     for name, usual_ppm, larger_ppm in losses:
         if usual_ppm > 0:
-            found = f"{_percent(usual_ppm)} lost, with five times the heap {_percent(larger_ppm)}"
+            outcome = f"{_percent(usual_ppm)} lost, with five times the heap {_percent(larger_ppm)}"
             shown = AS_PUBLISHED if 0 < larger_ppm < usual_ppm else OTHER_WAY
-            findings.append(Finding(name, found, shown))
+            findings.append(Finding(name, outcome, shown))
     no_heap = [
         Missing(f"{_name(cell)} with a larger heap", str(cell.larger_heap_gap))
         for cell in records(cells[cells["larger_heap_gap"].notna()])

@@ -68,10 +68,10 @@ class RealtimeProfile(StudyProfile):
 
     @field_validator("heap_factors", "sweep_heap_factors", "sweep_queues_ms")
     @classmethod
-    def _positive(cls, given: tuple[float, ...], info: Any) -> tuple[float, ...]:
-        if any(not value > 0 for value in given):
+    def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
+        if any(not value > 0 for value in values):
             raise ValueError(f"{info.field_name}: every value must be above 0")
-        return given
+        return values
 
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:

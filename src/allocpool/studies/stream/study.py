@@ -59,20 +59,20 @@ class _Selection(BaseModel):
 
     @field_validator("solutions")
     @classmethod
-    def _parsable(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        for text in given:
+    def _parsable(cls, solutions: tuple[str, ...]) -> tuple[str, ...]:
+        for text in solutions:
             try:
                 parse_solution(text)
             except UserError as error:
                 raise ValueError(str(error)) from error
-        return given
+        return solutions
 
     @field_validator("left_to_collector")
     @classmethod
-    def _left(cls, given: tuple[int, ...]) -> tuple[int, ...]:
-        if any(left < 0 for left in given):
+    def _left(cls, processors_left: tuple[int, ...]) -> tuple[int, ...]:
+        if any(left < 0 for left in processors_left):
             raise ValueError("processors left to the collector are 0 or more")
-        return given
+        return processors_left
 
     def threads(self, processors: int) -> list[int]:
         """Cooperative threads on a machine of so many processors; at least one."""
@@ -92,10 +92,10 @@ class StreamSelection(_Selection):
 
     @field_validator("events_per_second_per_core")
     @classmethod
-    def _rates(cls, given: tuple[int, ...]) -> tuple[int, ...]:
-        if any(rate < 1 for rate in given):
+    def _rates(cls, rates: tuple[int, ...]) -> tuple[int, ...]:
+        if any(rate < 1 for rate in rates):
             raise ValueError("a rate is 1 event per second or more")
-        return given
+        return rates
 
 
 class SearchSelection(_Selection):

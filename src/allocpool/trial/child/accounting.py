@@ -24,17 +24,17 @@ def thread_cpu_ns() -> dict[int, tuple[str, int]]:
     From ``/proc/self/task/*/schedstat``, whose first field is time on CPU in nanoseconds (Linux
     Documentation/scheduler/sched-stats).
     """
-    found: dict[int, tuple[str, int]] = {}
+    threads: dict[int, tuple[str, int]] = {}
     if not _TASKS.exists():
-        return found
+        return threads
     for name in os.listdir(_TASKS):
         task = _TASKS / name
         try:
             on_cpu_ns = int((task / "schedstat").read_text().split()[0])
-            found[int(name)] = ((task / "comm").read_text().strip(), on_cpu_ns)
+            threads[int(name)] = ((task / "comm").read_text().strip(), on_cpu_ns)
         except (OSError, IndexError, ValueError):
             continue  # the thread ended between the listing and the reading
-    return found
+    return threads
 
 
 class CpuWindow:

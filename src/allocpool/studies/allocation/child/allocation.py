@@ -26,9 +26,9 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
         ffi,
         lambda error, size: library.ap_allocation_create(strategy, touch, spec["bytes"], spec["slots"], error, size),
     )
-    told = ffi.new("ap_allocation_books*")
+    native_books = ffi.new("ap_allocation_books*")
     message = ffi.new("char[]", native.MESSAGE_BYTES)
-    if native.checked(library, library.ap_allocation_verify(handle, told, message, native.MESSAGE_BYTES)):
+    if native.checked(library, library.ap_allocation_verify(handle, native_books, message, native.MESSAGE_BYTES)):
         return {"status": "invalid", "reason": ffi.string(message).decode()}
     iteration_ns, capacity = buffers.iterations_for(spec)
     out = ffi.new("ap_buffers_iteration[]", capacity)
@@ -40,8 +40,8 @@ def _cpp(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | Fa
 
     measured = buffers.measured(spec, run_for)
     counted: Books = {
-        "held_bytes": told.held_bytes,
-        "counted_bytes": told.counted_bytes if told.counted_bytes >= 0 else None,
+        "held_bytes": native_books.held_bytes,
+        "counted_bytes": native_books.counted_bytes if native_books.counted_bytes >= 0 else None,
     }
     return {"status": "ok", "reason": None, **measured, "books": counted}
 

@@ -30,11 +30,11 @@ def bytes_per_buffer(technique: str, strategy: str, size: int) -> tuple[float, f
 def heap_fault(technique: str, strategy: str, size: int, buffers: int, allocated_bytes: int) -> str | None:
     """One line where the JVM's counter contradicts the arithmetic; None where both agree."""
     low, high = bytes_per_buffer(technique, strategy, size)
-    found = allocated_bytes / buffers
-    if low <= found <= high:
+    mean_bytes = allocated_bytes / buffers
+    if low <= mean_bytes <= high:
         return None
     return (
-        f"{found:.1f} bytes of heap per buffer were counted by the JVM, where {low} to {high} are possible: "
+        f"{mean_bytes:.1f} bytes of heap per buffer were counted by the JVM, where {low} to {high} are possible: "
         "the allocation was skipped, or something else allocates"
     )
 

@@ -20,10 +20,10 @@ def measured(spec: dict[str, Any], run_for: Callable[[float], list[Record]]) -> 
     """Warm up, then measure: both stretches, the CPU spent in the second, the peak of memory."""
     warmup = run_for(spec["warmup_seconds"]) if spec["warmup_seconds"] else []
     window = CpuWindow()
-    found = run_for(spec["seconds"])
+    iterations = run_for(spec["seconds"])
     cpu = window.close()
     return {
-        "iterations": {"warmup": warmup, "measured": found},
+        "iterations": {"warmup": warmup, "measured": iterations},
         "cpu": cpu,
         "peak_rss_mb": peak_rss_mb(),
         "allocator_version": version(spec),

@@ -73,12 +73,12 @@ class JavaServer:
         footprint.let_heap_shrink()
         # The only large byte arrays of readers and writers are those between socket and decoder, encoder and socket.
         byte_arrays = "codec" if self._io == "buffered_reader" else "byte_buffer"
-        found = footprint.heap_by_kind(jvm.class_histogram(), byte_arrays)
-        found["stack"] += footprint.stacks_bytes(self.stack_bytes())
-        found["direct"] = int(self._server.directBytes())
-        found["native"] = (footprint.c_heap_bytes() or 0) - found["direct"]
-        found["code"] = footprint.code_and_metadata_bytes()
-        return cast(Parts, found)
+        bytes_by_kind = footprint.heap_by_kind(jvm.class_histogram(), byte_arrays)
+        bytes_by_kind["stack"] += footprint.stacks_bytes(self.stack_bytes())
+        bytes_by_kind["direct"] = int(self._server.directBytes())
+        bytes_by_kind["native"] = (footprint.c_heap_bytes() or 0) - bytes_by_kind["direct"]
+        bytes_by_kind["code"] = footprint.code_and_metadata_bytes()
+        return cast(Parts, bytes_by_kind)
 
     def stack_bytes(self) -> int:
         return footprint.java_stack_bytes()
@@ -206,12 +206,12 @@ def _sampled(load: Load, patience_s: float) -> tuple[list[float], LoadResult]:
     give_up_ns = monotonic_ns() + round(patience_s * 1e9)
     before = _server_cpu_ns(), monotonic_ns()
     while monotonic_ns() < give_up_ns:
-        told = load.poll(_SAMPLE_S)
+        result = load.poll(_SAMPLE_S)
         now = _server_cpu_ns(), monotonic_ns()
-        if told is not None:
+        if result is not None:
             if not samples:
                 samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
-            return samples, cast(LoadResult, told)
+            return samples, cast(LoadResult, result)
         if now[1] - before[1] >= _SAMPLE_S * 0.9e9:
             samples.append(100 * (now[0] - before[0]) / (now[1] - before[1]))
             before = now
@@ -253,5 +253,5 @@ def _fault(spec: dict[str, Any], load: dict[str, Any], counts: dict[str, int], m
         "messages more or less at the server than at the client": abs(counts["messages"] - load["echoed"]),
         "descriptors were not given back": more_descriptors if more_descriptors > _SPARE_DESCRIPTORS else 0,
     }
-    found = [f"{count} {what}" for what, count in faults.items() if count]
-    return "; ".join(found) or None
+    reasons = [f"{count} {what}" for what, count in faults.items() if count]
+    return "; ".join(reasons) or None

@@ -68,8 +68,8 @@ def _mappings() -> Iterator[tuple[int, str, str, int]]:
     current: tuple[int, str, str] | None = None
     with Path("/proc/self/smaps").open(encoding="utf-8") as lines:
         for line in lines:
-            if found := _MAPPING.match(line):
-                current = (int(found[2], 16) - int(found[1], 16), found[3], found[5])
+            if mapping := _MAPPING.match(line):
+                current = (int(mapping[2], 16) - int(mapping[1], 16), mapping[3], mapping[5])
             elif current and line.startswith("Rss:"):
                 yield (*current, int(line.split()[1]) * 1024)
 
@@ -109,8 +109,8 @@ def c_heap_bytes() -> int | None:
     except AttributeError:
         return None
     mallinfo2.restype = _Mallinfo2
-    told = mallinfo2()
-    return int(told.uordblks) + int(told.hblkhd)
+    heap_info = mallinfo2()
+    return int(heap_info.uordblks) + int(heap_info.hblkhd)
 
 
 def trim_c_heap() -> None:
@@ -157,17 +157,17 @@ def let_heap_shrink() -> None:
         _diagnostics().setVMOption(option, value)
 
 
-def heap_by_kind(told: str, byte_arrays: str) -> dict[str, int]:
+def heap_by_kind(histogram: str, byte_arrays: str) -> dict[str, int]:
     """Live bytes of a class histogram (``jcmd GC.class_histogram``) by what they are part of.
 
     Args:
-        told: the histogram.
+        histogram: the table, as ``jcmd`` prints it.
         byte_arrays: the kind of arrays of bytes, which only the way of I/O can tell.
     """
     kinds = dict.fromkeys([name for name, _ in _KINDS] + ["other"], 0)
-    for line in told.splitlines():
-        if found := _HISTOGRAM_LINE.match(line):
-            kinds[byte_arrays if found[2] == "[B" else _kind(found[2])] += int(found[1])
+    for line in histogram.splitlines():
+        if row := _HISTOGRAM_LINE.match(line):
+            kinds[byte_arrays if row[2] == "[B" else _kind(row[2])] += int(row[1])
     return kinds
 
 

@@ -57,8 +57,8 @@ class Load:
             if b"\n" not in self._pending:
                 return None
         line, _, self._pending = self._pending.partition(b"\n")
-        told: dict[str, Any] = json.loads(line)
-        return told
+        message: dict[str, Any] = json.loads(line)
+        return message
 
     def expect(self, event: str, timeout_s: float) -> dict[str, Any]:
         """Wait for this event; ``measured`` after ``connected`` means that not all connections could be opened.
@@ -66,16 +66,16 @@ class Load:
         Raises:
             LoadFailed: it died, or said something else, or nothing in time.
         """
-        told = self.poll(timeout_s)
-        while told is None and b"\n" not in self._pending and self._pending:
-            told = self.poll(timeout_s)  # a long line comes in parts
-        if told is None:
+        message = self.poll(timeout_s)
+        while message is None and b"\n" not in self._pending and self._pending:
+            message = self.poll(timeout_s)  # a long line comes in parts
+        if message is None:
             raise LoadFailed(f"the load generator did not tell {event!r} within {timeout_s:g} s")
-        if told["event"] == "closed" and told["connect_failed"]:
-            raise LoadFailed(f"{told['connect_failed']} connections could not be opened: {told['first_failure']}")
-        if told["event"] != event:
-            raise LoadFailed(f"the load generator told {told['event']!r} in place of {event!r}")
-        return told
+        if message["event"] == "closed" and message["connect_failed"]:
+            raise LoadFailed(f"{message['connect_failed']} connections could not be opened: {message['first_failure']}")
+        if message["event"] != event:
+            raise LoadFailed(f"the load generator told {message['event']!r} in place of {event!r}")
+        return message
 
     def end(self) -> dict[str, Any]:
         """Let it close its connections; its last words.
@@ -85,6 +85,6 @@ class Load:
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
-        told = self.expect("closed", _GRACE_S)
+        message = self.expect("closed", _GRACE_S)
         self._process.wait(_GRACE_S)
-        return told
+        return message

@@ -127,24 +127,24 @@ class Measurer:
         """The signature is MLRsearch's: seconds, and ticks per second."""
         interval_ns = 1e9 / intended_load
         if intended_duration >= self._spec["full_seconds"]:
-            found = self.full(interval_ns, "full")
+            figures = self.full(interval_ns, "full")
         else:
-            found = self._probe(interval_ns, intended_duration)
-            if 0 < _loss_ratio(found) < _OVERLOAD:
-                found = min(found, self._probe(interval_ns, intended_duration), key=_loss_ratio)
+            figures = self._probe(interval_ns, intended_duration)
+            if 0 < _loss_ratio(figures) < _OVERLOAD:
+                figures = min(figures, self._probe(interval_ns, intended_duration), key=_loss_ratio)
         return MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
-            offered_count=found["generated"],
-            loss_count=found["lost"],
+            offered_count=figures["generated"],
+            loss_count=figures["lost"],
         )
 
     def full(self, interval_ns: float, kind: ProbeKind) -> Figures:
         """A trial of full length, again where the platform may have caused its losses; returns its figures."""
         self._warm.rest()
-        found = self._full(interval_ns, kind, self._spec, self._launch)
+        figures = self._full(interval_ns, kind, self._spec, self._launch)
         self._warm.go_on()
-        return found
+        return figures
 
     def wait_from_now_on(self) -> None:
         """Before each trial of full length, until the machine is at its full pace or patience is at its end."""
@@ -180,12 +180,12 @@ class Measurer:
 
     def _full(self, interval_ns: float, kind: ProbeKind, spec: dict[str, Any], launch: dict[str, Any]) -> Figures:
         for _ in range(_TRIES):
-            found = self._fresh_trial(interval_ns, kind, spec, launch)
-            if found["lost"] and self.was_slowed:
+            figures = self._fresh_trial(interval_ns, kind, spec, launch)
+            if figures["lost"] and self.was_slowed:
                 self.slowed_trials += 1
-            if not found["lost"] or found["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2:
+            if not figures["lost"] or figures["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2:
                 break
-        return found
+        return figures
 
     def _fresh_trial(
         self, interval_ns: float, kind: ProbeKind, spec: dict[str, Any], launch: dict[str, Any]

@@ -46,8 +46,8 @@ class MajorCollections:
                 complete = file.read().rpartition(b"\n")[0]
             self._offset += len(complete)
             for line in complete.splitlines():
-                if found := _MAJOR.match(line):
-                    self._ended_ns[found.group(2)] = int(found.group(1))
+                if major := _MAJOR.match(line):
+                    self._ended_ns[major.group(2)] = int(major.group(1))
         return sum(1 for ended_ns in self._ended_ns.values() if ended_ns >= start_ns)
 
 
