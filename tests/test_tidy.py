@@ -54,7 +54,7 @@ def test_only_java_has_pauses(opened: campaign.Campaign) -> None:
     trials = opened.tables()["trials"]
     cpp, java = (trials[trials["language"] == language] for language in ("cpp", "java"))
     assert cpp["gc_pauses"].isna().all()
-    assert (java["gc_pauses"] > 0).all()
+    assert java["gc_pauses"].notna().all()
     assert (java["gc_pause_max_ms"] <= java["gc_pause_total_ms"]).all()
 
 
