@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,18 @@ def trial_process(*settings: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@contextmanager
+def long_trial(*settings: str) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
+    """A trial of two minutes and its load generator, connected. Its end is the test's: what a failed test leaves behind
+    would hold the machine's lock."""
+    runner = trial_process("mode=echo", *settings, "connections=20", "seconds=120")
+    try:
+        yield runner, awaited(lambda: load_of(runner))
+    finally:
+        runner.kill()
+        runner.communicate()
+
+
 def awaited(condition: Callable[[], Any]) -> Any:
     """What the condition gives as soon as it gives something; fails the test when it never does."""
     for _ in range(3000):
@@ -126,6 +139,8 @@ def awaited(condition: Callable[[], Any]) -> Any:
 
 
 def load_of(runner: subprocess.Popen[str]) -> psutil.Process | None:
+    if runner.poll() is not None:
+        raise AssertionError(f"the trial ended: {runner.communicate()}")
     children = psutil.Process(runner.pid).children(recursive=True)
     found = [child for child in children if child.name() == "allocpool_load"]
     # Connected: before that, its death is one of an empty run.
@@ -135,11 +150,10 @@ def load_of(runner: subprocess.Popen[str]) -> psutil.Process | None:
 @pytest.mark.parametrize("key", ["java/buffered_reader/platform/25", "cpp/epoll"])
 def test_a_load_generator_that_dies_fails_the_trial_and_leaves_no_process(key: str, data: Path) -> None:
     variant = [f"{name}={value}" for name, value in Variant.parse(key).settings().items()]
-    runner = trial_process("mode=echo", *variant, "connections=20", "seconds=120")
-    load = awaited(lambda: load_of(runner))
-    family = psutil.Process(runner.pid).children(recursive=True)
-    load.kill()
-    out, err = runner.communicate(timeout=60)
+    with long_trial(*variant) as (runner, load):
+        family = psutil.Process(runner.pid).children(recursive=True)
+        load.kill()
+        out, err = runner.communicate(timeout=60)
     assert runner.returncode == 1
     assert json.loads(out)["status"] == "failed"
     assert "the load generator died in the middle of the run (signal 9)" in err
@@ -148,12 +162,11 @@ def test_a_load_generator_that_dies_fails_the_trial_and_leaves_no_process(key: s
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_runner_that_dies_takes_server_and_load_with_it(how: signal.Signals, data: Path) -> None:
-    runner = trial_process("mode=echo", "server=cpp", "io=threads", "connections=20", "seconds=120")
-    awaited(lambda: load_of(runner))
-    family = psutil.Process(runner.pid).children(recursive=True)
-    assert len(family) == 2
-    runner.send_signal(how)
-    runner.communicate(timeout=60)
+    with long_trial("server=cpp", "io=threads") as (runner, _load):
+        family = psutil.Process(runner.pid).children(recursive=True)
+        assert len(family) == 2
+        runner.send_signal(how)
+        runner.communicate(timeout=60)
     awaited(lambda: not [process for process in family if process.is_running()])
 
 

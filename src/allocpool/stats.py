@@ -8,6 +8,7 @@ because no resampling of two or three numbers reaches beyond the largest of them
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,6 +115,12 @@ def geometric_mean(values: Values) -> float:
     return float(np.exp(np.log(_positive(values)).mean()))
 
 
+@functools.cache
+def _resamples(n: int) -> npt.NDArray[np.intp]:
+    """Which of ``n`` trials each resample holds: the same whenever it is asked for, so that a figure never changes."""
+    return np.random.default_rng(_SEED).integers(0, n, (RESAMPLES, n))
+
+
 def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
     """The geometric mean of one value per trial with its spread.
 
@@ -134,15 +141,8 @@ def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interv
         return Interval(centre, float(array.min()), float(array.max()), n, "range")
     student = scipy_stats.t.ppf(0.5 + confidence / 2, n - 1)
     expanded = 1.0 - 2.0 * float(scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * student))
-    resampled = scipy_stats.bootstrap(
-        (np.log(array),),
-        np.mean,
-        confidence_level=expanded,
-        n_resamples=RESAMPLES,
-        method="percentile",
-        rng=np.random.default_rng(_SEED),
-    )
-    low, high = np.exp(resampled.confidence_interval)
+    means = np.log(array)[_resamples(n)].mean(axis=1)
+    low, high = np.exp(np.quantile(means, [(1.0 - expanded) / 2.0, (1.0 + expanded) / 2.0]))
     return Interval(centre, float(low), float(high), n, "bootstrap")
 
 
@@ -152,10 +152,10 @@ def block_ratios(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
     Pairing within blocks removes what the machine did to a whole block (heat, neighbours). Several trials
     of a configuration in one block count once, as their geometric mean, because they share that block.
     """
-    top, bottom = (
-        side.dropna().astype(float).map(math.log).groupby(level=0).mean() for side in (numerator, denominator)
-    )
-    return (top - bottom).dropna().map(math.exp)
+    if numerator.empty or denominator.empty:
+        return pd.Series(dtype=float)
+    top, bottom = (np.log(side.dropna().astype(float)).groupby(level=0).mean() for side in (numerator, denominator))
+    return np.exp((top - bottom).dropna())
 
 
 @dataclass(frozen=True)

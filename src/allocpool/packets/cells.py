@@ -142,9 +142,8 @@ def cells(
 
 def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
     """ns/packet of one cell, indexed by block: what paired comparisons are made of."""
-    done = with_cost(trials)
-    rows = done[(done["solution"] == solution) & (done["strategy"] == strategy) & (done["case"] == case)]
-    return rows.set_index("block")["ns_per_packet"].astype(float)
+    here = (trials["solution"] == solution) & (trials["strategy"] == strategy) & (trials["case"] == case)
+    return with_cost(trials[here]).set_index("block")["ns_per_packet"].astype(float)
 
 
 def spread_caption(rows: pd.DataFrame) -> str:

@@ -82,11 +82,16 @@ class Batch:
 
     def why_not(self, *cells: Cell) -> str:
         """Why these cells can't be compared."""
-        rows = self._started
-        gaps = [
-            f"{cell}: {gap_of(rows[_is(rows, cell)]).text}" for cell in dict.fromkeys(cells) if self.values(cell).empty
-        ]
+        gaps = [f"{cell}: {self._gap(cell)}" for cell in dict.fromkeys(cells) if self.values(cell).empty]
         return "; ".join(gaps) or "no block has a figure for each"
+
+    def _gap(self, cell: Cell) -> str:
+        return self._gaps.get(cell) or gap_of(self._started.iloc[:0]).text
+
+    @cached_property
+    def _gaps(self) -> dict[Cell, str]:
+        groups = self._started.groupby(list(cell_data.CONFIGURATION), observed=True)
+        return {Cell(str(s), str(t), str(c)): gap_of(group).text for (s, t, c), group in groups}
 
     def solutions(
         self,
@@ -115,10 +120,6 @@ class Batch:
         """The cheapest cell that has a figure, or None."""
         ranked = sorted(cells, key=self.cost)
         return ranked[0] if ranked and np.isfinite(self.cost(ranked[0])) else None
-
-
-def _is(rows: pd.DataFrame, cell: Cell) -> pd.Series:
-    return (rows["solution"] == cell.solution) & (rows["strategy"] == cell.strategy) & (rows["case"] == cell.case)
 
 
 @dataclass(frozen=True)
