@@ -154,8 +154,10 @@ def block_ratios(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
     """
     if numerator.empty or denominator.empty:
         return pd.Series(dtype=float)
-    top, bottom = (np.log(side.dropna().astype(float)).groupby(level=0).mean() for side in (numerator, denominator))
-    return np.exp((top - bottom).dropna())
+    top, bottom = (
+        side.dropna().astype(float).map(math.log).groupby(level=0).mean() for side in (numerator, denominator)
+    )
+    return (top - bottom).dropna().map(math.exp)
 
 
 @dataclass(frozen=True)
