@@ -12,7 +12,7 @@ from allocpool.campaign.registry import STUDY_NAMES, modes
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "allocpool"
 FLOORS = (
-    {"errors", "files", "home", "stats", "percentiles"},
+    {"errors", "files", "home", "stats", "percentiles", "decisions"},
     {"machine"},
     {"runtimes", "gclog"},
     {"compile"},
@@ -21,7 +21,7 @@ FLOORS = (
     {"evidence"},
     {"packets"},
     {"studies"},
-    {"notebook", "doctor", "prerequisites", "bench", "site", "cli"},
+    {"notebook", "doctor", "prerequisites", "bench", "compare", "site", "cli"},
 )
 """From the ground up. A room imports from lower floors, and from its own floor without going round in a circle."""
 HEAVY = {"pydantic", "pandas", "pandera", "pyarrow", "matplotlib", "seaborn", "great_tables", "scipy", "IPython"}
