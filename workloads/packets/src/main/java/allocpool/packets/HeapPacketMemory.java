@@ -15,6 +15,12 @@ final class HeapPacketMemory extends PacketMemory {
     }
 
     @Override
+    protected void age(final long seed, final int packets) {
+        // A Java heap gives out addresses by bumping a pointer, however old it is. Nor does the order of a pool last
+        // for ever: a collector that copies packets puts them where it meets them.
+    }
+
+    @Override
     protected void audit(final Audit audit) {
         // A buffer without a packet is garbage.
     }

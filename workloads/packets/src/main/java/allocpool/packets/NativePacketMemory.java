@@ -43,6 +43,11 @@ final class NativePacketMemory extends PacketMemory {
     }
 
     @Override
+    protected void age(final long seed, final int packets) {
+        freeSlots.age(seed);
+    }
+
+    @Override
     protected void audit(final Audit audit) {
         freeSlots.forEach(audit::freeSlot);
         audit.allSlotsSeen(freeSlots.capacity());

@@ -21,6 +21,14 @@ public abstract class PacketMemory {
     public abstract void discard(Packet packet);
 
     /**
+     * Puts what is free of this memory into the order of long use, before the trial asks for the first packet.
+     *
+     * @param seed seed of the trial
+     * @param packets as many packets as the trial will construct and have at once
+     */
+    protected abstract void age(long seed, int packets);
+
+    /**
      * Reports every buffer that no packet has now.
      *
      * @param audit to be told

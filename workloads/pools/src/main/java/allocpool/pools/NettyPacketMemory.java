@@ -1,10 +1,12 @@
 package allocpool.pools;
 
+import allocpool.packets.Ageing;
 import allocpool.packets.Audit;
 import allocpool.packets.Packet;
 import allocpool.packets.PacketFormat;
 import allocpool.packets.PacketMemory;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Arrays;
 
 /** Packets whose buffers come from an allocator of Netty and go back to it. */
 final class NettyPacketMemory extends PacketMemory {
@@ -22,6 +24,16 @@ final class NettyPacketMemory extends PacketMemory {
     @Override
     public void discard(final Packet packet) {
         ((NettyPacket) packet).buffer.release();
+    }
+
+    @Override
+    protected void age(final long seed, final int packets) {
+        final Packet[] made = new Packet[packets];
+        Arrays.setAll(made, i -> construct());
+        Ageing.shuffle(made, packets, seed);
+        for (final Packet packet : made) {
+            discard(packet);
+        }
     }
 
     @Override
