@@ -1,9 +1,9 @@
 package allocpool.packets;
 
 /**
- * The order in which long use leaves what is free: any, so a shuffled one, drawn from the seed of the trial by a stream of
- * its own, the same in every language. A pool that is fresh hands out neighbours one after the other, which no pool does
- * for long: packets come back in the order in which they happen to be freed.
+ * The order in which long use leaves what is free: any, so a shuffled one, drawn from the seed of the trial by a
+ * stream of its own, the same in every language. A pool that is fresh hands out neighbours one after the other, which
+ * no pool does for long: packets come back in the order in which they happen to be freed.
  *
  * <p>Source of the method: Fisher, Yates, as Algorithm P in Knuth, "The Art of Computer Programming", volume 2, 3.4.2.
  */

@@ -7,8 +7,11 @@ import java.nio.ByteOrder;
 
 /** Flat memory in one direct buffer, reached through {@link VarHandle}s. */
 final class DirectFlatMemory extends FlatMemory {
+    /** What makes room for an aligned start and end. */
+    private static final int MARGIN = 2 * ALIGNMENT;
+
     /** One direct buffer holds less than 2^31 bytes. */
-    static final long MOST_BYTES = Integer.MAX_VALUE - ALIGNMENT;
+    static final long MOST_BYTES = Integer.MAX_VALUE - MARGIN;
 
     private static final VarHandle LONG =
             MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
@@ -18,7 +21,7 @@ final class DirectFlatMemory extends FlatMemory {
     private final ByteBuffer region;
 
     DirectFlatMemory(final long bytes) {
-        region = ByteBuffer.allocateDirect((int) bytes + ALIGNMENT).alignedSlice(ALIGNMENT);
+        region = ByteBuffer.allocateDirect((int) bytes + MARGIN).alignedSlice(ALIGNMENT).limit((int) bytes);
     }
 
     @Override

@@ -1,8 +1,8 @@
 package allocpool.packets;
 
 /**
- * Where the parts of a packet lie in flat memory. The region has a front and a back with a slot each per packet, and the
- * steps decide what of a packet lies where, as in C++'s slab:
+ * Where the parts of a packet lie in flat memory. The region has a front and a back with a slot each per packet, and
+ * the steps decide what of a packet lies where, as in C++'s slab:
  *
  * <pre>
  *                      front                                      back
@@ -12,8 +12,9 @@ package allocpool.packets;
  *   + both             line, 64 bytes apart                       the buffer without its header
  * </pre>
  *
- * <p>A line is 64 bytes: header and parse result. Headers 1024 bytes apart share 4 of the 64 sets of a usual first-level
- * cache. A part of packet n is always a base plus n times a distance, so a step that is off costs nothing.
+ * <p>A line is 64 bytes: header and parse result. Headers 1024 bytes apart share 4 of the 64 sets of a usual
+ * first-level cache. A part of packet n is always a base plus n times a distance, so a step that is off costs
+ * nothing.
  */
 final class FlatGeometry {
     private static final int LINE = 64;

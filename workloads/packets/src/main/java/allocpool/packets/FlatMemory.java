@@ -2,8 +2,8 @@ package allocpool.packets;
 
 /**
  * Memory of the flat layouts: one region for all packets, see {@link FlatGeometry}. Subclasses say how the region is
- * reached; one JVM has one of them, so the calls are inlined. Offsets are in bytes from the start of the region; numbers
- * are big-endian, but for words of payload.
+ * reached; one JVM has one of them, so the calls are inlined. Offsets are in bytes from the start of the region;
+ * numbers are big-endian, but for words of payload.
  */
 public abstract class FlatMemory {
     /** Bytes that the start of the region must be a multiple of: a page. */

@@ -4,10 +4,10 @@ package allocpool.packets;
  * The processor of the flat layouts: nothing is an object but the processor and its parts.
  *
  * <p>Step {@code prefetch}: the packet that the queue yields was last used a queue's length ago, so its line is in no
- * cache. Java has no prefetch instruction, but a CPU runs loads that don't depend on each other at the same time, as many
- * as its window holds. So what parsing will touch of the packets that come next is read together, a group at a time, and
- * all of it takes little longer than each line would alone. Source: group prefetching, Chen, Ailamaki, Gibbons, Mowry,
- * "Improving Hash Join Performance through Prefetching", ICDE 2004,
+ * cache. Java has no prefetch instruction, but a CPU runs loads that don't depend on each other at the same time, as
+ * many as its window holds. So what parsing will touch of the packets that come next is read together, a group at a
+ * time, and all of it takes little longer than each line would alone. Source: group prefetching, Chen, Ailamaki,
+ * Gibbons, Mowry, "Improving Hash Join Performance through Prefetching", ICDE 2004,
  * <a href="https://doi.org/10.1109/ICDE.2004.1319989">doi:10.1109/ICDE.2004.1319989</a>.
  */
 final class FlatProcessor extends Processor {
@@ -21,7 +21,7 @@ final class FlatProcessor extends Processor {
     /** In the parse result; where the payload is says 0 for a packet that is not parsed. */
     private static final int ADDRESSES = 0;
     private static final int HEADER = 8;
-    private static final int PAYLOAD = 16;
+    static final int PAYLOAD = 16;
 
     final SlotSource source;
     final SlotPlaces queue;
@@ -214,9 +214,9 @@ final class FlatProcessor extends Processor {
                 audit.claimSlot(packet, "the store");
                 audit.require(isParsed(packet), "a packet in the store was freed or not parsed");
             });
+            source.audit(audit);
             source.pool.forEach(
                     packet -> audit.require(!isParsed(packet), "a packet in the pool still holds a parse result"));
-            source.audit(audit);
         }
         return audit.finding();
     }

@@ -59,9 +59,9 @@ public abstract class Layout {
     protected static Processor objects(final PacketMemory memory, final Strategy strategy, final Sizes sizes,
             final Options options) {
         if (options.aged) {
+            final long most = strategy.reusesPacketsInUse() ? 0 : sizes.mostInUse() - strategy.preparedCount();
             strategy.age(options.seed);
-            final long made = strategy.reusesPacketsInUse() ? 0 : sizes.mostInUse() - strategy.preparedCount();
-            memory.age(options.seed, (int) Math.max(0, made));
+            strategy.prepare(memory.age(options.seed, (int) Math.max(0, most)));
         }
         return new ObjectProcessor(memory, strategy, sizes, options);
     }

@@ -43,8 +43,9 @@ final class NativePacketMemory extends PacketMemory {
     }
 
     @Override
-    protected void age(final long seed, final int packets) {
+    protected Packet[] age(final long seed, final int most) {
         freeSlots.age(seed);
+        return new Packet[0];
     }
 
     @Override

@@ -26,6 +26,7 @@ final class ObjectProcessor extends Processor {
         final boolean leanView = options.leanView;
         final Strategy source = strategy;
         final Packet[] stack = source.stack;
+        final int capacity = source.capacity;
         final Packet[] queued = queue.slots;
         final Packet[] stored = store.slots;
         int ready = source.ready;
@@ -77,7 +78,7 @@ final class ObjectProcessor extends Processor {
                 evicted++;
             }
             freed++;
-            if (ready == stack.length) {
+            if (ready >= capacity) {
                 source.drop(done);
             } else {
                 done.reset();

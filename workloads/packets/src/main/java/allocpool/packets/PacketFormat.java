@@ -28,8 +28,8 @@ public final class PacketFormat {
     }
 
     /**
-     * What the last 8 bytes of a payload are that repeats {@code word} from its start: whole words are written, the last
-     * one over the end of the one before, so that nothing behind the payload is touched.
+     * What the last 8 bytes of a payload are that repeats {@code word} from its start: whole words are written, the
+     * last one over the end of the one before, so that nothing behind the payload is touched.
      *
      * @param length bytes of the payload, 8 at least
      */

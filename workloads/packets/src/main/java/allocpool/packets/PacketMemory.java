@@ -24,9 +24,10 @@ public abstract class PacketMemory {
      * Puts what is free of this memory into the order of long use, before the trial asks for the first packet.
      *
      * @param seed seed of the trial
-     * @param packets as many packets as the trial will construct and have at once
+     * @param most as many packets as the trial will construct and have at once
+     * @return packets to be handed out first, if the memory ages by what lives in it; mostly none
      */
-    protected abstract void age(long seed, int packets);
+    protected abstract Packet[] age(long seed, int most);
 
     /**
      * Reports every buffer that no packet has now.

@@ -3,8 +3,8 @@ package allocpool.packets;
 import java.util.Objects;
 
 /**
- * Where a packet's payload is: {@code length} bytes of its buffer, from {@code offset}; nothing is copied. Half as large
- * as a duplicate of the buffer, or less: 24 bytes where references have 4.
+ * Where a packet's payload is: {@code length} bytes of its buffer, from {@code offset}; nothing is copied. Half as
+ * large as a duplicate of the buffer, or less: 24 bytes where references have 4.
  */
 final class PayloadView {
     final Packet packet;

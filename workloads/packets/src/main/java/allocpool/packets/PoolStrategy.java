@@ -2,7 +2,8 @@ package allocpool.packets;
 
 /**
  * Strategies {@code alloc}, {@code mix} and {@code pool}, which differ in size only: a stack that is full at the start.
- * When it is empty, a packet is constructed; what does not fit back is dropped. {@code alloc} has a stack of no packets.
+ * When it is empty, a packet is constructed; what does not fit back is dropped. {@code alloc} has a stack of no
+ * packets.
  */
 final class PoolStrategy extends Strategy {
     private final PacketMemory memory;

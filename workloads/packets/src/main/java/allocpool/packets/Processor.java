@@ -6,8 +6,8 @@ package allocpool.packets;
  * is TCP (in place of a random older one once the store is full), else freed.
  *
  * <p>Whoever drives it decides which sequence numbers arrive and when, and hands them on in bursts: a batch trial
- * counts, a real-time consumer takes what waits in the ring of its source, with gaps where packets were lost. A processor
- * belongs to one thread.
+ * counts, a real-time consumer takes what waits in the ring of its source, with gaps where packets were lost. A
+ * processor belongs to one thread.
  */
 public abstract class Processor {
     /** For the layouts, all of which are in this package. */

@@ -1,6 +1,8 @@
 package allocpool.packets;
 
-/** Who provides packets of the flat layouts, which are slots, and who takes them back: {@link Strategy}, for numbers. */
+/**
+ * Who provides packets of the flat layouts, which are slots, and who takes them back: {@link Strategy}, for numbers.
+ */
 abstract class SlotSource {
     /** Packets made since the start, without those the pool was filled with. */
     long constructed;

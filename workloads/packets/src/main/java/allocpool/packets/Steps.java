@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The steps of the flat layouts, each a switch, so that what it buys can be measured. They are those of C++'s slab, in the
- * order of the ladder; {@code contiguous} is what makes memory flat, and so is always on.
+ * The steps of the flat layouts, each a switch, so that what it buys can be measured. They are those of C++'s slab,
+ * in the order of the ladder; {@code contiguous} is what makes memory flat, and so is always on.
  */
 final class Steps {
     private static final String CONTIGUOUS = "contiguous";

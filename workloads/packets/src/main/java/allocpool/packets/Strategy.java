@@ -15,11 +15,14 @@ public abstract class Strategy {
     /** Packets dropped. */
     protected long discarded;
 
-    /** The packets that lie ready. */
-    final Packet[] stack;
+    /** The packets that lie ready, the first of which is the last to be handed out. */
+    Packet[] stack;
 
     /** How many there are. */
     int ready;
+
+    /** How many there may be when one comes back. */
+    final int capacity;
 
     /**
      * A strategy without a pool of ours.
@@ -29,6 +32,7 @@ public abstract class Strategy {
     }
 
     Strategy(final int poolSize) {
+        capacity = poolSize;
         stack = new Packet[poolSize];
     }
 
@@ -73,6 +77,14 @@ public abstract class Strategy {
      */
     protected void age(final long seed) {
         Ageing.shuffle(stack, ready, seed);
+    }
+
+    /** Hands out these packets first, where there is no pool. */
+    final void prepare(final Packet[] packets) {
+        if (packets.length > 0) {
+            stack = packets;
+            ready = packets.length;
+        }
     }
 
     /** Whether packets are handed out while they are in use: only the dummy does. */

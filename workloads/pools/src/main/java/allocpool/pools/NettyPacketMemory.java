@@ -27,13 +27,12 @@ final class NettyPacketMemory extends PacketMemory {
     }
 
     @Override
-    protected void age(final long seed, final int packets) {
-        final Packet[] made = new Packet[packets];
-        Arrays.setAll(made, i -> construct());
-        Ageing.shuffle(made, packets, seed);
-        for (final Packet packet : made) {
-            discard(packet);
-        }
+    protected Packet[] age(final long seed, final int most) {
+        // Were they released at once, the allocator would join neighbours and be as fresh as before.
+        final Packet[] prepared = new Packet[most];
+        Arrays.setAll(prepared, i -> construct());
+        Ageing.shuffle(prepared, most, seed);
+        return prepared;
     }
 
     @Override

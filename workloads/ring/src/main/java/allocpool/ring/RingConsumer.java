@@ -3,21 +3,21 @@ package allocpool.ring;
 import java.nio.ByteBuffer;
 
 /**
- * Takes the ticks of the native source out of its ring and hands them on in bursts to {@link #receive}, as the consumer in
- * C++ does ({@code native/src/realtime/consumer.hpp}), with the same numbers.
+ * Takes the ticks of the native source out of its ring and hands them on in bursts to {@link #receive}, as the
+ * consumer in C++ does ({@code native/src/realtime/consumer.hpp}), with the same numbers.
  *
  * <p>A slot holds the number of its tick plus 1, and numbers only grow, so a slot is fresh when it is greater than
  * the last one taken: order and gaps are seen in the ring itself, independently of what the source counts.
  *
- * <p>A burst is what waits, at most {@value #BURST} ticks, and {@value #LATE_BURST} when the last delay was longer than
- * {@value #LATE_NS} ns. It is taken out of the ring before its first tick is handed on, and the number of ticks taken is
- * published at once: while the queue is full the source looks at that number with every tick that it loses, and each
- * publication waits until the line is back. So what is in hand no longer fills the queue: at most a
+ * <p>A burst is what waits, at most {@value #BURST} ticks, and {@value #LATE_BURST} when the last delay was longer
+ * than {@value #LATE_NS} ns. It is taken out of the ring before its first tick is handed on, and the number of ticks
+ * taken is published at once: while the queue is full the source looks at that number with every tick that it loses,
+ * and each publication waits until the line is back. So what is in hand no longer fills the queue: at most a
  * {@value #QUEUE_PARTS}th part of what it holds, or one tick.
  *
  * <p>The clock is read once per burst, after it. So a delay is never reported too short, and too long at most by
- * what the rest of its burst took; bursts of more than one tick only form when ticks are waiting. See {@link Delays} for
- * ticks that are due nearly together.
+ * what the rest of its burst took; bursts of more than one tick only form when ticks are waiting. See {@link Delays}
+ * for ticks that are due nearly together.
  *
  * <p>The loop allocates nothing. A consumer belongs to one thread; it may consume many runs, one after the other.
  */
@@ -84,8 +84,8 @@ public abstract class RingConsumer {
     /**
      * Receives a burst of ticks: the hot path.
      *
-     * @param sequences numbers of the ticks, from 0, of which the first {@code count} have come; each is greater than any
-     *     before in this run
+     * @param sequences numbers of the ticks, from 0, of which the first {@code count} have come; each is greater than
+     *     any before in this run
      * @param count how many, 1 or more
      */
     protected abstract void receive(long[] sequences, int count);
