@@ -9,11 +9,11 @@ public final class ForeignFlatLayout extends FlatLayout {
      * The layout; made by {@link java.util.ServiceLoader}.
      */
     public ForeignFlatLayout() {
-        super("flat_ffm");
+        super("flat_ffm", Long.MAX_VALUE);
     }
 
     @Override
-    protected FlatMemory allocate(final int slotCount) {
-        return new SegmentFlatMemory(slotCount);
+    protected FlatMemory allocate(final long bytes) {
+        return new SegmentFlatMemory(bytes);
     }
 }

@@ -8,46 +8,43 @@ import java.nio.ByteOrder;
 
 /** Flat memory in one segment, which lives as long as the JVM, as a trial does. */
 final class SegmentFlatMemory extends FlatMemory {
-    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfLong WORD =
+            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private final MemorySegment region;
 
-    SegmentFlatMemory(final int slotCount) {
-        region = Arena.global().allocate((long) slotCount * STRIDE, ALIGNMENT);
-    }
-
-    private static long at(final int slot, final int offset) {
-        return (long) slot * STRIDE + offset;
+    SegmentFlatMemory(final long bytes) {
+        region = Arena.global().allocate(bytes, ALIGNMENT);
     }
 
     @Override
-    protected void putByte(final int slot, final int offset, final byte value) {
-        region.set(ValueLayout.JAVA_BYTE, at(slot, offset), value);
+    protected void putByte(final long offset, final byte value) {
+        region.set(ValueLayout.JAVA_BYTE, offset, value);
     }
 
     @Override
-    protected void putInt(final int slot, final int offset, final int value) {
-        region.set(INT, at(slot, offset), value);
+    protected void putLong(final long offset, final long value) {
+        region.set(LONG, offset, value);
     }
 
     @Override
-    protected void putLong(final int slot, final int offset, final long value) {
-        region.set(LONG, at(slot, offset), value);
+    protected void putWord(final long offset, final long value) {
+        region.set(WORD, offset, value);
     }
 
     @Override
-    protected byte getByte(final int slot, final int offset) {
-        return region.get(ValueLayout.JAVA_BYTE, at(slot, offset));
+    protected byte getByte(final long offset) {
+        return region.get(ValueLayout.JAVA_BYTE, offset);
     }
 
     @Override
-    protected int getInt(final int slot, final int offset) {
-        return region.get(INT, at(slot, offset));
+    protected long getLong(final long offset) {
+        return region.get(LONG, offset);
     }
 
     @Override
-    protected long getLong(final int slot, final int offset) {
-        return region.get(LONG, at(slot, offset));
+    protected long getWord(final long offset) {
+        return region.get(WORD, offset);
     }
 }

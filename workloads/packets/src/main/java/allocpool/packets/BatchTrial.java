@@ -17,6 +17,7 @@ public final class BatchTrial {
 
     private final Processor processor;
     private final long[] record;
+    private final long[] burst = new long[BLOCK_PACKETS];
     private final AllocatedBytes allocated = new AllocatedBytes();
     private long allocatedBytes;
     private int recordLength;
@@ -27,21 +28,27 @@ public final class BatchTrial {
      *
      * @param layout name of a {@link Layout}
      * @param strategy name of a {@link StrategyName}
+     * @param steps of the flat layouts, comma-separated; null: all, and null for any other layout
      * @param poolSize packets in the pool of a strategy that has one; else give 0
      * @param slotCount packets that the memory of a layout has room for, where all packets share it; else give 0
      * @param queueSize packets in the internal queue
      * @param storedCount packets in the store
-     * @param seed seed of the packets' contents and of the store's replacement
+     * @param seed seed of the packets' contents, of the store's replacement and of the order of the pool
+     * @param aged whether free packets lie in the order of long use when the trial starts; see {@link Options}
+     * @param payloadTouch whether payloads are written and read; see {@link Options}
+     * @param leanView whether parsing makes the smallest view of a payload; see {@link Options}
      * @param maxIterations the most iterations that one call can record
      * @throws IllegalArgumentException if a name is unknown or a size impossible, in one line that says what is
      *     possible
      */
-    public BatchTrial(final String layout, final String strategy, final int poolSize, final int slotCount,
-            final int queueSize, final int storedCount, final long seed, final int maxIterations) {
+    public BatchTrial(final String layout, final String strategy, final String steps, final int poolSize,
+            final int slotCount, final int queueSize, final int storedCount, final long seed, final boolean aged,
+            final boolean payloadTouch, final boolean leanView, final int maxIterations) {
         Sizes.requireAtLeast("max iterations", maxIterations, 1);
         Sizes.requireAtMost("max iterations", maxIterations, Integer.MAX_VALUE / COLUMNS);
         record = new long[maxIterations * COLUMNS];
-        processor = Processor.create(layout, strategy, poolSize, slotCount, queueSize, storedCount, seed);
+        processor = Processor.create(layout, strategy, poolSize, slotCount, queueSize, storedCount,
+                new Options(seed, steps, aged, payloadTouch, leanView));
     }
 
     /**
@@ -158,11 +165,11 @@ public final class BatchTrial {
     }
 
     private void receive(final int packets) {
-        long sequence = nextSequence;
         for (int i = 0; i < packets; i++) {
-            processor.receive(sequence++);
+            burst[i] = nextSequence + i;
         }
-        nextSequence = sequence;
+        nextSequence += packets;
+        processor.receive(burst, packets);
     }
 
     private long endIteration(final long startNs, final long endNs, final long packets) {

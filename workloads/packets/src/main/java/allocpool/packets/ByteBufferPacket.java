@@ -1,11 +1,17 @@
 package allocpool.packets;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /** The packet of layouts {@code heap} and {@code native}. */
 final class ByteBufferPacket extends Packet {
     /** The slot of a packet whose buffer is its own. */
     static final int NO_SLOT = -1;
+
+    private static final VarHandle WORD =
+            MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     final ByteBuffer buffer;
 
@@ -48,8 +54,23 @@ final class ByteBufferPacket extends Packet {
     }
 
     @Override
+    protected void putWord(final int offset, final long value) {
+        WORD.set(buffer, offset, value);
+    }
+
+    @Override
+    protected long getWord(final int offset) {
+        return (long) WORD.get(buffer, offset);
+    }
+
+    @Override
     protected Object payload(final int offset, final int length) {
-        return new PayloadView(buffer, offset, length);
+        return buffer.asReadOnlyBuffer().limit(offset + length).position(offset);
+    }
+
+    @Override
+    protected long payloadWord(final Object payload, final int offset) {
+        return (long) WORD.get((ByteBuffer) payload, offset);
     }
 
     @Override

@@ -6,11 +6,11 @@ public final class DirectFlatLayout extends FlatLayout {
      * The layout; made by {@link java.util.ServiceLoader}.
      */
     public DirectFlatLayout() {
-        super("flat");
+        super("flat", DirectFlatMemory.MOST_BYTES);
     }
 
     @Override
-    protected FlatMemory allocate(final int slotCount) {
-        return new DirectFlatMemory(slotCount);
+    protected FlatMemory allocate(final long bytes) {
+        return new DirectFlatMemory(bytes);
     }
 }

@@ -7,48 +7,50 @@ import java.nio.ByteOrder;
 
 /** Flat memory in one direct buffer, reached through {@link VarHandle}s. */
 final class DirectFlatMemory extends FlatMemory {
-    /** One direct buffer holds less than 2^31 bytes. */
-    private static final int MAX_SLOT_COUNT = (Integer.MAX_VALUE - ALIGNMENT) / STRIDE;
+    /** What makes room for an aligned start and end. */
+    private static final int MARGIN = 2 * ALIGNMENT;
 
-    private static final VarHandle INT =
-            MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+    /** One direct buffer holds less than 2^31 bytes. */
+    static final long MOST_BYTES = Integer.MAX_VALUE - MARGIN;
+
     private static final VarHandle LONG =
             MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+    private static final VarHandle WORD =
+            MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final ByteBuffer region;
 
-    DirectFlatMemory(final int slotCount) {
-        Sizes.requireAtMost("slot count of layout flat", slotCount, MAX_SLOT_COUNT);
-        region = ByteBuffer.allocateDirect(slotCount * STRIDE + ALIGNMENT).alignedSlice(ALIGNMENT);
+    DirectFlatMemory(final long bytes) {
+        region = ByteBuffer.allocateDirect((int) bytes + MARGIN).alignedSlice(ALIGNMENT).limit((int) bytes);
     }
 
     @Override
-    protected void putByte(final int slot, final int offset, final byte value) {
-        region.put(slot * STRIDE + offset, value);
+    protected void putByte(final long offset, final byte value) {
+        region.put((int) offset, value);
     }
 
     @Override
-    protected void putInt(final int slot, final int offset, final int value) {
-        INT.set(region, slot * STRIDE + offset, value);
+    protected void putLong(final long offset, final long value) {
+        LONG.set(region, (int) offset, value);
     }
 
     @Override
-    protected void putLong(final int slot, final int offset, final long value) {
-        LONG.set(region, slot * STRIDE + offset, value);
+    protected void putWord(final long offset, final long value) {
+        WORD.set(region, (int) offset, value);
     }
 
     @Override
-    protected byte getByte(final int slot, final int offset) {
-        return region.get(slot * STRIDE + offset);
+    protected byte getByte(final long offset) {
+        return region.get((int) offset);
     }
 
     @Override
-    protected int getInt(final int slot, final int offset) {
-        return (int) INT.get(region, slot * STRIDE + offset);
+    protected long getLong(final long offset) {
+        return (long) LONG.get(region, (int) offset);
     }
 
     @Override
-    protected long getLong(final int slot, final int offset) {
-        return (long) LONG.get(region, slot * STRIDE + offset);
+    protected long getWord(final long offset) {
+        return (long) WORD.get(region, (int) offset);
     }
 }

@@ -1,7 +1,5 @@
 package allocpool.packets;
 
-import java.util.function.Consumer;
-
 /**
  * Strategy {@code dummy}: one packet for everything, so that what is left is the cost of the test itself. The
  * queue and the store fill with references to that packet, and the checksum is that of nothing real.
@@ -14,18 +12,13 @@ final class DummyStrategy extends Strategy {
     }
 
     @Override
-    protected Packet obtain() {
+    protected Packet make() {
         return packet;
     }
 
     @Override
-    protected void free(final Packet freed) {
+    protected void drop(final Packet dropped) {
         // It is in use again already.
-    }
-
-    @Override
-    protected void forEachFree(final Consumer<Packet> action) {
-        // Nothing is held ready.
     }
 
     @Override

@@ -10,7 +10,7 @@ public final class HeapLayout extends Layout {
     }
 
     @Override
-    protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
-        return objects(heapMemory(), strategy, sizes, seed);
+    protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
+        return objects(heapMemory(), strategy, sizes, options);
     }
 }

@@ -41,11 +41,11 @@ public abstract class Layout {
      *
      * @param strategy one of those that make sense with it
      * @param sizes sizes that are valid for this strategy
-     * @param seed seed of the packets' contents and of the store's replacement
+     * @param options what is done in one of several ways
      * @return the processor
      * @throws IllegalArgumentException if the layout can't do with the sizes, in one line that says why
      */
-    protected abstract Processor create(StrategyName strategy, Sizes sizes, long seed);
+    protected abstract Processor create(StrategyName strategy, Sizes sizes, Options options);
 
     /**
      * The processor of the object layouts, in which a packet is an object.
@@ -53,12 +53,17 @@ public abstract class Layout {
      * @param memory makes the packets
      * @param strategy provides them and takes them back
      * @param sizes sizes of the queue and the store
-     * @param seed seed of the packets' contents and of the store's replacement
+     * @param options what is done in one of several ways
      * @return the processor
      */
     protected static Processor objects(final PacketMemory memory, final Strategy strategy, final Sizes sizes,
-            final long seed) {
-        return new ObjectProcessor(memory, strategy, sizes, seed);
+            final Options options) {
+        if (options.aged) {
+            final long most = strategy.reusesPacketsInUse() ? 0 : sizes.mostInUse() - strategy.preparedCount();
+            strategy.age(options.seed);
+            strategy.prepare(memory.age(options.seed, (int) Math.max(0, most)));
+        }
+        return new ObjectProcessor(memory, strategy, sizes, options);
     }
 
     /**
@@ -67,12 +72,12 @@ public abstract class Layout {
      * @param memory makes the packets
      * @param strategy provides them and takes them back
      * @param sizes sizes of pool, queue and store
-     * @param seed seed of the packets' contents and of the store's replacement
+     * @param options what is done in one of several ways
      * @return the processor
      */
     protected static Processor objects(final PacketMemory memory, final StrategyName strategy, final Sizes sizes,
-            final long seed) {
-        return objects(memory, strategy.objects(memory, sizes), sizes, seed);
+            final Options options) {
+        return objects(memory, strategy.objects(memory, sizes), sizes, options);
     }
 
     /**
@@ -84,14 +89,27 @@ public abstract class Layout {
         return new HeapPacketMemory();
     }
 
-    final Processor checkedCreate(final StrategyName strategy, final Sizes sizes, final long seed) {
+    final Processor checkedCreate(final StrategyName strategy, final Sizes sizes, final Options options) {
         if (!strategies.contains(strategy)) {
             final String choices = strategies.stream().map(StrategyName::toString).collect(Collectors.joining(", "));
             throw new IllegalArgumentException("layout " + name + " has no strategy '" + strategy
                     + "', choose one of: " + choices);
         }
         strategy.check(sizes);
-        return create(strategy, sizes, seed);
+        check(options);
+        return create(strategy, sizes, options);
+    }
+
+    /** Throws {@link IllegalArgumentException} if an option makes no sense with it. */
+    void check(final Options options) {
+        if (options.steps != null) {
+            throw new IllegalArgumentException("steps belong to flat layouts, not to layout " + name);
+        }
+    }
+
+    /** What users call it. */
+    final String name() {
+        return name;
     }
 
     /** The strategies that make sense with it. */

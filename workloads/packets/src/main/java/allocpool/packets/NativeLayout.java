@@ -10,8 +10,8 @@ public final class NativeLayout extends Layout {
     }
 
     @Override
-    protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
+    protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
         final PacketMemory memory = new NativePacketMemory(strategy.slotCount(sizes), strategy.mostPackets(sizes));
-        return objects(memory, strategy, sizes, seed);
+        return objects(memory, strategy, sizes, options);
     }
 }

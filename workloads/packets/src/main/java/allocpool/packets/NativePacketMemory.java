@@ -43,6 +43,12 @@ final class NativePacketMemory extends PacketMemory {
     }
 
     @Override
+    protected Packet[] age(final long seed, final int most) {
+        freeSlots.age(seed);
+        return new Packet[0];
+    }
+
+    @Override
     protected void audit(final Audit audit) {
         freeSlots.forEach(audit::freeSlot);
         audit.allSlotsSeen(freeSlots.capacity());

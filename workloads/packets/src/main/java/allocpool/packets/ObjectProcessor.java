@@ -4,60 +4,96 @@ package allocpool.packets;
 final class ObjectProcessor extends Processor {
     final PacketMemory memory;
     final Strategy strategy;
-    final PacketQueue queue;
-    final PacketStore store;
-    private final PacketGenerator generator;
+    final PacketSlots queue;
+    final PacketSlots store;
+    private final Options options;
     private final PacketCounts counts = new PacketCounts();
     private long checksum = Checksum.START;
+    private int cursor;
 
-    ObjectProcessor(final PacketMemory memory, final Strategy strategy, final Sizes sizes, final long seed) {
+    ObjectProcessor(final PacketMemory memory, final Strategy strategy, final Sizes sizes, final Options options) {
         this.memory = memory;
         this.strategy = strategy;
-        generator = new PacketGenerator(seed);
-        queue = new PacketQueue(sizes.queue);
-        store = new PacketStore(sizes.store, seed);
+        this.options = options;
+        queue = new PacketSlots(sizes.queue);
+        store = new PacketSlots(sizes.store);
     }
 
     @Override
-    public void receive(final long sequence) {
-        counts.received++;
-        final Packet packet = obtain();
-        generator.fill(packet, sequence);
-        final Packet oldest = queue.exchange(packet);
-        if (oldest != null) {
-            process(oldest);
+    public void receive(final long[] sequences, final int count) {
+        final long seed = options.seed;
+        final boolean touchesPayload = options.payloadTouch;
+        final boolean leanView = options.leanView;
+        final Strategy source = strategy;
+        final Packet[] stack = source.stack;
+        final int capacity = source.capacity;
+        final Packet[] queued = queue.slots;
+        final Packet[] stored = store.slots;
+        int ready = source.ready;
+        int place = cursor;
+        long sum = checksum;
+        long parsed = counts.parsed;
+        long tcp = counts.tcp;
+        long evicted = counts.evicted;
+        long allocated = counts.allocated;
+        long freed = counts.freed;
+        for (int i = 0; i < count; i++) {
+            final Packet packet;
+            if (ready == 0) {
+                packet = source.make();
+            } else {
+                packet = stack[--ready];
+                // Or a packet that is dropped later would stay reachable from here.
+                stack[ready] = null;
+            }
+            allocated++;
+            final long sequence = sequences[i];
+            final long bits = PacketGenerator.draw(seed, sequence);
+            PacketGenerator.fill(packet, bits);
+            if (touchesPayload) {
+                packet.writePayload(PacketGenerator.payloadWord(seed, sequence), PacketGenerator.payloadLength(bits));
+            }
+            final Packet oldest = queued[place];
+            queued[place] = packet;
+            place = place + 1 == queued.length ? 0 : place + 1;
+            if (oldest == null) {
+                continue;
+            }
+            final ParseResult found = ParseResult.parse(oldest, leanView);
+            oldest.parsed = found;
+            parsed++;
+            sum = Checksum.fold(sum, found);
+            if (touchesPayload) {
+                sum = Checksum.fold(sum, oldest.payloadSum(), found.header.payloadLength);
+            }
+            Packet done = oldest;
+            if (found.header.isTcp()) {
+                final int slot = StorePolicy.slot(seed, tcp, stored.length);
+                done = stored[slot];
+                stored[slot] = oldest;
+                tcp++;
+                if (done == null) {
+                    continue;
+                }
+                evicted++;
+            }
+            freed++;
+            if (ready >= capacity) {
+                source.drop(done);
+            } else {
+                done.reset();
+                stack[ready++] = done;
+            }
         }
-    }
-
-    private void process(final Packet packet) {
-        final ParseResult parsed = ParseResult.parse(packet);
-        packet.parsed = parsed;
-        counts.parsed++;
-        checksum = Checksum.fold(checksum, parsed);
-        if (parsed.header.isTcp()) {
-            keep(packet);
-        } else {
-            free(packet);
-        }
-    }
-
-    private void keep(final Packet packet) {
-        counts.tcp++;
-        final Packet evicted = store.exchange(packet);
-        if (evicted != null) {
-            counts.evicted++;
-            free(evicted);
-        }
-    }
-
-    private Packet obtain() {
-        counts.allocated++;
-        return strategy.obtain();
-    }
-
-    private void free(final Packet packet) {
-        counts.freed++;
-        strategy.free(packet);
+        source.ready = ready;
+        cursor = place;
+        checksum = sum;
+        counts.received += count;
+        counts.parsed = parsed;
+        counts.tcp = tcp;
+        counts.evicted = evicted;
+        counts.allocated = allocated;
+        counts.freed = freed;
     }
 
     @Override
@@ -67,7 +103,14 @@ final class ObjectProcessor extends Processor {
 
     @Override
     public long checksum() {
-        return store.foldInto(checksum);
+        long folded = checksum;
+        for (final Packet packet : store.slots) {
+            // A stored packet without a parse result was freed too early: left out, it changes the sum.
+            if (packet != null && packet.parsed != null) {
+                folded = Checksum.fold(folded, packet.parsed);
+            }
+        }
+        return folded;
     }
 
     @Override
@@ -75,7 +118,7 @@ final class ObjectProcessor extends Processor {
         final Audit audit = new Audit();
         audit.counts(counts, queue.count(), store.count());
         if (strategy.reusesPacketsInUse()) {
-            final Packet only = strategy.obtain();
+            final Packet only = strategy.make();
             queue.forEach(packet -> audit.require(packet == only, "the queue holds another packet"));
             store.forEach(packet -> audit.require(packet == only, "the store holds another packet"));
         } else {

@@ -69,13 +69,64 @@ public abstract class Packet {
     protected abstract int getInt(int offset);
 
     /**
+     * Writes 64 bits, little-endian: a word of payload.
+     *
+     * @param offset where
+     * @param value what
+     */
+    protected abstract void putWord(int offset, long value);
+
+    /**
+     * Reads 64 bits, little-endian: a word of payload.
+     *
+     * @param offset where
+     * @return what is there
+     */
+    protected abstract long getWord(int offset);
+
+    /**
      * A new view of the payload; nothing is copied.
      *
      * @param offset where the payload begins
      * @param length its length in bytes
-     * @return an object of the buffer's library that gives access to just these bytes
+     * @return what a user of the buffer's library would hand on: a read-only duplicate of the buffer, positioned on
+     *     just these bytes
      */
     protected abstract Object payload(int offset, int length);
+
+    /**
+     * Reads 64 bits, little-endian, through a view of the payload.
+     *
+     * @param payload of {@link #payload}
+     * @param offset where, from the start of the buffer; all 64 bits are within the payload
+     * @return what is there
+     */
+    protected abstract long payloadWord(Object payload, int offset);
+
+    /** Writes the payload, which repeats {@code word}; {@code length} in bytes is 8 at least. */
+    final void writePayload(final long word, final int length) {
+        final int last = PacketFormat.PAYLOAD_OFFSET + length - Long.BYTES;
+        for (int at = PacketFormat.PAYLOAD_OFFSET; at < last; at += Long.BYTES) {
+            putWord(at, word);
+        }
+        putWord(last, PacketFormat.lastPayloadWord(word, length));
+    }
+
+    /** The sum of the payload's words, read through the view that the parse made. */
+    final long payloadSum() {
+        final Object payload = parsed.payload;
+        final int length = parsed.header.payloadLength;
+        final int last = PacketFormat.PAYLOAD_OFFSET + length - Long.BYTES;
+        long sum = 0;
+        for (int at = PacketFormat.PAYLOAD_OFFSET; at < last; at += Long.BYTES) {
+            sum += word(payload, at);
+        }
+        return sum + PacketFormat.payloadRest(word(payload, last), length);
+    }
+
+    private long word(final Object payload, final int offset) {
+        return payload instanceof PayloadView ? ((PayloadView) payload).word(offset) : payloadWord(payload, offset);
+    }
 
     /**
      * Tells the audit which memory is this packet's.

@@ -27,6 +27,27 @@ public final class PacketFormat {
     private PacketFormat() {
     }
 
+    /**
+     * What the last 8 bytes of a payload are that repeats {@code word} from its start: whole words are written, the
+     * last one over the end of the one before, so that nothing behind the payload is touched.
+     *
+     * @param length bytes of the payload, 8 at least
+     */
+    static long lastPayloadWord(final long word, final int length) {
+        return Long.rotateRight(word, length * Byte.SIZE);
+    }
+
+    /**
+     * Of the last 8 bytes of a payload those behind its last whole word but one, as a little-endian number: nothing was
+     * read of them yet.
+     *
+     * @param length bytes of the payload, 8 at least
+     */
+    static long payloadRest(final long lastBytes, final int length) {
+        // The JVM takes a distance modulo 64: nothing is shifted where the payload ends with a whole word.
+        return lastBytes >>> -length * Byte.SIZE;
+    }
+
     static void requireMarker(final short marker) {
         if (marker != PROTOCOL_MARKER) {
             throw notAPacket(marker);

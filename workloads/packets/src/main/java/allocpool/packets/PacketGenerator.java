@@ -12,20 +12,27 @@ final class PacketGenerator {
     private static final int LENGTH_BASE = 50;
     private static final int INDEX_MASK = 0x3FF;
 
-    private final long seed;
+    /** Keeps the stream of payloads apart from that of headers. */
+    private static final long PAYLOAD_SEED_FLIP = 0x5061_796C_6F61_6421L;
 
-    PacketGenerator(final long seed) {
-        this.seed = seed;
+    private PacketGenerator() {
     }
 
-    /** The draw that the content of packet {@code sequence} (from 0) comes from. */
-    long draw(final long sequence) {
+    /** The draw that the header of packet {@code sequence} (from 0) comes from. */
+    static long draw(final long seed, final long sequence) {
         return SplitMix.draw(seed, sequence);
     }
 
-    /** Writes the header of packet {@code sequence} (from 0) into the first bytes of its buffer. */
-    void fill(final Packet packet, final long sequence) {
-        final long bits = draw(sequence);
+    /**
+     * The word that the payload of packet {@code sequence} repeats: byte k of the payload, from 0, is bits 8 (k mod 8)
+     * and up of it.
+     */
+    static long payloadWord(final long seed, final long sequence) {
+        return SplitMix.draw(seed ^ PAYLOAD_SEED_FLIP, sequence);
+    }
+
+    /** Writes the header that comes from a draw into the first bytes of a packet's buffer. */
+    static void fill(final Packet packet, final long bits) {
         packet.putShort(PacketFormat.MARKER_OFFSET, PacketFormat.PROTOCOL_MARKER);
         packet.putShort(PacketFormat.PAYLOAD_LENGTH_OFFSET, (short) payloadLength(bits));
         packet.putInt(PacketFormat.SOURCE_OFFSET, source(bits));

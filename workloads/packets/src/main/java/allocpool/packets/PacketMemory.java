@@ -21,6 +21,15 @@ public abstract class PacketMemory {
     public abstract void discard(Packet packet);
 
     /**
+     * Puts what is free of this memory into the order of long use, before the trial asks for the first packet.
+     *
+     * @param seed seed of the trial
+     * @param most as many packets as the trial will construct and have at once
+     * @return packets to be handed out first, if the memory ages by what lives in it; mostly none
+     */
+    protected abstract Packet[] age(long seed, int most);
+
+    /**
      * Reports every buffer that no packet has now.
      *
      * @param audit to be told

@@ -2,31 +2,17 @@ package allocpool.packets;
 
 import java.util.function.Consumer;
 
-/** Slots that hold a packet or null: what the queue and the store have in common. */
-abstract class PacketSlots {
-    private final Packet[] slots;
+/** Slots that hold a packet or null: queue and store are two of these. */
+final class PacketSlots {
+    /** For the processor, whose loop reaches them without a call. */
+    final Packet[] slots;
 
     PacketSlots(final int size) {
         slots = new Packet[size];
     }
 
-    /** Puts {@code packet} into a slot; returns what was there, or null. */
-    final Packet set(final int slot, final Packet packet) {
-        final Packet previous = slots[slot];
-        slots[slot] = packet;
-        return previous;
-    }
-
-    final Packet get(final int slot) {
-        return slots[slot];
-    }
-
-    final int size() {
-        return slots.length;
-    }
-
     /** Calls {@code action} with each packet, in the order of the slots. */
-    final void forEach(final Consumer<Packet> action) {
+    void forEach(final Consumer<Packet> action) {
         for (final Packet packet : slots) {
             if (packet != null) {
                 action.accept(packet);
@@ -35,7 +21,7 @@ abstract class PacketSlots {
     }
 
     /** How many slots hold a packet, found by looking at each. */
-    final int count() {
+    int count() {
         int count = 0;
         for (final Packet packet : slots) {
             if (packet != null) {

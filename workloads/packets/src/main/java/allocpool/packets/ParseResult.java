@@ -18,15 +18,17 @@ final class ParseResult {
 
     /**
      * Parses what is in the buffer of {@code packet}; throws {@link IllegalStateException} if it does not begin
-     * with the protocol marker, which the generator always writes.
+     * with the protocol marker, which the generator always writes. With {@code leanView} the payload is a
+     * {@link PayloadView}.
      */
-    static ParseResult parse(final Packet packet) {
+    static ParseResult parse(final Packet packet, final boolean leanView) {
         PacketFormat.requireMarker(packet.getShort(PacketFormat.MARKER_OFFSET));
         final Header header = Header.parse(packet);
         return new ParseResult(
                 header,
                 new Address(packet.getInt(PacketFormat.SOURCE_OFFSET)),
                 new Address(packet.getInt(PacketFormat.DESTINATION_OFFSET)),
-                packet.payload(PacketFormat.PAYLOAD_OFFSET, header.payloadLength));
+                leanView ? new PayloadView(packet, PacketFormat.PAYLOAD_OFFSET, header.payloadLength)
+                        : packet.payload(PacketFormat.PAYLOAD_OFFSET, header.payloadLength));
     }
 }

@@ -1,56 +1,30 @@
 package allocpool.packets;
 
-import java.util.function.Consumer;
-
 /**
- * Strategies {@code pool} and {@code mix}, which differ in size only: a stack of packets, full at the start,
- * last in first out. An empty pool constructs; a full one drops what it is given.
+ * Strategies {@code alloc}, {@code mix} and {@code pool}, which differ in size only: a stack that is full at the start.
+ * When it is empty, a packet is constructed; what does not fit back is dropped. {@code alloc} has a stack of no
+ * packets.
  */
 final class PoolStrategy extends Strategy {
     private final PacketMemory memory;
-    private final Packet[] stack;
-    private int size;
 
     PoolStrategy(final PacketMemory memory, final int poolSize) {
+        super(poolSize);
         this.memory = memory;
-        stack = new Packet[poolSize];
-        while (size < poolSize) {
-            stack[size++] = memory.construct();
+        while (ready < poolSize) {
+            stack[ready++] = memory.construct();
         }
     }
 
     @Override
-    protected Packet obtain() {
-        if (size == 0) {
-            constructed++;
-            return memory.construct();
-        }
-        final Packet packet = stack[--size];
-        // Or a packet that is dropped later would stay reachable from here.
-        stack[size] = null;
-        return packet;
+    protected Packet make() {
+        constructed++;
+        return memory.construct();
     }
 
     @Override
-    protected void free(final Packet packet) {
-        packet.reset();
-        if (size == stack.length) {
-            discarded++;
-            memory.discard(packet);
-        } else {
-            stack[size++] = packet;
-        }
-    }
-
-    @Override
-    protected void forEachFree(final Consumer<Packet> action) {
-        for (int i = 0; i < size; i++) {
-            action.accept(stack[i]);
-        }
-    }
-
-    @Override
-    protected int preparedCount() {
-        return stack.length;
+    protected void drop(final Packet packet) {
+        discarded++;
+        memory.discard(packet);
     }
 }

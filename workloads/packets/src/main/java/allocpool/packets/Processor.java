@@ -5,8 +5,9 @@ package allocpool.packets;
  * puts it into the internal queue; once that is full, the oldest packet is taken out, parsed, and stored if it
  * is TCP (in place of a random older one once the store is full), else freed.
  *
- * <p>Whoever drives it decides which sequence numbers arrive and when: a batch trial counts, a real-time
- * consumer takes them from its source, with gaps where packets were lost. A processor belongs to one thread.
+ * <p>Whoever drives it decides which sequence numbers arrive and when, and hands them on in bursts: a batch trial
+ * counts, a real-time consumer takes what waits in the ring of its source, with gaps where packets were lost. A
+ * processor belongs to one thread.
  */
 public abstract class Processor {
     /** For the layouts, all of which are in this package. */
@@ -22,27 +23,29 @@ public abstract class Processor {
      * @param slotCount packets that the memory of a layout has room for, where all packets share it; else give 0
      * @param queueSize packets in the internal queue
      * @param storedCount packets in the store
-     * @param seed seed of the packets' contents and of the store's replacement
+     * @param options what is done in one of several ways
      * @return the processor
      * @throws IllegalArgumentException if a name is unknown or a size impossible, in one line that says what is
      *     possible
      */
     public static Processor create(final String layout, final String strategy, final int poolSize,
-            final int slotCount, final int queueSize, final int storedCount, final long seed) {
+            final int slotCount, final int queueSize, final int storedCount, final Options options) {
         final Layout chosenLayout = Layout.named(layout);
         final StrategyName chosenStrategy = StrategyName.named(strategy);
         final Sizes sizes = new Sizes(poolSize, slotCount, queueSize, storedCount);
-        return chosenLayout.checkedCreate(chosenStrategy, sizes, seed);
+        return chosenLayout.checkedCreate(chosenStrategy, sizes, options);
     }
 
     /**
-     * Receives one packet: the hot path.
+     * Receives a burst of packets: the hot path. What changes with every packet is in local variables until the burst
+     * ends, so that no field is read or written for a packet but its own.
      *
-     * @param sequence sequence number of the packet, from 0
+     * @param sequences sequence numbers of the packets, from 0, of which the first {@code count} arrive
+     * @param count how many arrive, 1 or more
      * @throws IllegalStateException if a queued buffer turns out not to hold a packet, or native memory is
-     *     exhausted
+     *     exhausted; the processor is of no more use then
      */
-    public abstract void receive(long sequence);
+    public abstract void receive(long[] sequences, int count);
 
     /**
      * What was counted since the start. {@code live} is counted afresh by walking the queue and the store.

@@ -23,7 +23,7 @@ public final class RealtimeConsumer extends RingConsumer {
     }
 
     @Override
-    protected void receive(final long sequence) {
-        processor.receive(sequence);
+    protected void receive(final long[] ticks, final int count) {
+        processor.receive(ticks, count);
     }
 }

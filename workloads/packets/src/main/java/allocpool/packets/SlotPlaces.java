@@ -7,26 +7,12 @@ import java.util.function.IntConsumer;
 final class SlotPlaces {
     static final int NONE = -1;
 
-    private final int[] places;
+    /** For the processor, whose loop reaches them without a call. */
+    final int[] places;
 
     SlotPlaces(final int size) {
         places = new int[size];
         Arrays.fill(places, NONE);
-    }
-
-    /** Puts {@code slot} into a place; returns what was there, or {@link #NONE}. */
-    int set(final int place, final int slot) {
-        final int previous = places[place];
-        places[place] = slot;
-        return previous;
-    }
-
-    int get(final int place) {
-        return places[place];
-    }
-
-    int size() {
-        return places.length;
     }
 
     /** Calls {@code action} with each packet, in the order of the places. */

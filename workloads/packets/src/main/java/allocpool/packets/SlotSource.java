@@ -1,6 +1,8 @@
 package allocpool.packets;
 
-/** Who provides packets of the flat layouts, which are slots, and who takes them back. */
+/**
+ * Who provides packets of the flat layouts, which are slots, and who takes them back: {@link Strategy}, for numbers.
+ */
 abstract class SlotSource {
     /** Packets made since the start, without those the pool was filled with. */
     long constructed;
@@ -8,11 +10,21 @@ abstract class SlotSource {
     /** Packets dropped. */
     long discarded;
 
-    /** A slot to be filled; what is in it is arbitrary. */
-    abstract int obtain();
+    /** The slots that lie ready, last in first out. */
+    final SlotStack pool;
 
-    /** Takes back a slot. */
-    abstract void free(int slot);
+    SlotSource(final int poolSize) {
+        pool = new SlotStack(poolSize);
+    }
+
+    /** A slot to be filled, when none lies ready; what is in it is arbitrary. */
+    abstract int make();
+
+    /** Takes back a slot, when there is no place for it among those that lie ready. */
+    abstract void drop(int slot);
+
+    /** Puts what is free into the order of long use. */
+    abstract void age(long seed);
 
     /** Reports every slot that no packet has. */
     abstract void audit(Audit audit);
@@ -24,14 +36,23 @@ abstract class SlotSource {
 
     /** Strategy {@code dummy}: one slot for everything, so that what is left is the cost of the test itself. */
     static final class One extends SlotSource {
+        One() {
+            super(0);
+        }
+
         @Override
-        int obtain() {
+        int make() {
             return 0;
         }
 
         @Override
-        void free(final int slot) {
+        void drop(final int slot) {
             // It is in use again already.
+        }
+
+        @Override
+        void age(final long seed) {
+            // One slot has one order.
         }
 
         @Override
@@ -46,43 +67,39 @@ abstract class SlotSource {
     }
 
     /**
-     * Strategies {@code pool} and {@code mix}: a stack of packets, full at the start, last in first out. When it
-     * is empty, a packet is constructed from a slot of the rest of the memory, which takes back what does not fit
-     * into the pool.
+     * Strategies {@code pool} and {@code mix}: a stack that is full at the start. When it is empty, a packet is
+     * constructed from a slot of the rest of the memory, which takes back what does not fit into the pool.
      */
     static final class Pool extends SlotSource {
-        private final SlotStack pool;
         private final SlotStack rest;
 
         Pool(final int slotCount, final int poolSize) {
+            super(poolSize);
             rest = SlotStack.allOf(slotCount);
-            pool = new SlotStack(poolSize);
             while (!pool.isFull()) {
                 pool.push(rest.pop());
             }
         }
 
         @Override
-        int obtain() {
-            return pool.isEmpty() ? construct() : pool.pop();
-        }
-
-        @Override
-        void free(final int slot) {
-            if (pool.isFull()) {
-                discarded++;
-                rest.push(slot);
-            } else {
-                pool.push(slot);
-            }
-        }
-
-        private int construct() {
+        int make() {
             if (rest.isEmpty()) {
                 throw new IllegalStateException("All " + rest.capacity() + " slots of flat memory are in use");
             }
             constructed++;
             return rest.pop();
+        }
+
+        @Override
+        void drop(final int slot) {
+            discarded++;
+            rest.push(slot);
+        }
+
+        @Override
+        void age(final long seed) {
+            pool.age(seed);
+            rest.age(seed);
         }
 
         @Override

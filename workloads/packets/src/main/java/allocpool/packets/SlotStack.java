@@ -4,8 +4,9 @@ import java.util.function.IntConsumer;
 
 /** Numbers of slots of one memory, last in first out: what is free of it. */
 final class SlotStack {
-    private final int[] slots;
-    private int size;
+    /** Of which the first {@link #size} are free; the flat processor works on both in local variables. */
+    final int[] slots;
+    int size;
 
     SlotStack(final int capacity) {
         slots = new int[capacity];
@@ -38,6 +39,11 @@ final class SlotStack {
 
     int pop() {
         return slots[--size];
+    }
+
+    /** Puts the slots here into the order of long use. */
+    void age(final long seed) {
+        Ageing.shuffle(slots, size, seed);
     }
 
     /** Calls {@code action} with each slot here. */

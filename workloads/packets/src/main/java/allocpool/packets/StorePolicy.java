@@ -8,22 +8,22 @@ final class StorePolicy {
     /** Keeps the store's stream apart from that of the packets. */
     private static final long SEED_FLIP = 0x5DEECE66D1CE4E5BL;
 
-    private final long seed;
-    private final int slotCount;
-    private long storedPackets;
-
-    StorePolicy(final long trialSeed, final int slotCount) {
-        this.seed = trialSeed ^ SEED_FLIP;
-        this.slotCount = slotCount;
+    private StorePolicy() {
     }
 
-    /** The slot, from 0 to the number of slots less one, for one more packet. */
-    int nextSlot() {
-        final long ordinal = storedPackets++;
-        if (ordinal < slotCount) {
-            return (int) ordinal;
+    /**
+     * The slot of one more packet.
+     *
+     * @param seed seed of the trial
+     * @param stored packets stored before
+     * @param slotCount slots of the store
+     * @return from 0 to the number of slots less one
+     */
+    static int slot(final long seed, final long stored, final int slotCount) {
+        if (stored < slotCount) {
+            return (int) stored;
         }
         // The high 32 bits scaled to the range: no division, and a bias below slotCount / 2^32.
-        return (int) ((SplitMix.draw(seed, ordinal) >>> 32) * slotCount >>> 32);
+        return (int) ((SplitMix.draw(seed ^ SEED_FLIP, stored) >>> 32) * slotCount >>> 32);
     }
 }

@@ -41,7 +41,7 @@ public enum StrategyName {
 
         @Override
         Strategy objects(final PacketMemory memory, final Sizes sizes) {
-            return new AllocStrategy(memory);
+            return new PoolStrategy(memory, 0);
         }
 
         @Override

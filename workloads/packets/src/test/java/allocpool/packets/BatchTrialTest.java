@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What a caller gets from a batch trial: iterations, continued sequence numbers, and one line when wrong. */
 class BatchTrialTest {
-    private final BatchTrial trial = new BatchTrial("heap", "alloc", 0, 0, 10, 10, 1, 20);
+    private final BatchTrial trial = trial("heap", "alloc", 0, 0, 10, 10, 1, 20);
 
     @Test
     void shouldReceiveExactlyTheGivenPacketsInIterations() {
@@ -64,7 +64,7 @@ class BatchTrialTest {
 
     @Test
     void shouldContinueTheSequenceFromCallToCall() {
-        final BatchTrial other = new BatchTrial("heap", "alloc", 0, 0, 10, 10, 1, 20);
+        final BatchTrial other = trial("heap", "alloc", 0, 0, 10, 10, 1, 20);
 
         trial.runFor(1_000_000, 1_000_000);
         trial.runPackets(1_234, 1_000);
@@ -76,7 +76,7 @@ class BatchTrialTest {
 
     @Test
     void shouldDrawOtherPacketsFromAnotherSeed() {
-        final BatchTrial other = new BatchTrial("heap", "alloc", 0, 0, 10, 10, 2, 20);
+        final BatchTrial other = trial("heap", "alloc", 0, 0, 10, 10, 2, 20);
 
         trial.runPackets(100, 100);
         other.runPackets(100, 100);
@@ -112,16 +112,31 @@ class BatchTrialTest {
         "flat, alloc, 0, 100, 10, 10, 1, no strategy 'alloc'",
         "flat, pool, 30, 29, 10, 10, 1, at least 30",
         "flat, mix, 5, 20, 10, 10, 1, at least 21",
-        "flat, mix, 5, 2000000, 10, 10, 1, at most 1973790",
+        "flat, mix, 5, 2000000, 10, 10, 1, at most 1973782",
     })
     void shouldRefuseInOneLineWhatIsImpossible(final String layout, final String strategy, final int poolSize,
             final int slotCount, final int queueSize, final int storedCount, final int maxIterations,
             final String expected) {
-        final Exception e = assertThrows(IllegalArgumentException.class, () -> new BatchTrial(layout, strategy,
+        final Exception e = assertThrows(IllegalArgumentException.class, () -> trial(layout, strategy,
                 poolSize, slotCount, queueSize, storedCount, 1, maxIterations));
 
         assertTrue(e.getMessage().contains(expected), e.getMessage());
         assertFalse(e.getMessage().contains("\n"), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "heap, 'contiguous', false, not to layout heap",
+        "flat, 'contiguous,one_lime', false, 'choose from: contiguous, one_line, stride, prefetch'",
+        "flat, '', false, unknown step ''",
+        "flat, , true, no view of a payload",
+    })
+    void shouldRefuseInOneLineOptionsThatMakeNoSense(final String layout, final String steps, final boolean leanView,
+            final String expected) {
+        final Exception e = assertThrows(IllegalArgumentException.class, () -> new BatchTrial(layout, "pool", steps,
+                30, 30, 10, 10, 1, true, false, leanView, 1));
+
+        assertTrue(e.getMessage().contains(expected), e.getMessage());
     }
 
     @ParameterizedTest
@@ -140,13 +155,19 @@ class BatchTrialTest {
     @Test
     void shouldSayWhichNamesThereAre() {
         final Exception layout = assertThrows(IllegalArgumentException.class,
-                () -> Processor.create("stack", "pool", 21, 0, 10, 10, 1));
+                () -> Processor.create("stack", "pool", 21, 0, 10, 10, Options.published(1)));
         final Exception strategy = assertThrows(IllegalArgumentException.class,
-                () -> Processor.create("heap", null, 21, 0, 10, 10, 1));
+                () -> Processor.create("heap", null, 21, 0, 10, 10, Options.published(1)));
 
         assertEquals("unknown layout 'stack', choose one of: " + String.join(", ", Layout.all().keySet()),
                 layout.getMessage());
         assertTrue(strategy.getMessage().startsWith("unknown strategy 'null', choose one of: dummy, alloc, "),
                 strategy.getMessage());
+    }
+
+    private static BatchTrial trial(final String layout, final String strategy, final int poolSize,
+            final int slotCount, final int queueSize, final int storedCount, final long seed, final int maxIterations) {
+        return new BatchTrial(layout, strategy, null, poolSize, slotCount, queueSize, storedCount, seed, true, false,
+                false, maxIterations);
     }
 }

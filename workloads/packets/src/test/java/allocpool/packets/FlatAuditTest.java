@@ -19,9 +19,9 @@ class FlatAuditTest {
     void shouldFindAStoredPacketThatWasFreed(final String strategy) {
         final FlatProcessor processor = processor(strategy);
 
-        processor.source.free(processor.store.get(3));
+        processor.source.pool.push(processor.store.places[3]);
 
-        assertTrue(processor.audit().contains("slot " + processor.store.get(3)), processor.audit());
+        assertTrue(processor.audit().contains("slot " + processor.store.places[3]), processor.audit());
     }
 
     @ParameterizedTest
@@ -29,10 +29,10 @@ class FlatAuditTest {
     void shouldFindAQueuedPacketThatWasFreedTwice(final String strategy) {
         final FlatProcessor processor = processor(strategy);
 
-        processor.source.free(processor.queue.get(7));
-        processor.source.free(processor.queue.get(7));
+        processor.source.pool.push(processor.queue.places[7]);
+        processor.source.pool.push(processor.queue.places[7]);
 
-        assertTrue(processor.audit().contains("slot " + processor.queue.get(7)), processor.audit());
+        assertTrue(processor.audit().contains("slot " + processor.queue.places[7]), processor.audit());
     }
 
     @ParameterizedTest
@@ -40,7 +40,7 @@ class FlatAuditTest {
     void shouldFindAPacketInQueueAndStore(final String strategy) {
         final FlatProcessor processor = processor(strategy);
 
-        processor.queue.set(7, processor.store.get(3));
+        processor.queue.places[7] = processor.store.places[3];
 
         assertTrue(processor.audit().contains("parsed already"), processor.audit());
     }
@@ -50,7 +50,7 @@ class FlatAuditTest {
     void shouldFindAPacketTwiceInTheStore(final String strategy) {
         final FlatProcessor processor = processor(strategy);
 
-        processor.store.set(4, processor.store.get(3));
+        processor.store.places[4] = processor.store.places[3];
 
         assertTrue(processor.audit().contains("another place"), processor.audit());
     }
@@ -60,7 +60,7 @@ class FlatAuditTest {
     void shouldFindALostPacket(final String strategy) {
         final FlatProcessor processor = processor(strategy);
 
-        processor.queue.set(7, SlotPlaces.NONE);
+        processor.queue.places[7] = SlotPlaces.NONE;
 
         assertNotEquals("", processor.audit());
     }
@@ -70,7 +70,7 @@ class FlatAuditTest {
     void shouldFindASlotThatWasTakenAndForgotten(final String strategy) {
         final FlatProcessor processor = processor(strategy);
 
-        processor.source.obtain();
+        processor.source.pool.pop();
 
         assertNotEquals("", processor.audit());
     }
@@ -81,28 +81,38 @@ class FlatAuditTest {
         final FlatProcessor processor = processor(strategy);
         final long checksum = processor.checksum();
 
-        processor.memory.putInt(processor.store.get(3), FlatMemory.PAYLOAD_OFFSET, 0);
+        processor.memory.putLong(processor.result(processor.store.places[3]) + FlatProcessor.PAYLOAD, 0);
 
         assertNotEquals(checksum, processor.checksum());
-        assertTrue(processor.audit().contains("reused or not parsed"), processor.audit());
+        assertTrue(processor.audit().contains("freed or not parsed"), processor.audit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mix", "pool"})
+    void shouldFindAFreePacketWithAParseResult(final String strategy) {
+        final FlatProcessor processor = processor(strategy);
+
+        final int free = processor.source.pool.slots[0];
+        processor.memory.putLong(processor.result(free) + FlatProcessor.PAYLOAD, 1);
+
+        assertTrue(processor.audit().contains("still holds a parse result"), processor.audit());
     }
 
     @Test
     void shouldFindAForeignPacketInTheDummy() {
         final FlatProcessor processor = processor("dummy");
 
-        processor.store.set(3, 1);
+        processor.store.places[3] = 1;
 
         assertTrue(processor.audit().contains("another packet"), processor.audit());
     }
 
     /** A processor with a full queue and a full store, nothing wrong, and two slots to spare. */
     private static FlatProcessor processor(final String strategy) {
-        final FlatProcessor processor = (FlatProcessor) Processor.create("flat", strategy,
-                "mix".equals(strategy) ? IN_USE / 2 : IN_USE, IN_USE + 2, QUEUE_SIZE, STORED_COUNT, 5);
-        for (int sequence = 0; sequence < 2_000; sequence++) {
-            processor.receive(sequence);
-        }
+        final int poolSize = "mix".equals(strategy) ? IN_USE / 2 : IN_USE;
+        final FlatProcessor processor = (FlatProcessor) Trials.processor("flat", strategy,
+                new Sizes(poolSize, IN_USE + 2, QUEUE_SIZE, STORED_COUNT), Options.published(5));
+        Trials.feed(processor, 0, 2_000, 1);
         assertEquals("", processor.audit());
         return processor;
     }

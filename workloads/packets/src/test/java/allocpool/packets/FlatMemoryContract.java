@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class FlatMemoryContract {
-    private static final int SLOTS = 3;
+    private static final int BYTES = 3_264;
     private static final int RUNS = 5;
 
     /** For subclasses. */
@@ -38,7 +38,7 @@ public abstract class FlatMemoryContract {
     @ParameterizedTest(name = "{0} {1}")
     @MethodSource("everySolution")
     void shouldAllocateNotOneByte(final String layout, final String strategy) {
-        final BatchTrial trial = new BatchTrial(layout, strategy, 3_000, 3_000, 1_000, 1_000, 3, 100);
+        final BatchTrial trial = Trials.published(layout, strategy, new Sizes(3_000, 3_000, 1_000, 1_000), 3);
 
         assertEquals(0, leastAllocated(trial, () -> trial.runPackets(200_000, 10_000)));
         assertEquals(0, leastAllocated(trial, () -> trial.runFor(20_000_000, 1_000_000)));
@@ -59,41 +59,27 @@ public abstract class FlatMemoryContract {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("everyLayout")
-    void shouldKeepSlotsApart(final String name, final FlatLayout layout) {
-        final FlatMemory memory = layout.allocate(SLOTS);
+    void shouldStoreNumbersInNetworkByteOrderAndWordsOfPayloadInTheOther(final String name, final FlatLayout layout) {
+        final FlatMemory memory = layout.allocate(BYTES);
 
-        memory.putLong(1, 0, -1);
-        memory.putByte(1, FlatMemory.BUFFER + PacketFormat.BUFFER_SIZE - 1, (byte) -1);
-        memory.putByte(1, FlatMemory.STRIDE - 1, (byte) -1);
+        memory.putLong(8, 0x0102030405060708L);
+        memory.putWord(19, 0x0B0A090807060504L);
 
-        for (final int slot : new int[] {0, 2}) {
-            for (int offset = 0; offset < FlatMemory.STRIDE; offset++) {
-                assertEquals(0, memory.getByte(slot, offset));
-            }
+        for (int i = 0; i < 8; i++) {
+            assertEquals(i + 1, memory.getByte(8 + i));
+            assertEquals(i + 4, memory.getByte(19 + i));
         }
+        assertEquals(0x0102030405060708L, memory.getLong(8));
+        assertEquals(0x0B0A090807060504L, memory.getWord(19));
+        assertEquals(0, memory.getByte(7) | memory.getByte(16) | memory.getByte(18) | memory.getByte(27));
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("everyLayout")
-    void shouldStoreNumbersInNetworkByteOrder(final String name, final FlatLayout layout) {
-        final FlatMemory memory = layout.allocate(SLOTS);
+    void shouldRefuseWhatIsOutsideOfTheRegion(final String name, final FlatLayout layout) {
+        final FlatMemory memory = layout.allocate(BYTES);
 
-        memory.putLong(1, 8, 0x0102030405060708L);
-        memory.putInt(1, 16, 0x090A0B0C);
-
-        for (int i = 0; i < 12; i++) {
-            assertEquals(i + 1, memory.getByte(1, 8 + i));
-        }
-        assertEquals(0x0102030405060708L, memory.getLong(1, 8));
-        assertEquals(0x090A0B0C, memory.getInt(1, 16));
-    }
-
-    @ParameterizedTest(name = "{0}")
-    @MethodSource("everyLayout")
-    void shouldRefuseASlotThatIsNotThere(final String name, final FlatLayout layout) {
-        final FlatMemory memory = layout.allocate(SLOTS);
-
-        assertThrows(IndexOutOfBoundsException.class, () -> memory.getByte(SLOTS, FlatMemory.ALIGNMENT));
-        assertThrows(IndexOutOfBoundsException.class, () -> memory.getByte(0, -1));
+        assertThrows(IndexOutOfBoundsException.class, () -> memory.getByte(BYTES));
+        assertThrows(IndexOutOfBoundsException.class, () -> memory.getByte(-1));
     }
 }

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Known answers for what goes into a packet and what comes out of it. */
 class GeneratorTest {
@@ -41,7 +42,7 @@ class GeneratorTest {
     void shouldWriteTheHeaderOfTheModel(final long seed, final long sequence, final String expected) {
         final byte[] bytes = new byte[PacketFormat.BUFFER_SIZE];
 
-        new PacketGenerator(seed).fill(packet(bytes), sequence);
+        PacketGenerator.fill(packet(bytes), PacketGenerator.draw(seed, sequence));
 
         final StringBuilder header = new StringBuilder();
         for (final byte b : Arrays.copyOf(bytes, PacketFormat.TRANSPORT_OFFSET + 1)) {
@@ -55,7 +56,7 @@ class GeneratorTest {
         final byte[] bytes = new byte[PacketFormat.BUFFER_SIZE];
         Arrays.fill(bytes, (byte) 0x5A);
 
-        new PacketGenerator(1).fill(packet(bytes), 0);
+        PacketGenerator.fill(packet(bytes), PacketGenerator.draw(1, 0));
 
         for (int i = PacketFormat.TRANSPORT_OFFSET + 1; i < bytes.length; i++) {
             assertEquals(0x5A, bytes[i], "byte " + i);
@@ -72,9 +73,9 @@ class GeneratorTest {
             final String destination, final int sourcePort, final int destinationPort, final int transport,
             final int payloadLength) {
         final Packet packet = packet(new byte[PacketFormat.BUFFER_SIZE]);
-        new PacketGenerator(seed).fill(packet, sequence);
+        PacketGenerator.fill(packet, PacketGenerator.draw(seed, sequence));
 
-        final ParseResult parsed = ParseResult.parse(packet);
+        final ParseResult parsed = ParseResult.parse(packet, false);
 
         assertEquals(Integer.parseInt(source, 16), parsed.source.bits);
         assertEquals(Integer.parseInt(destination, 16), parsed.destination.bits);
@@ -82,9 +83,63 @@ class GeneratorTest {
         assertEquals(destinationPort, parsed.header.destinationPort);
         assertEquals(transport, parsed.header.transport);
         assertEquals(payloadLength, parsed.header.payloadLength);
-        final PayloadView payload = (PayloadView) parsed.payload;
-        assertEquals(payloadLength, payload.length);
-        assertEquals(PacketFormat.PAYLOAD_OFFSET, payload.offset);
+        final ByteBuffer payload = (ByteBuffer) parsed.payload;
+        assertEquals(payloadLength, payload.remaining());
+        assertEquals(PacketFormat.PAYLOAD_OFFSET, payload.position());
+        assertTrue(payload.isReadOnly());
+    }
+
+    @Test
+    void shouldMakeTheSmallestViewWhenAskedTo() {
+        final Packet packet = packet(new byte[PacketFormat.BUFFER_SIZE]);
+        PacketGenerator.fill(packet, PacketGenerator.draw(1, 0));
+
+        final PayloadView payload = (PayloadView) ParseResult.parse(packet, true).payload;
+
+        packet.putWord(PacketFormat.PAYLOAD_OFFSET + 76, 5);
+        assertEquals(5, payload.word(PacketFormat.PAYLOAD_OFFSET + 76));
+        assertThrows(IndexOutOfBoundsException.class, () -> payload.word(PacketFormat.PAYLOAD_OFFSET + 77));
+        assertThrows(IndexOutOfBoundsException.class, () -> payload.word(PacketFormat.PAYLOAD_OFFSET - 1));
+    }
+
+    /** Of packets with a payload of 84 and 95 bytes. */
+    @ParameterizedTest
+    @CsvSource({"1, 0", "1, 17"})
+    void shouldWriteThePayloadThatRepeatsItsWordAndNothingBehindIt(final long seed, final long sequence) {
+        final byte[] bytes = new byte[PacketFormat.BUFFER_SIZE];
+        Arrays.fill(bytes, (byte) 0x5A);
+        final long bits = PacketGenerator.draw(seed, sequence);
+        final long word = PacketGenerator.payloadWord(seed, sequence);
+        final int length = PacketGenerator.payloadLength(bits);
+
+        packet(bytes).writePayload(word, length);
+
+        for (int i = 0; i < bytes.length; i++) {
+            final int k = i - PacketFormat.PAYLOAD_OFFSET;
+            final byte expected = k >= 0 && k < length ? (byte) (word >>> k % 8 * 8) : 0x5A;
+            assertEquals(expected, bytes[i], "byte " + i);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {8, 50, 55, 56, 57, 113})
+    void shouldSumThePayloadsWordsTheLastOneExtendedByZeros(final int length) {
+        final byte[] bytes = new byte[PacketFormat.BUFFER_SIZE];
+        Arrays.fill(bytes, (byte) -1);
+        final Packet packet = packet(bytes);
+        long expected = 0;
+        for (int k = 0; k < length; k++) {
+            final int value = k * 29 & 0xFF;
+            bytes[PacketFormat.PAYLOAD_OFFSET + k] = (byte) value;
+            expected += (long) value << k % 8 * 8;
+        }
+        packet.putShort(PacketFormat.MARKER_OFFSET, PacketFormat.PROTOCOL_MARKER);
+        packet.putShort(PacketFormat.PAYLOAD_LENGTH_OFFSET, (short) length);
+
+        for (final boolean leanView : new boolean[] {false, true}) {
+            packet.parsed = ParseResult.parse(packet, leanView);
+            assertEquals(expected, packet.payloadSum());
+        }
     }
 
     @Test
@@ -92,20 +147,19 @@ class GeneratorTest {
         final Packet packet = packet(new byte[PacketFormat.BUFFER_SIZE]);
         packet.putShort(PacketFormat.MARKER_OFFSET, (short) 0x86DD);
 
-        final Exception e = assertThrows(IllegalStateException.class, () -> ParseResult.parse(packet));
+        final Exception e = assertThrows(IllegalStateException.class, () -> ParseResult.parse(packet, false));
 
         assertTrue(e.getMessage().contains("0x86dd"), e.getMessage());
     }
 
     @Test
     void shouldFillTheStoreInOrderBeforeItReplaces() {
-        final StorePolicy policy = new StorePolicy(42, 100);
-
-        for (int slot = 0; slot < 100; slot++) {
-            assertEquals(slot, policy.nextSlot());
+        for (int stored = 0; stored < 100; stored++) {
+            assertEquals(stored, StorePolicy.slot(42, stored, 100));
         }
-        for (final int slot : new int[] {53, 88, 72, 56, 67, 97, 93, 68}) {
-            assertEquals(slot, policy.nextSlot());
+        final int[] replaced = {53, 88, 72, 56, 67, 97, 93, 68};
+        for (int i = 0; i < replaced.length; i++) {
+            assertEquals(replaced[i], StorePolicy.slot(42, 100 + i, 100));
         }
     }
 

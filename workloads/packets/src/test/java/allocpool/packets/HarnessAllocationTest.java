@@ -25,13 +25,32 @@ class HarnessAllocationTest {
         "heap, dummy", "heap, pool", "heap, mix", "native, dummy", "native, pool", "native, mix",
     })
     void shouldAllocateNothingButParseResults(final String layout, final String strategy) {
-        assertBytesPerPacket(bytesPerParse(layout), layout, strategy);
+        assertBytesPerPacket(bytesPerParse(layout, false), layout, strategy, Options.published(3));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"heap", "native"})
+    void shouldAllocateNothingForATouchOfThePayloadAndLessForALeanView(final String layout) {
+        final Options options = new Options(3, null, true, true, true);
+        assertBytesPerPacket(bytesPerParse(layout, true), layout, "pool", options);
+    }
+
+    /** As the published program does: a duplicate of the buffer, where references have 4 bytes. */
+    @ParameterizedTest
+    @CsvSource({"heap", "native"})
+    void shouldMakeADuplicateOfTheBufferOrAViewOfHalfItsSize(final String layout) {
+        final Packet packet = memory(layout).construct();
+        final long duplicate = bytesEach(() -> packet.payload(PacketFormat.PAYLOAD_OFFSET, 50));
+
+        assertTrue(duplicate >= 48 && duplicate <= 64, duplicate + " bytes");
+        assertEquals(duplicate - 24, bytesPerParse(layout, false) - bytesPerParse(layout, true));
     }
 
     @ParameterizedTest
     @CsvSource({"heap", "native"})
     void shouldAllocateNothingButPacketsAndParseResultsWithAlloc(final String layout) {
-        assertBytesPerPacket(bytesPerParse(layout) + bytesPerPacket(layout), layout, "alloc");
+        assertBytesPerPacket(bytesPerParse(layout, false) + bytesPerPacket(layout), layout, "alloc",
+                Options.published(3));
     }
 
     @Test
@@ -44,8 +63,10 @@ class HarnessAllocationTest {
     }
 
     /** Every packet leads to one parse once the queue is full. */
-    private void assertBytesPerPacket(final long expected, final String layout, final String strategy) {
-        final BatchTrial trial = new BatchTrial(layout, strategy, 3_000, 3_000, QUEUE_SIZE, QUEUE_SIZE, 3, 100);
+    private void assertBytesPerPacket(final long expected, final String layout, final String strategy,
+            final Options options) {
+        final Sizes sizes = new Sizes(3_000, 3_000, QUEUE_SIZE, QUEUE_SIZE);
+        final BatchTrial trial = Trials.trial(layout, strategy, sizes, options);
         trial.runPackets(PACKETS, ITERATION_PACKETS);
 
         trial.runPackets(PACKETS, ITERATION_PACKETS);
@@ -55,10 +76,10 @@ class HarnessAllocationTest {
         assertTrue(bytes - expected * PACKETS <= BYTES_PER_CALL, bytes + " bytes");
     }
 
-    private long bytesPerParse(final String layout) {
+    private long bytesPerParse(final String layout, final boolean leanView) {
         final Packet packet = memory(layout).construct();
-        new PacketGenerator(1).fill(packet, 0);
-        return bytesEach(() -> ParseResult.parse(packet));
+        PacketGenerator.fill(packet, PacketGenerator.draw(1, 0));
+        return bytesEach(() -> ParseResult.parse(packet, leanView));
     }
 
     private long bytesPerPacket(final String layout) {

@@ -26,7 +26,7 @@ class ObjectAuditTest {
     void shouldFindAStoredPacketThatWasFreed(final String layout, final String strategy) {
         final ObjectProcessor processor = processor(layout, strategy);
 
-        processor.strategy.free(processor.store.get(3));
+        free(processor.strategy, processor.store.slots[3]);
 
         assertNotEquals("", processor.audit());
     }
@@ -36,8 +36,8 @@ class ObjectAuditTest {
     void shouldFindAQueuedPacketThatWasFreedTwice(final String layout, final String strategy) {
         final ObjectProcessor processor = processor(layout, strategy);
 
-        processor.strategy.free(processor.queue.get(7));
-        processor.strategy.free(processor.queue.get(7));
+        free(processor.strategy, processor.queue.slots[7]);
+        free(processor.strategy, processor.queue.slots[7]);
 
         assertNotEquals("", processor.audit());
     }
@@ -47,7 +47,7 @@ class ObjectAuditTest {
     void shouldFindAPacketInQueueAndStore(final String layout, final String strategy) {
         final ObjectProcessor processor = processor(layout, strategy);
 
-        processor.queue.set(7, processor.store.get(3));
+        processor.queue.slots[7] = processor.store.slots[3];
 
         assertTrue(processor.audit().contains("parsed already") || processor.audit().contains("another place"),
                 processor.audit());
@@ -58,7 +58,7 @@ class ObjectAuditTest {
     void shouldFindAPacketTwiceInTheStore(final String layout, final String strategy) {
         final ObjectProcessor processor = processor(layout, strategy);
 
-        processor.store.set(4, processor.store.get(3));
+        processor.store.slots[4] = processor.store.slots[3];
 
         assertTrue(processor.audit().contains("another place"), processor.audit());
     }
@@ -68,10 +68,10 @@ class ObjectAuditTest {
     void shouldFindTwoPacketsOverTheSameMemory(final String layout, final String strategy) {
         final ObjectProcessor processor = processor(layout, strategy);
 
-        final ByteBufferPacket victim = (ByteBufferPacket) processor.store.get(3);
+        final ByteBufferPacket victim = (ByteBufferPacket) processor.store.slots[3];
         final Packet twin = new ByteBufferPacket(victim.buffer.duplicate(), victim.slot);
         twin.parsed = victim.parsed;
-        processor.store.set(4, twin);
+        processor.store.slots[4] = twin;
 
         assertTrue(processor.audit().contains("another place"), processor.audit());
     }
@@ -81,7 +81,7 @@ class ObjectAuditTest {
     void shouldFindALostPacket(final String layout, final String strategy) {
         final ObjectProcessor processor = processor(layout, strategy);
 
-        processor.queue.set(7, null);
+        processor.queue.slots[7] = null;
 
         assertNotEquals("", processor.audit());
     }
@@ -93,9 +93,9 @@ class ObjectAuditTest {
 
         // Constructing takes a free slot, so that giving back another leaves their number unchanged.
         processor.memory.construct();
-        processor.memory.discard(processor.store.get(3));
+        processor.memory.discard(processor.store.slots[3]);
 
-        final int slot = ((ByteBufferPacket) processor.store.get(3)).slot;
+        final int slot = ((ByteBufferPacket) processor.store.slots[3]).slot;
         assertTrue(processor.audit().contains("slot " + slot), processor.audit());
     }
 
@@ -114,7 +114,7 @@ class ObjectAuditTest {
     void shouldFindAForeignPacketInTheDummy(final String layout) {
         final ObjectProcessor processor = processor(layout, "dummy");
 
-        processor.queue.set(7, new HeapPacketMemory().construct());
+        processor.queue.slots[7] = new HeapPacketMemory().construct();
 
         assertTrue(processor.audit().contains("another packet"), processor.audit());
     }
@@ -125,21 +125,30 @@ class ObjectAuditTest {
         final ObjectProcessor processor = processor(layout, strategy);
         final long checksum = processor.checksum();
 
-        final Packet reused = processor.store.get(3);
-        new PacketGenerator(99).fill(reused, 0);
-        reused.parsed = ParseResult.parse(reused);
+        final Packet reused = processor.store.slots[3];
+        PacketGenerator.fill(reused, PacketGenerator.draw(99, 0));
+        reused.parsed = ParseResult.parse(reused, false);
 
         assertNotEquals(checksum, processor.checksum());
     }
 
     /** A processor with a full queue and a full store, nothing wrong, and two native slots to spare. */
     private static ObjectProcessor processor(final String layout, final String strategy) {
-        final ObjectProcessor processor = (ObjectProcessor) Processor.create(layout, strategy,
-                "mix".equals(strategy) ? IN_USE / 2 : IN_USE, IN_USE + 2, QUEUE_SIZE, STORED_COUNT, 5);
-        for (int sequence = 0; sequence < 2_000; sequence++) {
-            processor.receive(sequence);
-        }
+        final int poolSize = "mix".equals(strategy) ? IN_USE / 2 : IN_USE;
+        final ObjectProcessor processor = (ObjectProcessor) Trials.processor(layout, strategy,
+                new Sizes(poolSize, IN_USE + 2, QUEUE_SIZE, STORED_COUNT), Options.published(5));
+        Trials.feed(processor, 0, 2_000, 1);
         assertEquals("", processor.audit());
         return processor;
+    }
+
+    /** What the processor does with a packet that nobody needs. */
+    private static void free(final Strategy strategy, final Packet packet) {
+        if (strategy.ready == strategy.capacity) {
+            strategy.drop(packet);
+        } else {
+            packet.reset();
+            strategy.stack[strategy.ready++] = packet;
+        }
     }
 }

@@ -60,7 +60,7 @@ class RealtimeConsumerTest {
     }
 
     private static BatchTrial trial(final String layout, final String strategy, final int poolSize) {
-        return new BatchTrial(layout, strategy, poolSize, 400, 100, 100, 7, 20);
+        return Trials.published(layout, strategy, new Sizes(poolSize, 400, 100, 100), 7);
     }
 
     /** Hands every step-th tick of a source that has finished to the trial's processor. */

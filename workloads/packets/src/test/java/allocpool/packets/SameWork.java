@@ -2,6 +2,7 @@ package allocpool.packets;
 
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -20,6 +21,9 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class SameWork {
+    /** The most packets of a trial that is made in every variant. */
+    private static final int SHORT = 10_000;
+
     /** For subclasses. */
     protected SameWork() {
     }
@@ -50,6 +54,10 @@ public abstract class SameWork {
 
     final Stream<Arguments> everyHonestTrial() {
         return withEveryVector(everyHonestSolution());
+    }
+
+    final Stream<Arguments> everyShortHonestTrial() {
+        return everyHonestTrial().filter(trial -> ((Vectors.Vector) trial.get()[2]).packets <= SHORT);
     }
 
     private static Stream<Arguments> withEveryVector(final Stream<Arguments> solutions) {
@@ -90,7 +98,10 @@ public abstract class SameWork {
             final Map<String, Long> counts) {
         switch (strategy) {
             case "alloc":
-                assertEquals(counts.get("allocated"), counts.get("constructed"), "constructed");
+                // A memory that ages by what lives in it has made the first packets before the start.
+                final long prepared = counts.get("allocated") - counts.get("constructed");
+                final long most = Math.min(counts.get("allocated"), vector.mostInUse());
+                assertTrue(prepared == 0 || prepared == most, "constructed");
                 assertEquals(counts.get("freed"), counts.get("discarded"), "discarded");
                 break;
             case "mix":
@@ -123,14 +134,27 @@ public abstract class SameWork {
         assertEquals("", trial.audit());
     }
 
+    @ParameterizedTest(name = "{0} {1}: {2}")
+    @MethodSource("everyShortHonestTrial")
+    void shouldDoTheSameWorkInEveryVariant(final String layout, final String strategy, final Vectors.Vector vector) {
+        for (final Options options : Trials.variants(Layout.named(layout), vector.seed)) {
+            final BatchTrial trial = vector.trial(layout, strategy, options);
+
+            trial.runPackets(vector.packets, 10_000);
+
+            final String variant = options.steps + (options.aged ? " aged" : " fresh");
+            assertEquals("", trial.audit(), variant);
+            assertEquals(vector.checksum(options), trial.checksum(), variant);
+        }
+    }
+
     @ParameterizedTest(name = "{0} {1}")
     @MethodSource("everyHonestSolution")
     void shouldTakeSequenceNumbersWithGaps(final String layout, final String strategy) {
-        final Processor processor = Processor.create(layout, strategy, 201, 201, 100, 100, 42);
+        final Processor processor = Trials.processor(layout, strategy, new Sizes(201, 201, 100, 100),
+                Options.published(42));
 
-        for (long sequence = 0; sequence < 15_000; sequence += 3) {
-            processor.receive(sequence);
-        }
+        Trials.feed(processor, 0, 15_000, 3);
 
         assertEquals("3d09513698d5c56", Long.toHexString(processor.checksum()));
         assertEquals("", processor.audit());

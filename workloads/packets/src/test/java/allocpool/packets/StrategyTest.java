@@ -1,5 +1,6 @@
 package allocpool.packets;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -10,66 +11,58 @@ import org.junit.jupiter.api.Test;
 
 /** What the strategies do with the packets they are asked for and given back. */
 class StrategyTest {
-    private final PacketMemory heap = new HeapPacketMemory();
-
     @Test
-    void shouldHandOutLastThePooledPacketThatCameFirst() {
-        final Strategy pool = new PoolStrategy(heap, 3);
-        final Packet first = pool.obtain();
-        final Packet second = pool.obtain();
+    void shouldHandOutThePacketThatWasFreedLast() {
+        final ObjectProcessor processor = processor("pool", 3);
+        final Packet last = processor.strategy.stack[2];
+        final Packet middle = processor.strategy.stack[1];
 
-        pool.free(first);
-        pool.free(second);
+        final Packet[] queued = queuedAfterEach(processor, 4);
 
-        assertSame(second, pool.obtain());
-        assertSame(first, pool.obtain());
+        assertArrayEquals(new Packet[] {last, middle, last, middle}, queued);
     }
 
     @Test
-    void shouldConstructWhenThePoolIsEmptyAndDiscardWhatDoesNotFitBack() {
-        final Strategy mix = new PoolStrategy(heap, 2);
-        final Packet[] packets = {mix.obtain(), mix.obtain(), mix.obtain(), mix.obtain(), mix.obtain()};
-        assertEquals(3, mix.constructed);
+    void shouldConstructWhenThePoolIsEmpty() {
+        final ObjectProcessor processor = processor("mix", 1);
+        final Packet pooled = processor.strategy.stack[0];
 
-        for (final Packet packet : packets) {
-            mix.free(packet);
-        }
+        final Packet[] queued = queuedAfterEach(processor, 3);
 
-        assertEquals(3, mix.discarded);
-        assertSame(packets[1], mix.obtain());
-        assertSame(packets[0], mix.obtain());
-        assertNotSame(packets[2], mix.obtain());
+        assertSame(pooled, queued[0]);
+        assertNotSame(pooled, queued[1]);
+        assertSame(pooled, queued[2]);
+        assertEquals(1, processor.strategy.constructed);
+        assertEquals(0, processor.strategy.discarded);
     }
 
     @Test
     void shouldForgetTheParseResultOfAPooledPacket() {
-        final Strategy pool = new PoolStrategy(heap, 1);
-        final Packet packet = pool.obtain();
-        new PacketGenerator(1).fill(packet, 0);
-        packet.parsed = ParseResult.parse(packet);
+        final ObjectProcessor processor = processor("pool", 3);
+        final Packet packet = queuedAfterEach(processor, 1)[0];
 
-        pool.free(packet);
+        processor.receive(new long[] {1}, 1);
 
-        assertNull(pool.obtain().parsed);
+        assertSame(packet, processor.strategy.stack[1]);
+        assertNull(packet.parsed);
     }
 
     @Test
     void shouldAllocateAFreshPacketEachTime() {
-        final Strategy alloc = new AllocStrategy(heap);
-        final Packet packet = alloc.obtain();
+        final ObjectProcessor processor = processor("alloc", 0);
 
-        alloc.free(packet);
+        final Packet[] queued = queuedAfterEach(processor, 3);
 
-        assertNotSame(packet, alloc.obtain());
-        assertEquals(2, alloc.constructed);
-        assertEquals(1, alloc.discarded);
+        assertNotSame(queued[0], queued[2]);
+        assertEquals(3, processor.strategy.constructed);
+        assertEquals(2, processor.strategy.discarded);
     }
 
     @Test
     void shouldReuseOnePacketInTheDummy() {
-        final Strategy dummy = new DummyStrategy(heap);
+        final Packet[] queued = queuedAfterEach(processor("dummy", 0), 2);
 
-        assertSame(dummy.obtain(), dummy.obtain());
+        assertSame(queued[0], queued[1]);
     }
 
     @Test
@@ -91,19 +84,35 @@ class StrategyTest {
     }
 
     @Test
-    void shouldConstructASlotWhenThePoolIsEmptyAndGiveBackWhatDoesNotFit() {
+    void shouldMakeASlotOfTheRestWhenThePoolIsEmptyAndGiveBackWhatDoesNotFit() {
         final SlotSource mix = new SlotSource.Pool(4, 2);
-        final int[] slots = {mix.obtain(), mix.obtain(), mix.obtain(), mix.obtain()};
+        assertArrayEquals(new int[] {0, 1}, mix.pool.slots);
+        assertEquals(2, mix.make());
+        assertEquals(3, mix.make());
         assertEquals(2, mix.constructed);
-        assertThrows(IllegalStateException.class, mix::obtain);
+        assertThrows(IllegalStateException.class, mix::make);
 
-        for (final int slot : slots) {
-            mix.free(slot);
+        mix.drop(1);
+
+        assertEquals(1, mix.discarded);
+        assertEquals(1, mix.make());
+    }
+
+    /**
+     * With a queue of one packet and none of TCP among the first of the seed, so that each packet frees the one
+     * before.
+     */
+    private static ObjectProcessor processor(final String strategy, final int poolSize) {
+        return (ObjectProcessor) Trials.processor("heap", strategy, new Sizes(poolSize, 0, 1, 1),
+                new Options(1, null, false, false, false));
+    }
+
+    private static Packet[] queuedAfterEach(final ObjectProcessor processor, final int packets) {
+        final Packet[] queued = new Packet[packets];
+        for (int i = 0; i < packets; i++) {
+            processor.receive(new long[] {i}, 1);
+            queued[i] = processor.queue.slots[0];
         }
-
-        assertEquals(2, mix.discarded);
-        assertEquals(slots[1], mix.obtain());
-        assertEquals(slots[0], mix.obtain());
-        assertEquals(slots[3], mix.obtain());
+        return queued;
     }
 }

@@ -6,24 +6,31 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** The shared test vectors, computed by an independent model: what trials of given sizes end with. */
 final class Vectors {
     private static final String FILE = "/packets-vectors.csv";
     private static final String COLUMNS =
-            "seed,queue_size,stored_count,packets,received,parsed,tcp,evicted,freed,live,checksum_hex";
+            "seed,queue_size,stored_count,packets,received,parsed,tcp,evicted,freed,live,checksum_hex,"
+                    + "payload_checksum_hex";
 
     private Vectors() {
     }
 
     static List<Vector> all() {
+        return rows(FILE, COLUMNS, Vector::new);
+    }
+
+    /** What each row of a file of known answers says. */
+    static <T> List<T> rows(final String file, final String columns, final Function<String, T> read) {
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(
-                Vectors.class.getResourceAsStream(FILE), StandardCharsets.UTF_8))) {
-            if (!COLUMNS.equals(reader.readLine())) {
-                throw new IllegalStateException(FILE + " has other columns than " + COLUMNS);
+                Vectors.class.getResourceAsStream(file), StandardCharsets.UTF_8))) {
+            if (!columns.equals(reader.readLine())) {
+                throw new IllegalStateException(file + " has other columns than " + columns);
             }
-            return reader.lines().map(Vector::new).collect(Collectors.toUnmodifiableList());
+            return reader.lines().map(read).collect(Collectors.toUnmodifiableList());
         } catch (final IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -38,6 +45,8 @@ final class Vectors {
         /** received, parsed, tcp, evicted, freed, live. */
         final List<Long> counts;
         final long checksum;
+        /** With a touch of every payload. */
+        final long payloadChecksum;
 
         Vector(final String row) {
             final String[] fields = row.split(",");
@@ -48,6 +57,7 @@ final class Vectors {
             counts = List.of(fields).subList(4, 10).stream().map(Long::valueOf)
                     .collect(Collectors.toUnmodifiableList());
             checksum = Long.parseUnsignedLong(fields[10], 16);
+            payloadChecksum = Long.parseUnsignedLong(fields[11], 16);
         }
 
         /** The least that the strategy can do with, or half the packets in use if that is more; 0 without a pool. */
@@ -57,8 +67,21 @@ final class Vectors {
         }
 
         BatchTrial trial(final String layout, final String strategy) {
-            return new BatchTrial(layout, strategy, poolSize(strategy), queueSize + storedCount + 1, queueSize,
-                    storedCount, seed, 100);
+            return trial(layout, strategy, Options.published(seed));
+        }
+
+        BatchTrial trial(final String layout, final String strategy, final Options options) {
+            final Sizes sizes = new Sizes(poolSize(strategy), mostInUse(), queueSize, storedCount);
+            return Trials.trial(layout, strategy, sizes, options);
+        }
+
+        int mostInUse() {
+            return queueSize + storedCount + 1;
+        }
+
+        /** The checksum of a trial with these options. */
+        long checksum(final Options options) {
+            return options.payloadTouch ? payloadChecksum : checksum;
         }
 
         @Override

@@ -8,45 +8,42 @@ import org.agrona.concurrent.UnsafeBuffer;
 
 /** Flat memory in one {@link UnsafeBuffer} off the heap. */
 final class AgronaFlatMemory extends FlatMemory {
-    private static final int MAX_SLOT_COUNT = (Integer.MAX_VALUE - ALIGNMENT) / STRIDE;
+    /** The buffer is over a direct one of the JDK. */
+    static final long MOST_BYTES = Integer.MAX_VALUE - ALIGNMENT;
 
     private final MutableDirectBuffer region;
 
-    AgronaFlatMemory(final int slotCount) {
-        if (slotCount > MAX_SLOT_COUNT) {
-            throw new IllegalArgumentException(
-                    "slot count of layout agrona is " + slotCount + ", must be at most " + MAX_SLOT_COUNT);
-        }
-        region = new UnsafeBuffer(BufferUtil.allocateDirectAligned(slotCount * STRIDE, ALIGNMENT));
+    AgronaFlatMemory(final long bytes) {
+        region = new UnsafeBuffer(BufferUtil.allocateDirectAligned((int) bytes, ALIGNMENT));
     }
 
     @Override
-    protected void putByte(final int slot, final int offset, final byte value) {
-        region.putByte(slot * STRIDE + offset, value);
+    protected void putByte(final long offset, final byte value) {
+        region.putByte((int) offset, value);
     }
 
     @Override
-    protected void putInt(final int slot, final int offset, final int value) {
-        region.putInt(slot * STRIDE + offset, value, ByteOrder.BIG_ENDIAN);
+    protected void putLong(final long offset, final long value) {
+        region.putLong((int) offset, value, ByteOrder.BIG_ENDIAN);
     }
 
     @Override
-    protected void putLong(final int slot, final int offset, final long value) {
-        region.putLong(slot * STRIDE + offset, value, ByteOrder.BIG_ENDIAN);
+    protected void putWord(final long offset, final long value) {
+        region.putLong((int) offset, value, ByteOrder.LITTLE_ENDIAN);
     }
 
     @Override
-    protected byte getByte(final int slot, final int offset) {
-        return region.getByte(slot * STRIDE + offset);
+    protected byte getByte(final long offset) {
+        return region.getByte((int) offset);
     }
 
     @Override
-    protected int getInt(final int slot, final int offset) {
-        return region.getInt(slot * STRIDE + offset, ByteOrder.BIG_ENDIAN);
+    protected long getLong(final long offset) {
+        return region.getLong((int) offset, ByteOrder.BIG_ENDIAN);
     }
 
     @Override
-    protected long getLong(final int slot, final int offset) {
-        return region.getLong(slot * STRIDE + offset, ByteOrder.BIG_ENDIAN);
+    protected long getWord(final long offset) {
+        return region.getLong((int) offset, ByteOrder.LITTLE_ENDIAN);
     }
 }

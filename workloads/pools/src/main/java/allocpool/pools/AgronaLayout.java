@@ -12,11 +12,11 @@ public final class AgronaLayout extends FlatLayout {
      * The layout; made by {@link java.util.ServiceLoader}.
      */
     public AgronaLayout() {
-        super("agrona");
+        super("agrona", AgronaFlatMemory.MOST_BYTES);
     }
 
     @Override
-    protected FlatMemory allocate(final int slotCount) {
-        return new AgronaFlatMemory(slotCount);
+    protected FlatMemory allocate(final long bytes) {
+        return new AgronaFlatMemory(bytes);
     }
 }

@@ -1,6 +1,7 @@
 package allocpool.pools;
 
 import allocpool.packets.Layout;
+import allocpool.packets.Options;
 import allocpool.packets.PacketMemory;
 import allocpool.packets.Processor;
 import allocpool.packets.Sizes;
@@ -20,8 +21,8 @@ public final class CommonsPoolLayout extends Layout {
     }
 
     @Override
-    protected Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
+    protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
         final PacketMemory memory = heapMemory();
-        return objects(memory, new CommonsPoolStrategy(memory, sizes.pool()), sizes, seed);
+        return objects(memory, new CommonsPoolStrategy(memory, sizes.pool()), sizes, options);
     }
 }

@@ -1,10 +1,9 @@
 package allocpool.pools;
 
+import allocpool.packets.Ageing;
 import allocpool.packets.Packet;
 import allocpool.packets.PacketMemory;
 import allocpool.packets.Strategy;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.function.Consumer;
 import org.apache.commons.pool2.BasePooledObjectFactory;
 import org.apache.commons.pool2.PooledObject;
@@ -37,7 +36,7 @@ final class CommonsPoolStrategy extends Strategy {
     }
 
     @Override
-    protected Packet obtain() {
+    protected Packet make() {
         try {
             return pool.borrowObject();
         } catch (final Exception e) {
@@ -46,20 +45,35 @@ final class CommonsPoolStrategy extends Strategy {
     }
 
     @Override
-    protected void free(final Packet packet) {
+    protected void drop(final Packet packet) {
         pool.returnObject(packet);
     }
 
     @Override
     protected void forEachFree(final Consumer<Packet> action) {
-        final Deque<Packet> borrowed = new ArrayDeque<>();
-        for (int idle = pool.getNumIdle(); idle > 0; idle--) {
-            final Packet packet = obtain();
-            borrowed.push(packet);
+        final Packet[] idle = borrowAll();
+        for (final Packet packet : idle) {
             action.accept(packet);
+            drop(packet);
         }
-        // The last one borrowed goes back first, and all lie as they did.
-        borrowed.forEach(this::free);
+    }
+
+    @Override
+    protected void age(final long seed) {
+        final Packet[] idle = borrowAll();
+        Ageing.shuffle(idle, idle.length, seed);
+        for (final Packet packet : idle) {
+            drop(packet);
+        }
+    }
+
+    /** All that is idle, what came last at the end: given back in this order, all lie as they did. */
+    private Packet[] borrowAll() {
+        final Packet[] idle = new Packet[pool.getNumIdle()];
+        for (int i = idle.length - 1; i >= 0; i--) {
+            idle[i] = make();
+        }
+        return idle;
     }
 
     @Override

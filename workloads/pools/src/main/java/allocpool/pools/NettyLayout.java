@@ -1,6 +1,7 @@
 package allocpool.pools;
 
 import allocpool.packets.Layout;
+import allocpool.packets.Options;
 import allocpool.packets.PacketMemory;
 import allocpool.packets.Processor;
 import allocpool.packets.Sizes;
@@ -27,9 +28,9 @@ public abstract class NettyLayout extends Layout {
     abstract ByteBufAllocator allocator();
 
     @Override
-    protected final Processor create(final StrategyName strategy, final Sizes sizes, final long seed) {
+    protected final Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
         final PacketMemory memory = new NettyPacketMemory(allocator());
-        return objects(memory, strategy, sizes, seed);
+        return objects(memory, strategy, sizes, options);
     }
 
     /** Netty's pooled allocator, the default until 4.1. */

@@ -43,8 +43,23 @@ final class NettyPacket extends Packet {
     }
 
     @Override
+    protected void putWord(final int offset, final long value) {
+        buffer.setLongLE(offset, value);
+    }
+
+    @Override
+    protected long getWord(final int offset) {
+        return buffer.getLongLE(offset);
+    }
+
+    @Override
     protected Object payload(final int offset, final int length) {
-        return buffer.slice(offset, length);
+        return buffer.asReadOnly().setIndex(offset, offset + length);
+    }
+
+    @Override
+    protected long payloadWord(final Object payload, final int offset) {
+        return ((ByteBuf) payload).getLongLE(offset);
     }
 
     @Override

@@ -1,10 +1,12 @@
 package allocpool.pools;
 
+import allocpool.packets.Ageing;
 import allocpool.packets.Audit;
 import allocpool.packets.Packet;
 import allocpool.packets.PacketFormat;
 import allocpool.packets.PacketMemory;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Arrays;
 
 /** Packets whose buffers come from an allocator of Netty and go back to it. */
 final class NettyPacketMemory extends PacketMemory {
@@ -22,6 +24,15 @@ final class NettyPacketMemory extends PacketMemory {
     @Override
     public void discard(final Packet packet) {
         ((NettyPacket) packet).buffer.release();
+    }
+
+    @Override
+    protected Packet[] age(final long seed, final int most) {
+        // Were they released at once, the allocator would join neighbours and be as fresh as before.
+        final Packet[] prepared = new Packet[most];
+        Arrays.setAll(prepared, i -> construct());
+        Ageing.shuffle(prepared, most, seed);
+        return prepared;
     }
 
     @Override

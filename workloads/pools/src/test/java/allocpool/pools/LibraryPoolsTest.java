@@ -1,5 +1,6 @@
 package allocpool.pools;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -7,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocpool.packets.Ageing;
 import allocpool.packets.BatchTrial;
 import allocpool.packets.Packet;
 import allocpool.packets.PacketFormat;
-import allocpool.packets.PacketMemory;
 import allocpool.packets.SameWork;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
@@ -18,13 +19,15 @@ import io.netty.buffer.Unpooled;
 import io.netty.util.IllegalReferenceCountException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The contract, for every layout of this jar, and that the libraries are what serves it. */
 class LibraryPoolsTest extends SameWork {
-    private final PacketMemory memory = new NettyPacketMemory(PooledByteBufAllocator.DEFAULT);
+    private final NettyPacketMemory memory = new NettyPacketMemory(PooledByteBufAllocator.DEFAULT);
 
     @Test
     void shouldGiveTheBufferBackToNetty() {
@@ -46,17 +49,18 @@ class LibraryPoolsTest extends SameWork {
         final ByteBuf payload = assertInstanceOf(ByteBuf.class, packet.payload(20, 50));
         packet.putByte(20, (byte) 7);
 
-        assertEquals(50, payload.capacity());
-        assertEquals(7, payload.getByte(0));
+        assertTrue(payload.isReadOnly());
+        assertEquals(50, payload.readableBytes());
+        assertEquals(7, payload.readByte());
     }
 
     @Test
     void shouldRefuseASecondReturnToThePoolOfCommons() {
         final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 2);
-        final Packet packet = strategy.obtain();
-        strategy.free(packet);
+        final Packet packet = strategy.make();
+        strategy.drop(packet);
 
-        assertThrows(IllegalStateException.class, () -> strategy.free(packet));
+        assertThrows(IllegalStateException.class, () -> strategy.drop(packet));
     }
 
     @Test
@@ -73,6 +77,40 @@ class LibraryPoolsTest extends SameWork {
             assertSame(first.get(i), second.get(i));
         }
         assertNotEquals(first.get(0), first.get(1));
+        assertSame(first.get(2), strategy.make());
+    }
+
+    @Test
+    void shouldAgeThePoolOfCommonsInTheOrderOfEveryOther() {
+        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 100);
+        final List<Packet> fresh = new ArrayList<>();
+        final List<Packet> aged = new ArrayList<>();
+        strategy.forEachFree(fresh::add);
+
+        strategy.age(7);
+
+        strategy.forEachFree(aged::add);
+        final Packet[] expected = fresh.toArray(new Packet[0]);
+        Ageing.shuffle(expected, expected.length, 7);
+        assertArrayEquals(expected, aged.toArray());
+    }
+
+    @Test
+    void shouldHandOutPacketsThatNettyMadeBeforeInTheOrderOfLongUse() {
+        final Packet[] prepared = memory.age(7, 100);
+
+        final Set<Long> addresses = new TreeSet<>();
+        int ascending = 0;
+        long previous = 0;
+        for (final Packet packet : prepared) {
+            final long address = ((NettyPacket) packet).buffer.memoryAddress();
+            ascending += address > previous ? 1 : 0;
+            previous = address;
+            addresses.add(address);
+            memory.discard(packet);
+        }
+        assertEquals(100, addresses.size());
+        assertTrue(ascending > 30 && ascending < 70, ascending + " addresses above the one before");
     }
 
     @ParameterizedTest
@@ -83,7 +121,7 @@ class LibraryPoolsTest extends SameWork {
     })
     void shouldRefuseAStrategyThatMakesNoSense(final String layout, final String strategy, final String choices) {
         final Exception e = assertThrows(IllegalArgumentException.class,
-                () -> new BatchTrial(layout, strategy, 100, 100, 10, 10, 1, 20));
+                () -> new BatchTrial(layout, strategy, null, 100, 100, 10, 10, 1, true, false, false, 20));
 
         assertTrue(e.getMessage().contains("choose one of: " + choices), e.getMessage());
     }

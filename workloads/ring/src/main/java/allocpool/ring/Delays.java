@@ -8,8 +8,8 @@ import org.HdrHistogram.Histogram;
  * Delays from when a tick was due to when it was consumed, in nanoseconds: one for every tick, whatever held it up, so
  * free of coordinated omission (Tene, "How NOT to measure latency").
  *
- * <p>Ticks due within {@link #GROUP_NS} of one another and consumed in one batch are recorded together, with the delay
- * of the earliest: never too short, and too long by less than that. So is a whole run of ticks that is due within less
+ * <p>Ticks due within {@link #GROUP_NS} of one another and consumed in one burst are recorded together, with the delay
+ * of the earliest: never too short, and too long by less than that. So is a whole burst that is due within less
  * than what the histogram tells apart at that delay.
  */
 final class Delays {
@@ -40,19 +40,25 @@ final class Delays {
         return intervalNs > 0;
     }
 
-    /** Records {@code count} ticks from {@code first} that were consumed by {@code nowNs}, if they were due. */
-    void record(final long first, final int count, final long nowNs) {
-        if (!areDue() || count == 0) {
+    /** Records the ticks from place {@code from} to before {@code to}, consumed by {@code nowNs}, if they were due. */
+    void record(final long[] ticks, final int from, final int to, final long nowNs) {
+        if (!areDue() || from == to) {
             return;
         }
-        final long longestNs = delayNs(first, nowNs);
+        final long longestNs = delayNs(ticks[from], nowNs);
         lastNs = longestNs;
-        if (longestNs - delayNs(first + count - 1, nowNs) <= longestNs >> SUB_BUCKET_BITS) {
-            add(longestNs, count);
+        if (longestNs - delayNs(ticks[to - 1], nowNs) <= longestNs >> SUB_BUCKET_BITS) {
+            add(longestNs, to - from);
             return;
         }
-        for (long done = 0; done < count; done += groupTicks) {
-            add(delayNs(first + done, nowNs), Math.min(groupTicks, count - done));
+        int first = from;
+        while (first < to) {
+            int next = first + 1;
+            while (next < to && ticks[next] - ticks[first] < groupTicks) {
+                next++;
+            }
+            add(delayNs(ticks[first], nowNs), next - first);
+            first = next;
         }
     }
 

@@ -14,7 +14,7 @@ public final class DrainConsumer extends RingConsumer {
     }
 
     @Override
-    protected void receive(final long sequence) {
+    protected void receive(final long[] sequences, final int count) {
         // Order and gaps are checked for every consumer.
     }
 }

@@ -3,40 +3,37 @@ package allocpool.ring;
 import java.nio.ByteBuffer;
 
 /**
- * Takes the ticks of the native source out of its ring and hands each to {@link #receive}.
+ * Takes the ticks of the native source out of its ring and hands them on in bursts to {@link #receive}, as the
+ * consumer in C++ does ({@code native/src/realtime/consumer.hpp}), with the same numbers.
  *
  * <p>A slot holds the number of its tick plus 1, and numbers only grow, so a slot is fresh when it is greater than
  * the last one taken: order and gaps are seen in the ring itself, independently of what the source counts.
  *
- * <p>The number of ticks taken is published before they are handed on, so that a tick being processed no longer fills
- * the queue: tick by tick, or by cache lines where a line is at most a {@value #QUEUE_PARTS}th of the queue. While the
- * queue is full the source looks at that number with every tick that it loses, and each publication waits until the
- * line is back.
+ * <p>A burst is what waits, at most {@value #BURST} ticks, and {@value #LATE_BURST} when the last delay was longer
+ * than {@value #LATE_NS} ns. It is taken out of the ring before its first tick is handed on, and the number of ticks
+ * taken is published at once: while the queue is full the source looks at that number with every tick that it loses,
+ * and each publication waits until the line is back. So what is in hand no longer fills the queue: at most a
+ * {@value #QUEUE_PARTS}th part of what it holds, or one tick.
  *
- * <p>The clock is read once per batch of up to {@value #BATCH} ticks, after the batch; {@value #LATE_BATCH} when the
- * last delay was longer than {@value #LATE_NS} ns. So a delay is never reported too short, and too long at most by
- * what the rest of its batch took; batches only form when ticks are waiting. See {@link Delays} for ticks that are due
- * nearly together.
+ * <p>The clock is read once per burst, after it. So a delay is never reported too short, and too long at most by
+ * what the rest of its burst took; bursts of more than one tick only form when ticks are waiting. See {@link Delays}
+ * for ticks that are due nearly together.
  *
  * <p>The loop allocates nothing. A consumer belongs to one thread; it may consume many runs, one after the other.
  */
 public abstract class RingConsumer {
-    /** Most ticks per reading of the clock, when each has a delay. */
-    static final int BATCH = 16;
+    /** Most ticks of a burst, when each has a delay. */
+    static final int BURST = 16;
 
-    /** Most ticks per reading of the clock, when the last delay was longer than {@link #LATE_NS}. */
-    static final int LATE_BATCH = 64;
+    /** Most ticks of a burst, when the last delay was longer than {@link #LATE_NS}. */
+    static final int LATE_BURST = 64;
     static final long LATE_NS = 4_000_000;
 
-    /** Most ticks per reading of the clock, when the source saturates. */
-    static final int SATURATED_BATCH = 256;
+    /** Most ticks of a burst, when the source saturates. */
+    static final int SATURATED_BURST = 256;
 
-    /** Slots of a cache line of 64 bytes. */
-    static final int LINE_SLOTS = 8;
-
-    /** A line of ticks is freed at once where it is no more than this part of the queue. */
+    /** A burst is at most this part of the queue. */
     static final int QUEUE_PARTS = 256;
-    private static final int LINE_BYTES = LINE_SLOTS * RingLayout.SLOT_BYTES;
 
     private static final String[] ACCOUNT_NAMES = {
         "received", "warmup_received", "missing", "warmup_missing", "last_sequence", "start_ns", "measured_start_ns",
@@ -46,15 +43,13 @@ public abstract class RingConsumer {
     private final ByteBuffer ring;
     private final Delays delays = new Delays();
 
-    // The last batch, as runs of consecutive ticks: the first tick of each, and how many the batch had before it.
-    private final long[] runFirst = new long[SATURATED_BATCH];
-    private final int[] runBegin = new int[SATURATED_BATCH + 1];
-    private int runs;
+    /** The burst in hand. */
+    private final long[] burst = new long[SATURATED_BURST];
 
     // Where this end is in the ring.
     private int offset;
     private int endOffset;
-    private boolean freesLines;
+    private int mostTicks;
     private long last;
     private long consumed;
 
@@ -87,11 +82,13 @@ public abstract class RingConsumer {
     }
 
     /**
-     * Receives one tick: the hot path.
+     * Receives a burst of ticks: the hot path.
      *
-     * @param sequence number of the tick, from 0; greater than any before in this run
+     * @param sequences numbers of the ticks, from 0, of which the first {@code count} have come; each is greater than
+     *     any before in this run
+     * @param count how many, 1 or more
      */
-    protected abstract void receive(long sequence);
+    protected abstract void receive(long[] sequences, int count);
 
     /**
      * Consumes a run that the source has started, until the source has finished and the ring is empty or until so many
@@ -115,11 +112,12 @@ public abstract class RingConsumer {
         final long limit = maxTicks == 0 ? Long.MAX_VALUE : maxTicks;
         boolean finished = false;
         while (consumed < limit) {
-            final int batchTicks = !delays.areDue() ? SATURATED_BATCH
-                    : delays.lastNs() > LATE_NS ? LATE_BATCH : BATCH;
-            final int taken = take((int) Math.min(batchTicks, limit - consumed));
+            final int most = !delays.areDue() ? SATURATED_BURST : delays.lastNs() > LATE_NS ? LATE_BURST : BURST;
+            final long previous = last - 1;
+            final int taken = take((int) Math.min(Math.min(most, mostTicks), limit - consumed));
             if (taken > 0) {
-                accountRuns();
+                receive(burst, taken);
+                account(previous, taken);
             } else if (finished) {
                 break;
             } else {
@@ -147,8 +145,8 @@ public abstract class RingConsumer {
      *
      * @return {@code received} ticks, {@code missing} (numbers skipped before one that came), both also of the warm-up
      *     alone; {@code last_sequence} (-1: none); in nanoseconds of {@link System#nanoTime}: {@code start_ns} (first
-     *     look into the ring), {@code measured_start_ns} (end of the last batch with a tick of the warm-up, or the
-     *     start), {@code end_ns} (end of the last batch, or the start); and {@code stalled_ns}, the length of the
+     *     look into the ring), {@code measured_start_ns} (end of the last burst with a tick of the warm-up, or the
+     *     start), {@code end_ns} (end of the last burst, or the start); and {@code stalled_ns}, the length of the
      *     stall on purpose
      */
     public static String[] accountNames() {
@@ -206,7 +204,7 @@ public abstract class RingConsumer {
         }
         offset = RingLayout.SLOTS_OFFSET;
         endOffset = RingLayout.SLOTS_OFFSET + (int) capacity * RingLayout.SLOT_BYTES;
-        freesLines = capacity >= QUEUE_PARTS * LINE_SLOTS;
+        mostTicks = (int) Math.max(1, capacity / QUEUE_PARTS);
         last = 0;
         consumed = 0;
         warmup = RingLayout.lpWord(ring, RingLayout.WARMUP_OFFSET);
@@ -227,102 +225,61 @@ public abstract class RingConsumer {
         endNs = startNs;
     }
 
-    /** Takes up to {@code wanted} ticks and hands each on. Returns how many there were, and leaves their runs. */
+    /** Takes up to {@code wanted} ticks into the burst, and frees their slots. Returns how many there were. */
     private int take(final int wanted) {
+        final ByteBuffer slots = ring;
+        final long[] ticks = burst;
+        final int end = endOffset;
         int at = offset;
         long previous = last;
         int taken = 0;
-        int count = 0;
         while (taken < wanted) {
-            final long value = RingLayout.laWord(ring, at);
+            final long value = RingLayout.laWord(slots, at);
             if (value <= previous) {
                 break;
             }
-            if (count == 0 || value != previous + 1) {
-                miss(previous, value - 1);
-                runFirst[count] = value - 1;
-                runBegin[count++] = taken;
-            }
-            if (wanted - taken >= LINE_SLOTS && isLineFrom(at, value)) {
-                receiveLine(value - 1, consumed + taken);
-                previous = value + LINE_SLOTS - 1;
-                at += LINE_BYTES;
-                taken += LINE_SLOTS;
-            } else {
-                previous = value;
-                at += RingLayout.SLOT_BYTES;
-                taken++;
-                publish(consumed + taken);
-                receive(value - 1);
-            }
-            if (at == endOffset) {
-                at = RingLayout.SLOTS_OFFSET;
-            }
+            previous = value;
+            at = at + RingLayout.SLOT_BYTES == end ? RingLayout.SLOTS_OFFSET : at + RingLayout.SLOT_BYTES;
+            ticks[taken++] = value - 1;
         }
-        runs = count;
-        runBegin[count] = taken;
-        offset = at;
-        last = previous;
-        consumed += taken;
+        if (taken > 0) {
+            offset = at;
+            last = previous;
+            consumed += taken;
+            RingLayout.soWord(slots, RingLayout.CONSUMED_OFFSET, consumed);
+        }
         return taken;
     }
 
-    /** Whether {@code value}, at {@code at}, begins a line whose slots hold consecutive ticks, all fresh. */
-    private boolean isLineFrom(final int at, final long value) {
-        // The slot written last is looked at first: when it is fresh, so are those before it.
-        return at % LINE_BYTES == 0 && at + LINE_BYTES <= endOffset
-                && RingLayout.laWord(ring, at + LINE_BYTES - RingLayout.SLOT_BYTES) == value + LINE_SLOTS - 1
-                && isConsecutive(at, value);
-    }
-
-    private boolean isConsecutive(final int at, final long value) {
-        long differences = 0;
-        for (int i = 1; i < LINE_SLOTS - 1; i++) {
-            differences |= RingLayout.lpWord(ring, at + i * RingLayout.SLOT_BYTES) ^ (value + i);
-        }
-        return differences == 0;
-    }
-
-    /** Takes {@link #LINE_SLOTS} ticks from {@code first} on, after {@code before} that were taken in this run. */
-    private void receiveLine(final long first, final long before) {
-        if (freesLines) {
-            publish(before + LINE_SLOTS);
-            for (int i = 0; i < LINE_SLOTS; i++) {
-                receive(first + i);
-            }
-        } else {
-            for (int i = 0; i < LINE_SLOTS; i++) {
-                publish(before + i + 1);
-                receive(first + i);
-            }
-        }
-    }
-
-    /** Tells the source how many ticks were taken. */
-    private void publish(final long count) {
-        RingLayout.soWord(ring, RingLayout.CONSUMED_OFFSET, count);
-    }
-
-    /** Ticks {@code [from, to)} did not come. */
-    private void miss(final long from, final long to) {
-        missing += to - from;
-        warmupMissing += Math.max(0, Math.min(to, warmup) - from);
-    }
-
-    private void accountRuns() {
+    /** Accounts for the burst of {@code taken} ticks that came after tick {@code previous}. */
+    private void account(final long previous, final int taken) {
         final long nowNs = System.nanoTime();
         endNs = nowNs;
-        if (runFirst[0] < warmup) {
+        // Numbers only grow: as many as there are steps, and none is missing.
+        if (burst[taken - 1] - previous != taken) {
+            miss(previous, taken);
+        }
+        int first = 0;
+        if (burst[0] < warmup) {
+            while (first < taken && burst[first] < warmup) {
+                first++;
+            }
+            warmupReceived += first;
             measuredStartNs = nowNs;
         }
-        for (int run = 0; run < runs; run++) {
-            final int count = runBegin[run + 1] - runBegin[run];
-            final int ofWarmup = (int) Math.max(0, Math.min(count, warmup - runFirst[run]));
-            warmupReceived += ofWarmup;
-            delays.record(runFirst[run] + ofWarmup, count - ofWarmup, nowNs);
-        }
+        delays.record(burst, first, taken, nowNs);
         if (stallNs > 0 && nowNs >= stallDueNs) {
             stall(nowNs);
+        }
+    }
+
+    /** Accounts for the numbers before and between those that came. */
+    private void miss(final long previous, final int taken) {
+        long next = previous + 1;
+        for (int i = 0; i < taken; i++) {
+            missing += burst[i] - next;
+            warmupMissing += Math.max(0, Math.min(burst[i], warmup) - next);
+            next = burst[i] + 1;
         }
     }
 

@@ -47,7 +47,7 @@ class RingConsumerTest {
 
     @ParameterizedTest
     @ValueSource(ints = {16, 23, 64})
-    void shouldSeeAGapAnywhereInALine(final int capacity) throws InterruptedException {
+    void shouldSeeAGapAnywhere(final int capacity) throws InterruptedException {
         for (int gap = 0; gap < 40; gap++) {
             final long[] ticks = new long[39];
             for (int i = 0; i < ticks.length; i++) {
@@ -67,25 +67,28 @@ class RingConsumerTest {
     }
 
     @Test
-    void shouldFreeThePlaceOfATickBeforeItIsProcessedAndNoOther() throws InterruptedException {
+    void shouldFreeThePlaceOfATickBeforeItIsProcessedAndNoOtherInASmallQueue() throws InterruptedException {
         final Recorder recorder = consume(100, 0, 0, 0, writer -> push(writer, LongStream.range(0, 90).toArray()));
         assertArrayEquals(LongStream.rangeClosed(1, 90).toArray(), recorder.published());
     }
 
     @Test
-    void shouldFreeALineAtATimeWhereThatIsASmallPartOfTheQueue() throws InterruptedException {
-        final int capacity = RingConsumer.QUEUE_PARTS * RingConsumer.LINE_SLOTS;
-        final ByteBuffer memory = RingWriter.memory(capacity);
-        final RingWriter writer = new RingWriter(memory, capacity);
-        final long[] ticks = LongStream.range(0, 91).toArray();
-        push(writer, ticks);
-        final Recorder recorder = new Recorder(memory);
-        final Thread source = source(writer, w -> { }, 0, 0, 0);
-        recorder.consume(0, 0, 0);
-        source.join();
-        assertArrayEquals(ticks, recorder.received());
-        final long[] lines = LongStream.range(0, 91).map(i -> i < 88 ? i / 8 * 8 + 8 : i + 1).toArray();
-        assertArrayEquals(lines, recorder.published());
+    void shouldTakeBurstsThatAreASmallPartOfTheQueueAndFreeThemAtOnce() throws InterruptedException {
+        final Recorder recorder = consumeWaiting(RingConsumer.QUEUE_PARTS * 8, 91, 0, 0);
+        assertArrayEquals(LongStream.range(0, 91).toArray(), recorder.received());
+        final long[] freed = LongStream.range(0, 91).map(i -> Math.min(91, i / 8 * 8 + 8)).toArray();
+        assertArrayEquals(freed, recorder.published());
+    }
+
+    /** The numbers of native/src/realtime/consumer.hpp. */
+    @Test
+    void shouldTakeNoLongerBurstsThanTheConsumerInCpp() throws InterruptedException {
+        final int capacity = RingConsumer.QUEUE_PARTS * RingConsumer.SATURATED_BURST;
+        final long nowNs = System.nanoTime();
+        assertArrayEquals(new int[] {16, 16, 16, 16, 6},
+                consumeWaiting(capacity, 70, 1, nowNs + 3_600_000_000_000L).bursts());
+        assertArrayEquals(new int[] {16, 64, 64, 6}, consumeWaiting(capacity, 150, 1, nowNs - 5_000_000_000L).bursts());
+        assertArrayEquals(new int[] {256, 44}, consumeWaiting(capacity, 300, 0, 0).bursts());
     }
 
     @Test
@@ -268,6 +271,19 @@ class RingConsumerTest {
         return recorder;
     }
 
+    /** Consumes ticks that were all there before. */
+    private static Recorder consumeWaiting(final int capacity, final int ticks, final double intervalNs,
+            final long t0Ns) throws InterruptedException {
+        final ByteBuffer memory = RingWriter.memory(capacity);
+        final RingWriter writer = new RingWriter(memory, capacity);
+        push(writer, LongStream.range(0, ticks).toArray());
+        final Recorder recorder = new Recorder(memory);
+        final Thread source = source(writer, w -> { }, intervalNs, t0Ns, 0);
+        recorder.consume(0, 0, 0);
+        source.join();
+        return recorder;
+    }
+
     private static Thread source(final RingWriter writer, final Consumer<RingWriter> ticks, final double intervalNs,
             final long t0Ns, final long warmup) {
         writer.begin(intervalNs, t0Ns, warmup);
@@ -303,7 +319,9 @@ class RingConsumerTest {
         private final ByteBuffer memory;
         private final long[] sequences = new long[1_000];
         private final long[] taken = new long[1_000];
+        private final int[] bursts = new int[1_000];
         private int count;
+        private int burstCount;
 
         Recorder(final ByteBuffer ring) {
             super(ring);
@@ -311,10 +329,17 @@ class RingConsumerTest {
         }
 
         @Override
-        protected void receive(final long sequence) {
-            sequences[count] = sequence;
-            taken[count] = RingLayout.laWord(memory, RingLayout.CONSUMED_OFFSET);
-            count++;
+        protected void receive(final long[] burst, final int ticks) {
+            bursts[burstCount++] = ticks;
+            for (int i = 0; i < ticks; i++) {
+                sequences[count] = burst[i];
+                taken[count] = RingLayout.laWord(memory, RingLayout.CONSUMED_OFFSET);
+                count++;
+            }
+        }
+
+        int[] bursts() {
+            return Arrays.copyOf(bursts, burstCount);
         }
 
         long[] received() {

@@ -23,7 +23,13 @@ public final class StallingConsumer extends RingConsumer {
     }
 
     @Override
-    protected void receive(final long sequence) {
+    protected void receive(final long[] sequences, final int count) {
+        for (int i = 0; i < count; i++) {
+            receive(sequences[i]);
+        }
+    }
+
+    private void receive(final long sequence) {
         if (sequence <= previous) {
             disorders++;
         }
