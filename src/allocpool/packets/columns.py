@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -137,7 +137,7 @@ def as_now(_name: str, table: pd.DataFrame) -> pd.DataFrame:
         return table
     names = ["language", "layout", "runtime", "collector", "allocator", "steps", "compact_headers", "large_pages"]
     of_then = table[names].drop_duplicates().astype(object)
-    solutions = [_of_then(**row) for row in of_then.where(of_then.notna(), None).to_dict("records")]
+    solutions = [_of_then(row) for row in of_then.where(of_then.notna(), None).to_dict("records")]
     added = ["steps", "lean_view", "host_cpu", "pool_order", "payload_touch"]
     of_then = of_then.astype(table[names].dtypes).assign(solution=[solution.label for solution in solutions])
     for name in added:
@@ -146,14 +146,14 @@ def as_now(_name: str, table: pd.DataFrame) -> pd.DataFrame:
     return merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
 
 
-def _of_then(**words: Any) -> Solution:
+def _of_then(words: dict[Hashable, Any]) -> Solution:
     language, layout = words["language"], words["layout"]
     inline = language == "cpp" and layout in ("allocating", "flat")
     now = {
         "steps": "inline" if inline else words["steps"] or ladder_of(language, layout).default,
         "lean_view": language == "java" and JAVA_LAYOUTS[layout].lean_view,
     }
-    return Solution(**words | now, pool_order="fresh")
+    return Solution.model_validate(words | now | {"pool_order": "fresh"})
 
 
 def batch_rows(record: TrialRecord) -> Rows:

@@ -52,8 +52,8 @@ SEPARATE = "separate"
 def ladder(language: Language) -> dict[str, str]:
     """Rungs by the step that each adds to the one before, as keys.
 
-    From buffers apart to one region with all steps. Java has no ``inline``: its buffers are slices of one direct buffer;
-    its huge pages are an option of the JVM.
+    From buffers apart to one region with all steps. Java has no ``inline``: its buffers are slices of one direct
+    buffer. Its huge pages are an option of the JVM.
     """
     rungs = {}
     for count in range(1, len(STEPS)):
