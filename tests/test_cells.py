@@ -14,11 +14,14 @@ from matplotlib.text import Text
 
 from allocpool.errors import UserError
 from allocpool.evidence import reference
-from allocpool.packets import cells, published, tables
+from allocpool.packets import cells, columns, published, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Solution
 from allocpool.studies.batch import plots as batch_plots
 
+_COLUMNS_THEN = (
+    "language", "layout", "runtime", "collector", "allocator", "steps", "compact_headers", "large_pages",
+)  # fmt: skip
 PAIRS = [(strategy, case) for strategy in synthetic.STRATEGIES for case in synthetic.CASES]
 
 
@@ -93,14 +96,37 @@ def test_every_published_figure_is_found_by_a_measured_row(results: pd.DataFrame
 
 
 def test_what_the_article_did_not_vary_has_no_published_figure() -> None:
-    keys = ["cpp/flat", "cpp/flat/jemalloc", "java/heap/g1/25", "java/heap/g1/25/compact_headers"]
+    keys = [
+        "cpp/flat", "cpp/flat/jemalloc", "java/heap/g1/25", "java/heap/g1/25/compact_headers", "cpp/flat/glibc/inline",
+        "java/native/g1/25/fresh", "java/heap/g1/25/lean_view", "cpp/allocating/payload", "cpp/flat/host_cpu",
+    ]  # fmt: skip
     rows = pd.DataFrame([
         {**solution.model_dump(), "solution": solution.label, "strategy": "alloc", "case": "B"}
         for solution in map(Solution.parse, keys)
     ])  # fmt: skip
     found = published.with_published(rows)
-    assert found["published_ns"].notna().tolist() == [True, False, True, False]
-    assert found["published_solution"].notna().tolist() == [True, False, True, False]
+    assert found["published_ns"].notna().tolist() == [True, False, True, *[False] * 6]
+    assert found["published_solution"].notna().tolist() == [True, False, True, *[False] * 6]
+
+
+def test_an_older_record_is_named_for_what_it_did_and_has_no_published_figure() -> None:
+    keys = ["cpp/flat", "cpp/allocating", "java/heap/g1/11", "java/flat/g1/25", "cpp/flat/jemalloc"]
+    then = [Solution.parse(key).model_dump(include=set(_COLUMNS_THEN)) for key in keys]
+    older = pd.DataFrame(then).assign(solution="of then", strategy="alloc", case="B", ns_per_packet=range(5))
+    older["steps"] = older["steps"].where(older["language"] == "java", None)
+    older["runtime"] = older["runtime"].astype("Int64")
+    older.loc[3, "steps"] = None
+    now = columns.as_now("trials", older)
+    assert now["solution"].tolist() == [
+        "C++ flat / inline / fresh", "C++ allocating / inline / fresh", "heap / G1 / 11 / lean view / fresh",
+        "flat / G1 / 25 / fresh", "C++ flat / jemalloc / inline / fresh",
+    ]  # fmt: skip
+    assert now["ns_per_packet"].tolist() == list(range(5))
+    assert now["steps"].fillna("").tolist() == ["inline", "inline", "", "contiguous,one_line,stride,prefetch", "inline"]
+    assert now["lean_view"].tolist() == [False, False, True, False, False]
+    assert published.with_published(now)["published_ns"].isna().all()
+    assert columns.as_now("trials", now) is now
+    assert columns.as_now("cpu", older[["case"]]).columns.tolist() == ["case"]
 
 
 def test_solutions_are_ordered_java_first(results: pd.DataFrame) -> None:

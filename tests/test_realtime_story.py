@@ -19,7 +19,9 @@ from allocpool.studies.realtime.claims import evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
 from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm
 
-_PLAIN: dict[str, Any] = {"allocator": None, "steps": None, "compact_headers": None, "large_pages": None}
+_PLAIN: dict[str, Any] = {"allocator": None, "steps": None, "compact_headers": None, "large_pages": None,
+    "lean_view": False, "host_cpu": False, "pool_order": "aged", "payload_touch": False,
+}  # fmt: skip
 JAVA: dict[str, Any] = {
     **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "solution": "heap / Parallel / 11",
     "collector": "parallel",

@@ -13,8 +13,8 @@ from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.layouts import JAVA_LAYOUTS
-from allocpool.packets.specs import SLAB_STEPS, Solution
+from allocpool.packets.layouts import JAVA_LAYOUTS, STEPS
+from allocpool.packets.specs import Solution
 from allocpool.studies.batch.study import BatchProfile, plan_batch
 from allocpool.studies.native.specs import CountersSpec
 from allocpool.studies.native.study import ladder
@@ -64,7 +64,7 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
             "layout=netty_pooled strategy=pool packets=1",
             "netty_pooled has no strategy 'pool': choose one of dummy, alloc",
         ),
-        ("layout=allocating large_pages=true strategy=pool packets=1", "large_pages belong to Java"),
+        ("layout=allocating large_pages=true strategy=pool packets=1", "choose one of host_cpu, fresh, payload"),
         ("layout=heap strategy=pool packets=1 case=D", "choose one of A, B, C"),
         ("layout=heap strategy=pool packets=1 collector=magic", "choose one of serial, parallel, cms"),
         ("layout=heap strategy=pool packets=1 collector=cms", "cms runs on 11"),
@@ -83,8 +83,16 @@ def test_the_articles_settings_are_the_default_on_11() -> None:
         ("layout=allocating strategy=pool packets=1 allocator=magic", "choose one of glibc"),
         ("layout=heap language=cpp strategy=pool packets=1", "choose one of allocating, flat"),
         ("layout=slab strategy=pool packets=1 steps=jump", "choose one of contiguous, one_line, stride, huge_pages"),
-        ("layout=flat language=cpp strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
-        ("layout=heap strategy=pool packets=1 steps=stride", "steps belong to layout slab"),
+        ("layout=flat language=cpp strategy=pool packets=1 steps=prefetch", "rests on inline: add inline"),
+        ("layout=flat language=cpp strategy=pool packets=1 steps=inline,stride", "rests on one_line: add one_line"),
+        ("layout=flat language=cpp strategy=pool packets=1 steps=contiguous", "choose one of inline, one_line, stride"),
+        ("layout=allocating strategy=pool packets=1 steps=prefetch", "choose one of inline"),
+        ("layout=flat language=java strategy=pool packets=1 steps=huge_pages", "choose one of contiguous, one_line"),
+        ("layout=heap strategy=pool packets=1 steps=stride", "layout heap has no steps to choose"),
+        ("layout=heap strategy=pool packets=1 pool_order=old", "choose one of aged, fresh"),
+        ("layout=heap strategy=pool packets=1 host_cpu=true", "choose one of compact_headers, large_pages, lean_view"),
+        ("layout=allocating strategy=pool packets=1 lean_view=true", "choose one of host_cpu, fresh, payload"),
+        ("layout=flat language=java strategy=pool packets=1 lean_view=true", "lean_view belongs to layout heap or nat"),
         ("layout=flat language=cpp strategy=alloc seconds=1 allocator=pmr_monotonic", "never frees: give packets=N"),
         ("layout=allocating strategy=pool packets=1 pool_size=10", "is too small: queue, store and one more need"),
         ("layout=native strategy=alloc packets=1 slot_count=10", "slot_count 10 is too small"),
@@ -127,6 +135,10 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
         ({"solutions": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
         ({"solutions": ["java/heap/g1/17/compact_headers"]}, "17 has no compact object headers"),
+        ({"solutions": ["cpp/flat/glibc/jump"]}, "choose one of host_cpu, fresh, payload, inline, one_line, stride"),
+        ({"solutions": ["cpp/slab/glibc/stride+jump"]}, "choose one of contiguous, one_line, stride, huge_pages"),
+        ({"solutions": ["java/heap/g1/25/host_cpu"]}, "choose one of compact_headers, large_pages, lean_view, fresh"),
+        ({"solutions": ["java/flat/g1/25/inline"]}, "choose one of contiguous, one_line, stride, prefetch"),
         ({"solutions": []}, "at least 1"),
         ({"blocks": 0}, "greater than or equal to 1"),
         ({"scale": "big"}, "a number, not 'big'"),
@@ -174,21 +186,44 @@ def test_a_plan_leaves_out_what_a_layout_does_not_offer_and_needs_no_bound_where
 def test_a_solution_is_read_back_from_its_key() -> None:
     for text in (
         "java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc", "cpp/flat/pmr_pool",
-        "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous",
+        "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous", "cpp/allocating/jemalloc/inline/host_cpu/fresh/payload",
+        "java/agrona/g1/25/contiguous+prefetch/fresh", "java/native/zgc/11/lean_view/payload",
     ):  # fmt: skip
         assert Solution.parse(text).key == text
     assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"
-    assert Solution.parse("cpp/slab/glibc/" + "+".join(SLAB_STEPS)) == Solution.parse("cpp/slab")
+    assert Solution.parse("cpp/flat/payload/fresh").key == "cpp/flat/glibc/fresh/payload"
+    assert Solution.parse("cpp/slab/glibc/" + "+".join(STEPS[1:])) == Solution.parse("cpp/slab")
     assert Solution.parse("cpp/slab/glibc/stride").steps == "contiguous,stride"
-    assert (
-        Solution.parse("cpp/slab/glibc/contiguous+stride+prefetch").label == "C++ slab / without one_line, huge_pages"
-    )
+    assert Solution.parse("java/flat/g1/25/contiguous+one_line+stride+prefetch") == Solution.parse("java/flat/g1/25")
 
 
-def test_a_slab_has_all_steps_unless_some_are_named() -> None:
-    assert spec("layout=slab strategy=pool packets=1").steps == ",".join(SLAB_STEPS)
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [
+        ("cpp/flat", "C++ flat"),
+        ("java/heap/g1/25", "heap / G1 / 25"),
+        ("cpp/flat/tcmalloc/one_line+inline/fresh", "C++ flat / tcmalloc / inline + one line / fresh"),
+        ("cpp/slab/glibc/contiguous+stride+prefetch", "C++ slab / without one line, huge pages"),
+        ("java/flat/g1/25/contiguous/large_pages", "flat / G1 / 25 / without one line, stride, prefetch / large pages"),
+        ("java/heap/g1/25/payload/lean_view", "heap / G1 / 25 / lean view / payload"),
+    ],
+)
+def test_a_label_names_how_a_row_departs_from_the_published_one(key: str, label: str) -> None:
+    assert Solution.parse(key).label == label
+
+
+def test_a_contiguous_layout_has_all_steps_unless_some_are_named_and_others_none() -> None:
+    assert spec("layout=slab strategy=pool packets=1").steps == "contiguous,one_line,stride,huge_pages,prefetch"
     assert spec("layout=slab strategy=pool packets=1 steps=prefetch,one_line").steps == "contiguous,one_line,prefetch"
+    assert spec("layout=flat language=java strategy=pool packets=1").steps == "contiguous,one_line,stride,prefetch"
     assert spec("layout=flat language=cpp strategy=pool packets=1").steps is None
+    assert spec("layout=heap strategy=pool packets=1").steps is None
+
+
+def test_what_is_left_out_is_as_published() -> None:
+    plain = spec("layout=heap strategy=pool packets=1")
+    assert (plain.pool_order, plain.payload_touch, plain.lean_view, plain.host_cpu) == ("aged", False, False, False)
+    assert plain.solution.departures == ()
 
 
 @pytest.mark.parametrize(
@@ -200,6 +235,10 @@ def test_a_slab_has_all_steps_unless_some_are_named() -> None:
         (
             "layout=flat language=cpp strategy=pool allocator=pmr_pool packets=1",
             "choose layout flat and strategy alloc",
+        ),
+        (
+            "layout=flat language=cpp strategy=alloc allocator=boost_pool steps=inline,one_line packets=1",
+            "does not align packets: choose steps inline, or none",
         ),
     ],
 )
@@ -216,7 +255,7 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     assert len({item.spec for item in planned}) == len(planned)
     timed = [(item.spec, item.unavailable) for item in planned if isinstance(item.spec, BatchSpec)]
     keys = {spec.solution.key for spec, _ in timed}
-    assert set(ladder()) <= keys
+    assert {*ladder("cpp").values(), *ladder("java").values()} <= keys
     assert {"java/flat/g1/25", "java/flat/genzgc/25", "java/flat_ffm/g1/25", "java/native/g1/25/large_pages"} <= keys
     if profile != "smoke":
         assert {f"java/flat/{name}/25" for name in ("serial", "parallel", "shenandoah", "epsilon")} <= keys

@@ -89,6 +89,7 @@ class Study(Generic[Profile]):
         tidy: records to tables.
         schemas: of these tables.
         catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
+        as_now: a stored table, by its name, in today's columns: those that came since have the value of then.
     """
 
     name: str
@@ -100,3 +101,4 @@ class Study(Generic[Profile]):
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
+    as_now: Callable[[str, pd.DataFrame], pd.DataFrame] = lambda _name, table: table

@@ -15,13 +15,13 @@ from allocpool import stats
 from allocpool.evidence.trials import NOT_RUN, Gap, finished, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
-from allocpool.packets.specs import JAVA_OPTIONS, Solution
+from allocpool.packets.specs import OPTION_FIELDS, Solution, options_on
 from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
 CONFIGURATION = ("solution", "strategy", "case")
 ORDERED_BY = ("language", "layout", "collector", "runtime")
 """Columns that put solutions into reading order."""
-SOLUTION_FACTS = (*ORDERED_BY, "allocator", "steps", *JAVA_OPTIONS)
+SOLUTION_FACTS = (*ORDERED_BY, "allocator", "steps", *OPTION_FIELDS)
 _Row = dict[str, Any]
 CONTROLS = collectors_that(lambda row: row.is_control)
 """Collectors that are no choice for a program that goes on: they show what a packet costs without collecting."""
@@ -64,8 +64,7 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
 
 def within_layout(row: Any) -> str:
     """The name of a Java solution beside others of its layout: collector, runtime, options."""
-    values = {option: getattr(row, option) for option in JAVA_OPTIONS}
-    options = (option.replace("_", " ") for option, value in values.items() if pd.notna(value) and value)
+    options = (word.replace("_", " ") for word in options_on(row))
     return " / ".join((collector_named(row.collector).label, str(row.runtime), *options))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, get_args
 
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
@@ -29,8 +29,9 @@ from allocpool.campaign.tidy import (
     trial_row,
     whole,
 )
+from allocpool.packets.layouts import JAVA_LAYOUTS, ladder_of
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.specs import CASES, Solution
+from allocpool.packets.specs import CASES, PoolOrder, Solution
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord
 
@@ -53,9 +54,13 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "runtime": Column("Int64", nullable=True, description="feature release of the JDK; empty for C++"),
     "collector": text("garbage collector; empty for C++", nullable=True),
     "allocator": text("what C++ new reaches, or the memory resource in its place; empty for Java", nullable=True),
-    "steps": text("steps that are on, of layout slab; empty for the others", nullable=True),
+    "steps": text("steps of the ladder that are on; empty: none, each buffer is an allocation", nullable=True),
     "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
     "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
+    "lean_view": Column("bool", description="Java: parsing makes a view of 24 bytes, not a read-only duplicate"),
+    "host_cpu": Column("bool", description="C++: compiled for this machine's CPU, not for any of its family"),
+    "pool_order": choice(get_args(PoolOrder), "of free packets at the start: shuffled (aged) or as made (fresh)"),
+    "payload_touch": Column("bool", description="whether the payload is written and read, not only the header"),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": choice(STRATEGIES, "dummy, alloc, mix or pool"),
     "case": choice(CASES, "A light, B realistic, C overload"),
@@ -119,6 +124,36 @@ def packets_columns(record: TrialRecord) -> Row:
     solution = Solution(**{key: spec[key] for key in Solution.model_fields})
     row = {key: spec[key] for key in PACKETS_COLUMNS if key != "solution"}
     return {**row, "solution": solution.label}
+
+
+def as_now(_name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """A stored table, by name, in today's columns: rows of before ``pool_order`` say what their trials did, and are
+    named for it.
+
+    Their packets lay in the order in which they were made, nobody touched a payload, parsing in Java made a view of 24
+    bytes, and in C++ the buffer was a part of its packet. None of that is as published.
+    """
+    if "pool_order" in table or not {"layout", "steps", "solution"} <= set(table):
+        return table
+    names = ["language", "layout", "runtime", "collector", "allocator", "steps", "compact_headers", "large_pages"]
+    of_then = table[names].drop_duplicates().astype(object)
+    solutions = [_of_then(row) for row in of_then.where(of_then.notna(), None).to_dict("records")]
+    added = ["steps", "lean_view", "host_cpu", "pool_order", "payload_touch"]
+    of_then = of_then.astype(table[names].dtypes).assign(solution=[solution.label for solution in solutions])
+    for name in added:
+        of_then[f"{name} now"] = pd.Series([getattr(s, name) for s in solutions], index=of_then.index)
+    merged = table.drop(columns="solution").merge(of_then, on=names, how="left").drop(columns="steps")
+    return merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
+
+
+def _of_then(words: dict[Hashable, Any]) -> Solution:
+    language, layout = words["language"], words["layout"]
+    inline = language == "cpp" and layout in ("allocating", "flat")
+    now = {
+        "steps": "inline" if inline else words["steps"] or ladder_of(language, layout).default,
+        "lean_view": language == "java" and JAVA_LAYOUTS[layout].lean_view,
+    }
+    return Solution.model_validate(words | now | {"pool_order": "fresh"})
 
 
 def batch_rows(record: TrialRecord) -> Rows:

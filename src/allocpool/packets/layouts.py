@@ -1,4 +1,5 @@
-"""The layouts of Java and of C++: what holds them, what they need, which strategies make sense with them.
+"""The layouts of Java and of C++: what holds them, what they need, which strategies make sense with them,
+and which steps of the ladder they have.
 
 One row says all that specs, launches and plans must know of a layout; what it does is in ``workloads/`` and in
 ``native/src/packets``.
@@ -6,19 +7,74 @@ One row says all that specs, launches and plans must know of a layout; what it d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from allocpool.errors import UserError, unknown_choice
 from allocpool.packets.strategies import STRATEGIES, Language
 from allocpool.runtimes.collectors import FEATURES
 
+STEPS = ("inline", "contiguous", "one_line", "stride", "huge_pages", "prefetch")
+"""The ladder of both languages, in order. Without any the buffer is an allocation of its own (``separate``).
+
+- ``inline``: the buffer is a part of its packet.
+- ``contiguous``: all packets lie in one region.
+- ``one_line``: header and parse result share one cache line.
+- ``stride``: headers are spread over all sets of the cache, not a power of two apart.
+- ``huge_pages``: the region is on huge pages. Java's option ``large_pages`` asks for the same.
+- ``prefetch``: what will be touched soon is fetched before.
+"""
 _FLAT = ("dummy", "mix", "pool")
 _SMALL_HEAP_MB = 256
 _DIRECT_MB = 2048
 _RETAINED_DIRECT_MB = 8192
 """For an allocator that gives a chunk back only when all of its buffers are free (github.com/netty/netty/issues/15311):
 one packet in sixteen goes to the store and stays long, so nearly every chunk outlives most of its buffers."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The steps that a layout has.
+
+    Attributes:
+        always: those it can't be without.
+        choice: those that are switches.
+        all_on: whether the switches are on unless some are named.
+        rests_on: pairs of a switch and what it can't be on without.
+    """
+
+    always: tuple[str, ...] = ()
+    choice: tuple[str, ...] = ()
+    all_on: bool = False
+    rests_on: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def default(self) -> str | None:
+        """The steps unless some are named, comma-separated; None where there are none."""
+        return _in_order((*self.always, *self.choice) if self.all_on else self.always)
+
+    def checked(self, layout: str, asked: str | None) -> str | None:
+        """The steps asked for, comma-separated, with those that are always there, in the order of the ladder.
+
+        Raises:
+            UserError: a step that the layout does not have, or one without what it rests on.
+        """
+        if asked is None:
+            return self.default
+        if not self.choice:
+            raise UserError(f"layout {layout} has no steps to choose: leave steps out")
+        steps = {*self.always, *asked.split(",")}
+        for step in asked.split(","):
+            if step not in (*self.always, *self.choice):
+                raise unknown_choice(f"step of layout {layout}", step, (*self.always, *self.choice))
+            if (needed := dict(self.rests_on).get(step)) and needed not in steps:
+                raise UserError(f"step {step} of layout {layout} rests on {needed}: add {needed}")
+        return _in_order(steps)
+
+
+def _in_order(steps: Collection[str]) -> str | None:
+    return ",".join(step for step in STEPS if step in steps) or None
 
 
 @dataclass(frozen=True)
@@ -35,6 +91,8 @@ class JavaLayout:
         slots: whether it has one region with room for a fixed number of packets.
         oldest: first feature release that it runs on.
         unsafe: whether its library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
+        ladder: its steps.
+        lean_view: whether parsing can make a view of 24 bytes in place of a read-only duplicate of the buffer.
     """
 
     heap_mb: int
@@ -46,6 +104,8 @@ class JavaLayout:
     slots: bool = False
     oldest: int = FEATURES[0]
     unsafe: bool = False
+    ladder: Ladder = Ladder()
+    lean_view: bool = False
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -67,13 +127,13 @@ class CppLayout:
     Attributes:
         strategies: those that make sense with it; None: all of C++.
         because: why no others do.
-        steps: whether it is a ladder whose steps can be chosen.
+        ladder: its steps.
         resources: whether memory resources can make its packets in place of ``new``.
     """
 
     strategies: tuple[str, ...] | None = None
     because: str = ""
-    steps: bool = False
+    ladder: Ladder = Ladder()
     resources: bool = False
 
     @property
@@ -99,12 +159,24 @@ def _implemented(language: Language, some: tuple[str, ...] | None) -> tuple[str,
     )
 
 
+_JAVA_FLAT = Ladder(always=("contiguous",), choice=("one_line", "stride", "prefetch"), all_on=True)
+_CPP_OBJECTS = (("one_line", "inline"), ("stride", "one_line"), ("prefetch", "inline"))
+"""An object can be aligned, padded and fetched as a whole only where it is one."""
+
 JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
     {
-        "heap": JavaLayout(heap_mb=2048, packet_bytes=1152, parse_bytes=208),
-        "native": JavaLayout(heap_mb=1024, packet_bytes=128, parse_bytes=208, direct_mb=_DIRECT_MB, slots=True),
+        "heap": JavaLayout(heap_mb=2048, packet_bytes=1152, parse_bytes=256, lean_view=True),
+        "native": JavaLayout(
+            heap_mb=1024, packet_bytes=128, parse_bytes=256, direct_mb=_DIRECT_MB, slots=True, lean_view=True
+        ),
         "flat": JavaLayout(
-            heap_mb=_SMALL_HEAP_MB, packet_bytes=0, parse_bytes=0, strategies=_FLAT, direct_mb=_DIRECT_MB, slots=True
+            heap_mb=_SMALL_HEAP_MB,
+            packet_bytes=0,
+            parse_bytes=0,
+            strategies=_FLAT,
+            direct_mb=_DIRECT_MB,
+            slots=True,
+            ladder=_JAVA_FLAT,
         ),
         "flat_ffm": JavaLayout(
             heap_mb=_SMALL_HEAP_MB,
@@ -115,6 +187,7 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
             direct_mb=_DIRECT_MB,
             slots=True,
             oldest=25,
+            ladder=_JAVA_FLAT,
         ),
         **{
             name: JavaLayout(
@@ -132,7 +205,12 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
             )
         },
         "commons_pool": JavaLayout(
-            heap_mb=2048, packet_bytes=1536, parse_bytes=448, module="pools", strategies=("mix", "pool")
+            heap_mb=2048,
+            packet_bytes=1536,
+            parse_bytes=496,
+            module="pools",
+            strategies=("mix", "pool"),
+            lean_view=True,
         ),
         "agrona": JavaLayout(
             heap_mb=_SMALL_HEAP_MB,
@@ -143,6 +221,7 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
             direct_mb=_DIRECT_MB,
             slots=True,
             unsafe=True,
+            ladder=_JAVA_FLAT,
         ),
     }
 )
@@ -150,12 +229,14 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
 
 CPP_LAYOUTS: Mapping[str, CppLayout] = MappingProxyType(
     {
-        "allocating": CppLayout(),
-        "flat": CppLayout(resources=True),
+        "allocating": CppLayout(ladder=Ladder(choice=("inline",))),
+        "flat": CppLayout(
+            ladder=Ladder(choice=("inline", "one_line", "stride", "prefetch"), rests_on=_CPP_OBJECTS), resources=True
+        ),
         "slab": CppLayout(
             strategies=("dummy", "pool"),
             because="a slab's memory is all there at the start: nothing is left to allocate",
-            steps=True,
+            ladder=Ladder(always=("contiguous",), choice=("one_line", "stride", "huge_pages", "prefetch"), all_on=True),
         ),
     }
 )
@@ -163,3 +244,9 @@ CPP_LAYOUTS: Mapping[str, CppLayout] = MappingProxyType(
 
 LAYOUTS: dict[Language, tuple[str, ...]] = {"java": tuple(JAVA_LAYOUTS), "cpp": tuple(CPP_LAYOUTS)}
 LAYOUT_NAMES = tuple(dict.fromkeys(name for layouts in LAYOUTS.values() for name in layouts))
+
+
+def ladder_of(language: Language, layout: str) -> Ladder:
+    """The steps of a layout; none where there is no such layout."""
+    row = JAVA_LAYOUTS.get(layout) if language == "java" else CPP_LAYOUTS.get(layout)
+    return row.ladder if row else Ladder()

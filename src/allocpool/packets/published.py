@@ -10,7 +10,7 @@ from __future__ import annotations
 import pandas as pd
 
 from allocpool.evidence import reference
-from allocpool.packets.specs import DEFAULT_ALLOCATOR, JAVA_OPTIONS
+from allocpool.packets.specs import DEFAULT_ALLOCATOR, OPTIONS
 from allocpool.runtimes.collectors import collector_named
 
 ARTICLE = "To allocate or to pool?, pzemtsov.github.io, 2019-01-17"
@@ -58,7 +58,7 @@ def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) ->
     """``rows`` (with the facts of a solution, strategy, case) plus published_solution and the published figures, NaN
     where the article gives none; the batch table's, unless another is given.
 
-    A solution with another allocator or with options of the JVM has none: the article varied neither.
+    A solution with another allocator, with steps or with options has none: the article varied none of them.
     """
     published = published_batch() if published is None else published
     families = [
@@ -67,11 +67,17 @@ def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) ->
     keyed = rows.assign(family=pd.Series(families, index=rows.index, dtype="object").fillna(""))
     keys = ["language", "layout", "family", "strategy", "case"]
     merged = keyed.merge(published.assign(family=published["family"].fillna("")), on=keys, how="left")
-    varied = merged["allocator"].fillna(DEFAULT_ALLOCATOR) != DEFAULT_ALLOCATOR
-    for option in JAVA_OPTIONS:
-        varied |= merged[option].fillna(False).astype(bool)
-    merged.loc[varied, [name for name in published if name not in keys]] = None
+    merged.loc[varied(merged), [name for name in published if name not in keys]] = None
     return merged.drop(columns="family")
+
+
+def varied(rows: pd.DataFrame) -> pd.Series:
+    """Whether each row (with the facts of a solution) is of a solution that departs from its layout's published one."""
+    departs = (rows["allocator"].fillna(DEFAULT_ALLOCATOR) != DEFAULT_ALLOCATOR) | rows["steps"].notna()
+    for option in OPTIONS.values():
+        # As texts: a column without any value has no type that compares.
+        departs |= rows[option.field].astype(str) == str(option.value)
+    return departs
 
 
 def published_as_trials() -> pd.DataFrame:

@@ -9,13 +9,24 @@ the ratio of live set to heap.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
-from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, JavaLayout
+from allocpool.packets.layouts import (
+    CPP_LAYOUTS,
+    JAVA_LAYOUTS,
+    LAYOUT_NAMES,
+    LAYOUTS,
+    STEPS,
+    JavaLayout,
+    Ladder,
+    ladder_of,
+)
 from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, check_combination, check_options, collector_named
 from allocpool.trial.needs import Jvm, Needs
@@ -25,13 +36,13 @@ Case = Literal["A", "B", "C"]
 
 CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
-SLAB_STEPS = ("contiguous", "one_line", "stride", "huge_pages", "prefetch")
-"""The ladder from ``flat`` to ``slab``, in order; a slab is contiguous, the others are switches."""
 BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
-JAVA_OPTIONS = ("compact_headers", "large_pages")
+PoolOrder = Literal["aged", "fresh"]
+"""Of the free packets at the start: shuffled by the seed, as those of a program are that has run for long, or as they
+were made."""
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 TCP_ONE_IN = 16
@@ -49,8 +60,45 @@ _CPP_PACKET_BYTES = 1280
 """A packet of C++ at most: object with buffer, parse results, what ``new`` adds."""
 
 
+class Option(NamedTuple):
+    """A word of a solution that says how it departs from the published one."""
+
+    field: str
+    """Of specs, and column of tables."""
+    value: object
+    """Of the field, where the option is on."""
+    language: Language | None = None
+    """The one that has it; None: both."""
+
+
+OPTIONS: Mapping[str, Option] = MappingProxyType(
+    {
+        "compact_headers": Option("compact_headers", True, "java"),
+        "large_pages": Option("large_pages", True, "java"),
+        "lean_view": Option("lean_view", True, "java"),
+        "host_cpu": Option("host_cpu", True, "cpp"),
+        "fresh": Option("pool_order", "fresh"),
+        "payload": Option("payload_touch", True),
+    }
+)
+"""By the word in keys and labels, in their order."""
+OPTION_FIELDS = tuple(option.field for option in OPTIONS.values())
+
+
+def options_of(language: str) -> tuple[str, ...]:
+    """The words of the options that a language has."""
+    return tuple(word for word, option in OPTIONS.items() if option.language in (None, language))
+
+
+def options_on(row: object) -> tuple[str, ...]:
+    """The words of the options that are on, of whatever has their fields as attributes: a spec, a row of a table."""
+    # As texts: what pandas has for a missing value compares to a missing value again.
+    return tuple(word for word, option in OPTIONS.items() if str(getattr(row, option.field, None)) == str(option.value))
+
+
 class Solution(BaseModel):
-    """One row of a results table: layout with runtime and collector, or layout with allocator."""
+    """One row of a results table: layout with runtime and collector, or layout with allocator; with its steps and how
+    it departs from what was published. Whatever is left out is as published."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -62,31 +110,47 @@ class Solution(BaseModel):
     steps: str | None = None
     compact_headers: bool | None = None
     large_pages: bool | None = None
+    lean_view: bool = False
+    host_cpu: bool = False
+    pool_order: PoolOrder = "aged"
+    payload_touch: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``java/<layout>/<collector>/<runtime>[/<option>...]`` or ``cpp/<layout>[/<allocator>[/<steps>]]``.
+        """Read ``java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...]`` or
+        ``cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]``.
 
-        Steps are joined by ``+``; a slab without any has all.
+        Steps are joined by ``+``; a layout without any has its own: none, or all of a contiguous one.
 
         Raises:
             UserError: another form, or an unknown word; names the valid ones.
         """
-        parts = text.split("/")
-        if parts[0] == "java" and len(parts) >= 4 and parts[3].isdigit():
-            for option in parts[4:]:
-                if option not in JAVA_OPTIONS:
-                    raise unknown_choice("option", option, JAVA_OPTIONS)
-            options = dict.fromkeys(parts[4:], True)
-            solution = cls(language="java", layout=parts[1], collector=parts[2], runtime=int(parts[3]), **options)
-        elif parts[0] == "cpp" and len(parts) in (2, 3, 4):
-            allocator = parts[2] if len(parts) > 2 else "glibc"
-            steps = checked_steps(parts[1], parts[3].replace("+", ",") if len(parts) > 3 else None)
-            solution = cls(language="cpp", layout=parts[1], allocator=allocator, steps=steps)
+        language, *words = text.split("/")
+        settings: dict[str, Any]
+        if language == "java" and len(words) >= 3 and words[2].isdigit():
+            settings = {"language": language, "collector": words[1], "runtime": int(words[2])}
+            rest = words[3:]
+        elif language == "cpp" and words:
+            named = len(words) > 1 and words[1] not in options_of("cpp")
+            settings = {"language": language, "allocator": words[1] if named else DEFAULT_ALLOCATOR}
+            rest = words[2 if named else 1 :]
         else:
             raise UserError(
-                f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/OPTION...] or cpp/LAYOUT[/ALLOCATOR[/STEPS]]"
+                f"solution {text!r} is not java/LAYOUT/COLLECTOR/RUNTIME[/STEPS][/OPTION...] or "
+                "cpp/LAYOUT[/ALLOCATOR[/STEPS]][/OPTION...]"
             )
+        cls(**settings, layout=words[0]).require_known_words()
+        ladder = ladder_of(settings["language"], words[0])
+        steps = None
+        if rest and not set(rest[0].split("+")).isdisjoint(STEPS):
+            steps = rest.pop(0).replace("+", ",")
+        for word in rest:
+            if word not in options_of(language):
+                raise unknown_choice(
+                    "option or step" if ladder.choice else "option", word, (*options_of(language), *ladder.choice)
+                )
+        on = {OPTIONS[word].field: OPTIONS[word].value for word in rest}
+        solution = cls(**settings, layout=words[0], steps=ladder.checked(words[0], steps), **on)
         solution.require_known_words()
         return solution
 
@@ -94,12 +158,18 @@ class Solution(BaseModel):
         """UserError that names the valid choices where a word is outside the vocabulary."""
         if self.layout not in LAYOUTS[self.language]:
             raise unknown_choice(f"{self.language} layout", self.layout, LAYOUTS[self.language])
+        for word in options_on(self):
+            if word not in options_of(self.language):
+                raise unknown_choice(f"option of {self.language}", word, options_of(self.language))
         if self.language == "java":
             check_combination(self.collector or "", self.runtime or 0)
             check_options(self.runtime or 0, compact_headers=self.compact_headers)
-            oldest = JAVA_LAYOUTS[self.layout].oldest
-            if (self.runtime or 0) < oldest:
-                raise UserError(f"layout {self.layout} needs runtime {oldest} or newer, not {self.runtime}")
+            layout = JAVA_LAYOUTS[self.layout]
+            if (self.runtime or 0) < layout.oldest:
+                raise UserError(f"layout {self.layout} needs runtime {layout.oldest} or newer, not {self.runtime}")
+            if self.lean_view and not layout.lean_view:
+                having = " or ".join(name for name, row in JAVA_LAYOUTS.items() if row.lean_view)
+                raise UserError(f"lean_view belongs to layout {having}, not to layout {self.layout}")
         elif self.allocator not in ALLOCATORS:
             raise unknown_choice("allocator", self.allocator, ALLOCATORS)
 
@@ -110,28 +180,36 @@ class Solution(BaseModel):
         return strategy in JAVA_LAYOUTS[self.layout].offered
 
     @property
-    def _options(self) -> tuple[str, ...]:
-        return tuple(option for option in JAVA_OPTIONS if getattr(self, option))
+    def ladder(self) -> Ladder:
+        """The steps that its layout has."""
+        return ladder_of(self.language, self.layout)
 
     @property
     def key(self) -> str:
         """The text that ``parse`` reads."""
-        if self.language == "java":
-            return "/".join(("java", self.layout, self.collector or "", str(self.runtime), *self._options))
-        some_steps = self.steps is not None and self.steps != ",".join(SLAB_STEPS)
-        steps = f"/{self.steps.replace(',', '+')}" if self.steps and some_steps else ""
-        return f"cpp/{self.layout}/{self.allocator}{steps}"
+        own = (self.collector or "", str(self.runtime)) if self.language == "java" else (self.allocator or "",)
+        steps = (self.steps or "").replace(",", "+") if self.steps != self.ladder.default else ""
+        return "/".join((self.language, self.layout, *own, *([steps] if steps else []), *options_on(self)))
 
     @property
     def label(self) -> str:
         """The name of the row, as tables and plots print it."""
         if self.language == "java" and self.collector is not None:
-            words = (self.layout, collector_named(self.collector).label, str(self.runtime), *self._options)
-            return " / ".join(word.replace("_", " ") for word in words)
-        allocator = "" if self.allocator == "glibc" else f" / {self.allocator}"
-        off = [step for step in SLAB_STEPS if self.steps and step not in self.steps.split(",")]
-        steps = f" / without {', '.join(off)}" if off else ""
-        return f"C++ {self.layout}{allocator}{steps}"
+            words = [self.layout, collector_named(self.collector).label, str(self.runtime)]
+        else:
+            words = [f"C++ {self.layout}", *([] if self.allocator == DEFAULT_ALLOCATOR else [str(self.allocator)])]
+        return " / ".join(word.replace("_", " ") for word in (*words, *self.departures))
+
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """How it departs from its layout's row of the published tables, in words: its steps, then its options."""
+        on = (self.steps or "").split(",")
+        if self.ladder.all_on:
+            off = [step for step in self.ladder.choice if step not in on]
+            steps = f"without {', '.join(off)}" if off else ""
+        else:
+            steps = " + ".join(step for step in on if step not in self.ladder.always)
+        return (*([steps] if steps else []), *options_on(self))
 
 
 def _solution_key(text: str) -> str:
@@ -195,10 +273,14 @@ class PacketsSpec(TrialSpec):
     )
     compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 25 on")
     large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
+    lean_view: bool = Field(default=False, description="parsing makes a view of 24 bytes, not a read-only duplicate")
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
         default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
     )
-    steps: str | None = Field(default=None, description="of layout slab, comma-separated; all when left out")
+    host_cpu: bool = Field(default=False, description="C++ compiled for this machine's CPU, not for any of its family")
+    steps: str | None = Field(default=None, description="of the ladder of layouts, comma-separated; the layout's own")
+    pool_order: PoolOrder = Field(default="aged", description="of free packets at the start: shuffled, or as made")
+    payload_touch: bool = Field(default=False, description="the payload is written and read, not only the header")
     strategy: StrategyName
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
@@ -235,7 +317,7 @@ class PacketsSpec(TrialSpec):
             raise ValueError(f"layout {layout} is of {' and of '.join(owners)}: add language={'|'.join(owners)}")
         language = settings.get("language", owners[0] if owners else "java")
         try:
-            steps = checked_steps(str(layout), settings.get("steps"))
+            steps = ladder_of(language, str(layout)).checked(str(layout), settings.get("steps"))
         except UserError as error:
             raise ValueError(str(error)) from error
         return {**settings, "language": language, "steps": steps}
@@ -246,7 +328,15 @@ class PacketsSpec(TrialSpec):
             self.solution.require_known_words()
         except UserError as error:
             raise ValueError(str(error)) from error
-        java_only = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms", *JAVA_OPTIONS)
+        java_only = (
+            "runtime",
+            "collector",
+            "heap_mb",
+            "direct_mb",
+            "pause_target_ms",
+            "compact_headers",
+            "large_pages",
+        )
         wrong = [key for key in java_only if getattr(self, key) is not None]
         if self.language == "cpp" and wrong:
             raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
@@ -319,25 +409,9 @@ def no_such_pair(solution: Solution, strategy: str) -> str | None:
     if solution.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
         having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.resources)
         return f"allocator {solution.allocator} makes each packet by itself: choose layout {having} and strategy alloc"
+    if solution.allocator in RESOURCES and solution.steps not in (None, "inline"):
+        return f"allocator {solution.allocator} does not align packets: choose steps inline, or none"
     return None
-
-
-def checked_steps(layout: str, asked: str | None) -> str | None:
-    """Steps of layout ``slab``, comma-separated, in the order of the ladder; None for other layouts.
-
-    Raises:
-        UserError: an unknown step, or steps of a layout that has none.
-    """
-    if layout not in CPP_LAYOUTS or not CPP_LAYOUTS[layout].steps:
-        if asked is not None:
-            having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.steps)
-            raise UserError(f"steps belong to layout {having}, not to layout {layout}")
-        return None
-    steps = SLAB_STEPS if asked is None else (SLAB_STEPS[0], *asked.split(","))
-    for step in steps:
-        if step not in SLAB_STEPS:
-            raise unknown_choice("step", step, SLAB_STEPS)
-    return ",".join(step for step in SLAB_STEPS if step in steps)
 
 
 def published_pause_target_ms(collector: str | None, runtime: int | None) -> int | None:

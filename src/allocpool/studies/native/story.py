@@ -14,7 +14,7 @@ from allocpool.campaign import campaign
 from allocpool.evidence.trials import gap_of
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import UNDECIDED, count, headline, listed
-from allocpool.packets.specs import CASES, SLAB_STEPS, Solution
+from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.tables import comparison_table
 from allocpool.studies.native.specs import EVENTS
 from allocpool.studies.native.study import STUDY, NativeProfile, ladder
@@ -84,8 +84,7 @@ def _trial_id(rows: pd.DataFrame) -> list[str]:
 
 def rungs() -> dict[str, str]:
     """The ladder's solutions by label, with what each adds to the one before."""
-    words = ["flat", *(f"+ {step.replace('_', ' ')}" for step in SLAB_STEPS)]
-    return {Solution.parse(key).label: word for key, word in zip(ladder(), words, strict=True)}
+    return {Solution.parse(key).label: step.replace("_", " ") for step, key in ladder("cpp").items()}
 
 
 def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:

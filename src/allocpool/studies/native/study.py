@@ -16,9 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block
-from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
-from allocpool.packets.specs import ALLOCATORS, RESOURCES, SLAB_STEPS, Case, Solution, SolutionKey
-from allocpool.packets.strategies import StrategyName
+from allocpool.packets.columns import as_now
+from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS, STEPS
+from allocpool.packets.specs import ALLOCATORS, RESOURCES, Case, Solution, SolutionKey
+from allocpool.packets.strategies import Language, StrategyName
 from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.measurement import CountersMeasurement
 from allocpool.studies.native.specs import Counter, CountersSpec
@@ -44,10 +45,25 @@ class NativeProfile(Sizes):
     counters: CountersSelection | None = None
 
 
-def ladder() -> tuple[str, ...]:
-    """Keys of the rungs from ``flat`` to the whole ``slab``: each is the one before with one step more."""
-    rungs = ("+".join(SLAB_STEPS[: count + 1]) for count in range(len(SLAB_STEPS) - 1))
-    return ("cpp/flat/glibc", *(f"cpp/slab/glibc/{steps}" for steps in rungs), "cpp/slab/glibc")
+SEPARATE = "separate"
+"""The foot of the ladder: a buffer is an allocation of its own."""
+
+
+def ladder(language: Language) -> dict[str, str]:
+    """Rungs by the step that each adds to the one before, as keys.
+
+    From buffers apart to one region with all steps. Java has no ``inline``: its buffers are slices of one direct
+    buffer. Its huge pages are an option of the JVM.
+    """
+    rungs = {}
+    for count in range(1, len(STEPS)):
+        on = [step for step in STEPS[1 : count + 1] if language == "cpp" or step != "huge_pages"]
+        pages = "/large_pages" if language == "java" and count >= STEPS.index("huge_pages") else ""
+        foot = "cpp/slab/glibc" if language == "cpp" else "java/flat/g1/25"
+        rungs[STEPS[count]] = Solution.parse(f"{foot}/{'+'.join(on)}{pages}").key
+    if language == "java":
+        return {SEPARATE: "java/native/g1/25", **rungs}
+    return {SEPARATE: "cpp/flat/glibc", STEPS[0]: "cpp/flat/glibc/inline", **rungs}
 
 
 def plan_native(profile: NativeProfile, _machine: Machine) -> list[Planned]:
@@ -76,7 +92,8 @@ def _counted(profile: NativeProfile) -> Iterator[Planned]:
 
 
 def _every_key() -> Iterator[str]:
-    yield from ladder()
+    yield from ladder("cpp").values()
+    yield from ladder("java").values()
     for layout in LAYOUTS["cpp"]:
         if layout != "slab":
             yield from (f"cpp/{layout}/{name}" for name in ALLOCATORS if layout == "flat" or name not in RESOURCES)
@@ -109,4 +126,5 @@ STUDY = Study(
     tidy=tidy_native,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    as_now=as_now,
 )

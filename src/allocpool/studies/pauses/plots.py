@@ -34,13 +34,13 @@ from allocpool.evidence.style import (
 )
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import CONTROLS, ORDERED_BY, present, solution_order, with_cost, within_layout
-from allocpool.packets.specs import CASES, JAVA_OPTIONS
+from allocpool.packets.specs import CASES, OPTION_FIELDS
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
-_FACTS = ["trial_id", "solution", *ORDERED_BY, *JAVA_OPTIONS, "strategy", "case", "block"]
+_FACTS = ["trial_id", "solution", *ORDERED_BY, *OPTION_FIELDS, "strategy", "case", "block"]
 _NO_PAUSE = "no pause was measured"
 _LEAST_PAUSE_MS = 1e-3
 _THREADS = {"application": "application", "source": "source", "gc": "collector", "jit": "compiler", "other": "other"}

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import summarise_batch
+from allocpool.packets.columns import as_now, summarise_batch
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
@@ -176,4 +176,5 @@ STUDY = Study(
     tidy=tidy_pauses,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    as_now=as_now,
 )
