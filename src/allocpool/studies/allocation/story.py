@@ -12,10 +12,10 @@ from allocpool import stats
 from allocpool.campaign import campaign
 from allocpool.evidence.trials import finished, gap_of
 from allocpool.studies.allocation.claims import PUBLISHED_BYTES, published_as_trials
-from allocpool.studies.allocation.specs import TECHNIQUES, TOUCHES
+from allocpool.studies.allocation.specs import CHURNED, TECHNIQUES, TOUCHES
 from allocpool.studies.allocation.study import STUDY, AllocationProfile
 
-_LABELS = {**{t.name: t.label for t in TECHNIQUES.values()}, "slab": "slab with size classes"}
+_LABELS = {name: technique.label for name, technique in {**TECHNIQUES, **CHURNED}.items()}
 
 
 def design(profile: AllocationProfile) -> str:
