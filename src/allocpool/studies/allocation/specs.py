@@ -363,7 +363,7 @@ def _heap_of_churn_mb(spec: dict[str, Any]) -> int | None:
 
 
 def _room_of_churn_mb(spec: dict[str, Any]) -> int:
-    return math.ceil(spec["heap_factor"] * spec["live_mb"]) + 32
+    return math.ceil(float(spec["heap_factor"]) * int(spec["live_mb"])) + 32
 
 
 def _direct_of_churn_mb(spec: dict[str, Any]) -> int | None:

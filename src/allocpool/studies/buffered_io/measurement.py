@@ -24,7 +24,7 @@ class Parts(TypedDict):
 
 
 class Load(TypedDict):
-    """What the load generator says of the measured window, to which a message belongs by the instant when it was due."""
+    """What the load generator says of the measured window; a message belongs to it by the instant when it was due."""
 
     due: int
     """Messages of the window."""

@@ -96,7 +96,7 @@ TRIALS = DataFrameSchema(
             "p99 of the echoes that came in the window: what choosing by arrival shows, whatever was left behind, us"
         ),
         "neighbour_line_ns": number(
-            "processor time per cache line of a thread outside the server that walks over memory of its own, median, ns",
+            "processor time per cache line of a thread outside the server that walks over its own memory, median, ns",
             POSITIVE,
         ),
         **{name: whole(what) for name, what in _COUNTS.items()},
@@ -151,9 +151,7 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
         "os_threads": measured["threads"],
         **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
         "arrived_p99_us": histogram_percentiles_us(load["arrived_delays"], [99.0])[0] if load["arrived"] else None,
-        "neighbour_line_ns": (
-            load["neighbour_walk_ns"] / load["neighbour_lines"] if load["neighbour_walks"] else None
-        ),
+        "neighbour_line_ns": (load["neighbour_walk_ns"] / load["neighbour_lines"] if load["neighbour_walks"] else None),
         "due": load["due"],
         "errors": load["errors"],
         "behind": load["behind"],
