@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 import pytest
 
@@ -107,6 +108,23 @@ def test_bad_clients_leave_nothing_behind(key: str, tmp_path: Path) -> None:
     # some MiB, and the smallest buffers in the second.
     assert after["rss_mb"] <= before["rss_mb"] + 48
     assert after["kept_bytes"] <= before["kept_bytes"] + 400_000
+
+
+def test_a_message_that_was_due_has_a_delay_or_its_trial_has_no_percentile(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overload = spec_of("cpp/threads", connections=1, rate=100_000, seconds=0.1)
+    told = single.summary_of(single.run_single(overload))
+    assert told["status"] == "ok"
+    assert (told["due"], told["behind"]) == (pytest.approx(10_000, rel=0.01), 0)
+    # Its echoes came long after: choosing by arrival is what makes an overloaded server look well.
+    assert told["latency_p99_us"] > told["arrived_p99_us"]
+    record = single.run_single(spec_of("cpp/epoll"))
+    assert record.measurement is not None
+    load = {**record.measurement["load"], "behind": 1}
+    left = record.model_copy(update={"measurement": {**record.measurement, "load": load}})
+    row = tidy_buffered_io([left])["trials"].iloc[0]
+    assert pd.isna(row["latency_p50_us"]) and pd.isna(row["latency_max_us"])
 
 
 def trial_process(*settings: str) -> subprocess.Popen[str]:

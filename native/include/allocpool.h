@@ -193,7 +193,8 @@ typedef struct {
   int64_t allocate_bytes; /* to allocate in all */
 } ap_phase;
 
-/* One window of a phase. Costs are those of obtaining a buffer and touching each of its pages. */
+/* One window of a phase. Costs are those of obtaining a buffer and touching each of its pages, with one reading of the
+   clock in each of them; the empty ones are those of nothing between two readings, taken every eighth operation. */
 typedef struct {
   int64_t phase;
   int64_t start_ns;
@@ -207,6 +208,8 @@ typedef struct {
   int64_t max_ns;
   int64_t resident_bytes;  /* of the process; -1 where the system does not tell */
   int64_t kept_bytes;      /* malloc: counted as handed out by the allocator, -1 unknown; slab: taken from the system */
+  int64_t empty_p50_ns;
+  int64_t empty_p99_ns;
 } ap_fragment_sample;
 
 /* technique: malloc, slab (size classes). `max_buffers` alive at once at most (1 to 2^28), `reserved_bytes` of address space

@@ -170,6 +170,9 @@ TEST(Fragmentation, keepsTheBytesAliveConstant) {
     EXPECT_GT(sample.live_bytes, most - 200'000);
     EXPECT_LE(sample.p50_ns, sample.p99_ns);
     EXPECT_LE(sample.p99_ns, sample.max_ns);
+    EXPECT_GT(sample.empty_p50_ns, 0);
+    EXPECT_LE(sample.empty_p50_ns, sample.empty_p99_ns);
+    EXPECT_LE(sample.empty_p50_ns, sample.p50_ns);
   }
 }
 

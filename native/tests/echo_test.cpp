@@ -222,6 +222,11 @@ TEST_P(EchoServer, TheLoadGeneratorsBooksAgreeWithTheServers) {
   std::int64_t recorded = 0;
   for (const std::int64_t count : generator.delays().counts()) recorded += count;
   EXPECT_EQ(recorded, tally.measured);
+  EXPECT_EQ(tally.measured, tally.due);
+  EXPECT_EQ(tally.behind, 0);
+  EXPECT_GE(tally.served, tally.measured);
+  EXPECT_GT(generator.neighbour().walks(), 0);
+  EXPECT_GT(generator.neighbour().walk_ns(), 0);
 }
 
 TEST_P(EchoServer, TheLoadGeneratorEndsWithItsInput) {
@@ -284,6 +289,45 @@ TEST(LoadGenerator, NoticesADroppedConnection) {
   generator.run(input.ends[0], [](const char*) {});
   EXPECT_EQ(generator.tally().dropped, 1);
   EXPECT_GT(generator.tally().errors(), 0);
+}
+
+// 200 messages are due in a tenth of a second, and each takes two milliseconds.
+Options overload_of(int port) {
+  Options options = load_of(port, 1);
+  options.rate = 2000;
+  options.warmup_seconds = 0;
+  options.seconds = 0.1;
+  return options;
+}
+
+std::string answered_slowly(const std::string& text) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  return text;
+}
+
+TEST(LoadGenerator, GivesADelayToEveryMessageThatWasDueWheneverItsEchoComes) {
+  Liar slow(answered_slowly);
+  Pipe input;
+  Generator generator(overload_of(slow.port()));
+  generator.run(input.ends[0], [](const char*) {});
+  const auto& tally = generator.tally();
+  EXPECT_GE(tally.due, 199);
+  EXPECT_EQ(tally.measured, tally.due);
+  EXPECT_EQ(tally.behind, 0);
+  EXPECT_EQ(tally.errors(), 0);
+  EXPECT_LT(tally.arrived, tally.due / 2);  // what choosing by arrival would have seen
+}
+
+TEST(LoadGenerator, CountsWhatWasDueAndNeverSent) {
+  Liar slow(answered_slowly);
+  Pipe input;
+  Options options = overload_of(slow.port());
+  options.drain_seconds = 0.2;
+  Generator generator(options);
+  generator.run(input.ends[0], [](const char*) {});
+  const auto& tally = generator.tally();
+  EXPECT_GT(tally.behind, 0);
+  EXPECT_EQ(tally.measured + tally.behind + tally.unanswered, tally.due);
 }
 
 TEST(LoadGenerator, TellsWhyNothingAnswers) {

@@ -41,6 +41,8 @@ class FromSlabs {
   ClassSlab slabs_;
 };
 
+constexpr std::int64_t kEmptyEvery = 8;
+
 struct Buffer {
   char* memory;
   std::int64_t bytes;
@@ -71,12 +73,14 @@ class Churn final : public Fragmentation {
       const std::int64_t until = allocated_ + phase.allocate_bytes / capacity;
       const std::int64_t operations_before = operations_;
       costs_.clear();
+      empty_.clear();
       const std::int64_t start_ns = os::monotonic_ns();
       while (allocated_ < until) step(phase);
       const std::int64_t end_ns = os::monotonic_ns();
       out[done] = {number,          start_ns,     end_ns,          operations_ - operations_before,
                    allocated_,      live_bytes_,  static_cast<std::int64_t>(count_), costs_.at(500),
-                   costs_.at(990),  costs_.max_ns(), os::resident_bytes(), source_.kept_bytes()};
+                   costs_.at(990),  costs_.max_ns(), os::resident_bytes(), source_.kept_bytes(),
+                   empty_.at(500),  empty_.at(990)};
     }
     return capacity;
   }
@@ -110,7 +114,10 @@ class Churn final : public Fragmentation {
     buffers_[count_++] = {memory, bytes};
     live_bytes_ += bytes;
     allocated_ += bytes;
-    ++operations_;
+    if (operations_++ % kEmptyEvery == 0) {
+      const std::int64_t empty_ns = os::monotonic_ns();
+      empty_.add(os::monotonic_ns() - empty_ns);
+    }
   }
 
   void drop_one() {
@@ -134,6 +141,7 @@ class Churn final : public Fragmentation {
   std::int64_t operations_ = 0;
   std::uint64_t checksum_ = 0;
   CostHistogram costs_;
+  CostHistogram empty_;
 };
 
 }  // namespace

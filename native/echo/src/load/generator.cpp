@@ -55,16 +55,19 @@ void Generator::run(int input, const Event& event) {
     load_start_ns_ = os::monotonic_ns();
     load_until(load_start_ns_ + nanoseconds(options_.warmup_seconds));
     tally_.start_ns = os::monotonic_ns();
-    event("measuring");
     tally_.end_ns = tally_.start_ns + nanoseconds(options_.seconds);
+    event("measuring");
+    neighbour_.start();
     load_until(tally_.end_ns);
+    neighbour_.stop();
+    send_due(tally_.end_ns - 1);
+    drain();
     sending_ = false;
     for (const Connection& connection : connections_) {
-      tally_.behind += std::max<std::int64_t>(0, connection.due - connection.done - 1);
+      if (connection.state == State::kDead) continue;
+      tally_.behind += connection.due - connection.done - (connection.state == State::kWaiting ? 1 : 0);
     }
-    const std::int64_t give_up_ns = os::monotonic_ns() + nanoseconds(options_.drain_seconds);
-    while (outstanding_ > 0 && os::monotonic_ns() < give_up_ns && wait_until(give_up_ns)) {
-    }
+    drain();  // what was sent while the first went on
     tally_.unanswered = outstanding_;
     event("measured");
     const std::int64_t hold_ns = os::monotonic_ns() + nanoseconds(options_.hold_seconds);
@@ -130,11 +133,14 @@ std::int64_t Generator::due_ns(std::int64_t message) const {
 }
 
 void Generator::send_due(std::int64_t now_ns) {
-  while (due_ns(next_message_) <= now_ns) {
+  for (;;) {
+    const std::int64_t due_at_ns = due_ns(next_message_);
+    if (due_at_ns > now_ns) return;
     const std::int64_t index = next_message_++ % options_.connections;
     Connection& connection = connections_[static_cast<std::size_t>(index)];
     if (connection.state == State::kDead) continue;
     ++connection.due;
+    if (in_window(due_at_ns)) ++tally_.due;
     if (connection.state == State::kIdle) {
       connection.state = State::kWaiting;
       connection.sent = connection.received = 0;
@@ -189,10 +195,15 @@ void Generator::completed(std::int64_t index) {
   const std::int64_t due = due_ns(connection.done * options_.connections + index);
   ++connection.done;
   ++tally_.echoed;
-  if (tally_.start_ns != 0 && now_ns >= tally_.start_ns && now_ns < tally_.end_ns) {
+  if (in_window(due)) {
     ++tally_.measured;
     delays_.record(now_ns - due, 1);
   }
+  if (in_window(now_ns)) {
+    ++tally_.arrived;
+    arrived_delays_.record(now_ns - due, 1);
+  }
+  if (tally_.start_ns != 0) ++tally_.served;
   --outstanding_;
   connection.state = State::kIdle;
   if (sending_ && connection.done < connection.due) {
@@ -219,6 +230,13 @@ void Generator::load_until(std::int64_t end_ns) {
   for (std::int64_t now_ns = os::monotonic_ns(); now_ns < end_ns; now_ns = os::monotonic_ns()) {
     send_due(now_ns);
     if (!wait_until(std::min(end_ns, due_ns(next_message_)))) return;
+  }
+}
+
+// Until every echo is back, or its time is over. While `sending_`, what was due and not sent goes out meanwhile.
+void Generator::drain() {
+  const std::int64_t give_up_ns = os::monotonic_ns() + nanoseconds(options_.drain_seconds);
+  while (outstanding_ > 0 && os::monotonic_ns() < give_up_ns && wait_until(give_up_ns)) {
   }
 }
 

@@ -2,7 +2,9 @@
 //
 // Open loop: message k of the run is due at start + k / rate, on connection k mod connections, whether or not the server
 // keeps up. Delays are counted from that instant, so a server that stalls is not spared the messages that it held up
-// (the coordinated omission of closed loops; Tene, "How NOT to measure latency").
+// (the coordinated omission of closed loops; Tene, "How NOT to measure latency"). A message belongs to the counted window
+// by the instant when it was due, whenever its echo came: those that were due and not sent in time are sent while
+// draining.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "load/neighbour.hpp"
 #include "load/options.hpp"
 #include "net.hpp"
 #include "realtime/histogram.hpp"
@@ -25,8 +28,11 @@ struct Tally {
   std::int64_t wrong = 0;       // messages with a byte that was not sent, or one too many: their connection is given up
   std::int64_t dropped = 0;     // connections that the server closed
   std::int64_t unanswered = 0;  // messages sent and not back when draining ended
-  std::int64_t behind = 0;      // messages due before the end and not sent, their connection still waiting for an echo
-  std::int64_t measured = 0;    // echoes inside the counted window
+  std::int64_t behind = 0;      // messages due before the end and never sent, their connection waiting for an echo still
+  std::int64_t due = 0;         // messages due in the counted window
+  std::int64_t measured = 0;    // of these, echoed, while draining too: those that have a delay
+  std::int64_t arrived = 0;     // echoes that came in the counted window, whenever they were due
+  std::int64_t served = 0;      // echoes from its start to the end of draining
   std::int64_t start_ns = 0;    // of the counted window, CLOCK_MONOTONIC
   std::int64_t end_ns = 0;
 
@@ -44,7 +50,11 @@ class Generator {
   void run(int input, const Event& event);
 
   const Tally& tally() const { return tally_; }
+  // Of the messages due in the counted window.
   const realtime::DelayHistogram& delays() const { return delays_; }
+  // Of the echoes that came in it: what choosing by arrival shows.
+  const realtime::DelayHistogram& arrived_delays() const { return arrived_delays_; }
+  const Neighbour& neighbour() const { return neighbour_; }
   // Why the first of the failed connections failed; empty when none did.
   const std::string& first_failure() const { return first_failure_; }
 
@@ -73,12 +83,18 @@ class Generator {
   bool wait_until(std::int64_t time_ns);
   void handle(std::int64_t index, std::uint32_t events);
   void load_until(std::int64_t end_ns);
+  void drain();
+  bool in_window(std::int64_t time_ns) const {
+    return tally_.start_ns != 0 && time_ns >= tally_.start_ns && time_ns < tally_.end_ns;
+  }
   void watch(int operation, std::int64_t index, std::uint32_t events);
   std::int64_t due_ns(std::int64_t message) const;
 
   Options options_;
   Tally tally_;
   realtime::DelayHistogram delays_;
+  realtime::DelayHistogram arrived_delays_;
+  Neighbour neighbour_;
   std::vector<Connection> connections_;
   std::vector<char> message_;
   std::vector<char> incoming_;

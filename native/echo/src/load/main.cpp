@@ -19,28 +19,36 @@ namespace echo = allocpool::echo;
 
 namespace {
 
-// Bytes of the message of an error are the C library's own words: nothing in them needs escaping.
-void tell(const char* event, const echo::Generator& generator) {
-  const echo::Tally& tally = generator.tally();
-  std::printf("{\"event\": \"%s\", \"connected\": %lld, \"connect_failed\": %lld, \"first_failure\": \"%s\", "
-              "\"sent\": %lld, \"echoed\": %lld, \"wrong\": %lld, \"dropped\": %lld, \"unanswered\": %lld, "
-              "\"behind\": %lld, \"measured\": %lld, \"errors\": %lld, \"start_ns\": %lld, \"end_ns\": %lld, "
-              "\"delays\": [",
-              event, static_cast<long long>(tally.connected), static_cast<long long>(tally.connect_failed),
-              generator.first_failure().c_str(), static_cast<long long>(tally.sent),
-              static_cast<long long>(tally.echoed), static_cast<long long>(tally.wrong),
-              static_cast<long long>(tally.dropped), static_cast<long long>(tally.unanswered),
-              static_cast<long long>(tally.behind), static_cast<long long>(tally.measured),
-              static_cast<long long>(tally.errors()), static_cast<long long>(tally.start_ns),
-              static_cast<long long>(tally.end_ns));
-  const char* separator = "";
-  const auto& counts = generator.delays().counts();
+void tell_counts(const allocpool::realtime::DelayHistogram& delays) {
+  const char* separator = "[";
+  const auto& counts = delays.counts();
   for (std::size_t index = 0; index < counts.size(); ++index) {
     if (counts[index] == 0) continue;
     std::printf("%s[%zu, %lld]", separator, index, static_cast<long long>(counts[index]));
     separator = ", ";
   }
-  std::printf("]}\n");
+  std::printf("%s]", *separator == '[' ? "[" : "");
+}
+
+// Bytes of the message of an error are the C library's own words: nothing in them needs escaping.
+void tell(const char* event, const echo::Generator& generator) {
+  const echo::Tally& tally = generator.tally();
+  const auto number = [](std::int64_t value) { return static_cast<long long>(value); };
+  std::printf("{\"event\": \"%s\", \"connected\": %lld, \"connect_failed\": %lld, \"first_failure\": \"%s\", "
+              "\"sent\": %lld, \"echoed\": %lld, \"wrong\": %lld, \"dropped\": %lld, \"unanswered\": %lld, "
+              "\"behind\": %lld, \"due\": %lld, \"measured\": %lld, \"arrived\": %lld, \"served\": %lld, "
+              "\"errors\": %lld, \"start_ns\": %lld, \"end_ns\": %lld, \"neighbour_walks\": %lld, "
+              "\"neighbour_walk_ns\": %lld, \"neighbour_lines\": %lld, \"delays\": ",
+              event, number(tally.connected), number(tally.connect_failed), generator.first_failure().c_str(),
+              number(tally.sent), number(tally.echoed), number(tally.wrong), number(tally.dropped),
+              number(tally.unanswered), number(tally.behind), number(tally.due), number(tally.measured),
+              number(tally.arrived), number(tally.served), number(tally.errors()), number(tally.start_ns),
+              number(tally.end_ns), number(generator.neighbour().walks()), number(generator.neighbour().walk_ns()),
+              number(echo::Neighbour::kLines));
+  tell_counts(generator.delays());
+  std::printf(", \"arrived_delays\": ");
+  tell_counts(generator.arrived_delays());
+  std::printf("}\n");
   std::fflush(stdout);
 }
 

@@ -71,6 +71,8 @@ class Window(TypedDict):
     max_ns: int | None
     resident_bytes: int | None
     kept_bytes: int | None
+    empty_p50_ns: int | None
+    empty_p99_ns: int | None
     heap_used_bytes: int | None
     heap_committed_bytes: int | None
 

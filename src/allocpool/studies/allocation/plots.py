@@ -30,6 +30,7 @@ from allocpool.evidence.style import (
 )
 from allocpool.evidence.trials import finished
 from allocpool.studies.allocation.claims import published_as_trials
+from allocpool.studies.allocation.specs import OPERATIONS
 from allocpool.studies.allocation.story import label
 
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, PLUM, SILVER)
@@ -118,6 +119,42 @@ def _line(axis: Axes, group: pd.DataFrame, column: str, style: tuple[str, str]) 
         axis.plot([size, size], [cost.low, cost.high], color=colour, linewidth=2.5, alpha=0.5)
 
 
+def access_cost(trials: pd.DataFrame) -> Figure:
+    """Time per byte of a pass by memory, a panel per operation; bars: spread over trials, crosses: as published."""
+    done = finished(trials[trials["mode"] == "access"])
+    if done.empty:
+        return nothing("no pass has been measured yet")
+    published = published_as_trials()
+    operations = [operation for operation in OPERATIONS if operation in set(done["operation"])]
+    keys = sorted({(str(row["memory"]), str(row["served_by"])) for row in done.to_dict("records")})
+    names = [f"{memory} on {served_by}" for memory, served_by in keys]
+    figure, axes = new_figure(
+        1, len(operations), 3.1 * len(operations) + 1.6, 1.4 + 0.32 * max(3, len(keys)), sharey=True
+    )
+    for axis, operation in zip(axes, operations, strict=True):
+        shown: list[float] = []
+        for place, (memory, served_by) in enumerate(keys):
+            rows = done[
+                (done["operation"] == operation) & (done["memory"] == memory) & (done["served_by"] == served_by)
+            ]
+            theirs = published[(published["memory"] == memory) & (published["operation"] == operation)]
+            crosses = (theirs["ns_per_pass"] / theirs["bytes"]).astype(float).to_list()
+            axis.plot(crosses, [place] * len(crosses), linestyle="", marker="x", color=INK, markersize=7)
+            shown += crosses
+            if rows.empty:
+                continue
+            cost = stats.geometric_interval(rows["ns_per_byte"].astype(float))
+            axis.plot([cost.low, cost.high], [place, place], color=BLUE, linewidth=2.5, alpha=0.5)
+            axis.plot([cost.estimate], [place], linestyle="", marker="o", color=BLUE, markersize=5)
+            shown.append(cost.estimate)
+        log_axis(axis, min(shown), max(shown), "x", 1.6)
+        axis.set_title(operation.replace("_", " "), fontsize=11, color=INK)
+        axis.set_xlabel("ns per byte (log)", fontsize=9)
+    axes[0].set_yticks(range(len(names)), names, fontsize=9)
+    axes[0].set_ylim(len(names) - 0.5, -0.5)
+    return figure
+
+
 def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:
     """The finished trials of mixed sizes in the first block."""
     first = trials["block"] == trials["block"].min()
@@ -127,7 +164,8 @@ def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:
 def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
     """Resident growth over bytes alive, 99th percentile of allocation, throughput: curves over the bytes allocated.
 
-    One line per allocator or heap, of its first block; dashed lines part the phases.
+    One line per allocator or heap, of its first block; dashed lines part the phases, the dotted one is p99 of the empty
+    interval.
     """
     measured = _first_block(trials, distribution)
     if measured.empty:
@@ -140,6 +178,8 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
         mine[0].set_title("C++" if language == "cpp" else "Java", fontsize=11, color=INK, pad=16)
         mine[-1].set_xlabel("bytes allocated, as a multiple of the largest live set", fontsize=9)
         mine[-1].legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False, fontsize=8)
+        empty_ns = float(measured.loc[measured["language"] == language, "empty_p99_ns"].astype(float).median())
+        mine[1].axhline(empty_ns, color=INK, linewidth=0.9, linestyle=":")
     texts = ("resident / live", "p99 of obtaining, ns", "million operations / s")
     for row, text in enumerate(texts):
         same = axes[row * len(languages) : (row + 1) * len(languages)]
@@ -177,7 +217,7 @@ def _curves(axes: Sequence[Axes], measured: pd.DataFrame, windows: pd.DataFrame)
 
 
 def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
-    """Live, used, committed and resident MiB over time, the rest included: one panel per heap or allocator."""
+    """Live, used, committed, kept and resident MiB over time, the rest included: one panel per heap or allocator."""
     measured = _first_block(trials, distribution)
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
@@ -187,6 +227,7 @@ def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str =
         "live": ("live_bytes", BLACK),
         "heap used": ("heap_used_bytes", ORANGE),
         "heap committed": ("heap_committed_bytes", PURPLE),
+        "not given back, by the books": ("kept_bytes", VERMILION),
         "resident": ("resident_bytes", BLUE),
     }
     for axis, row in zip(axes, measured.sort_values(["technique", "served_by"]).to_dict("records"), strict=False):

@@ -74,7 +74,14 @@ MEMORIES: Mapping[str, tuple[Language, str]] = MappingProxyType(
 """Memories that access is measured on: language and Maven module."""
 JMH_TECHNIQUES = ("byte_array", "heap_buffer", "direct_buffer")
 OPERATIONS = ("write", "random_write", "copy")
-CHURNED: Mapping[str, Language] = MappingProxyType({"malloc": "cpp", "slab": "cpp", "byte_array": "java"})
+CHURNED: Mapping[str, Technique] = MappingProxyType(
+    {
+        "malloc": TECHNIQUES["malloc"],
+        "slab": Technique("slab", "slab with size classes", "cpp", frees=True),
+        **{name: TECHNIQUES[name] for name in ("byte_array", "direct_buffer", "arena_confined", "arena_auto")},
+    }
+)
+"""What mixed sizes come from."""
 DISTRIBUTIONS = ("uniform", "lognormal", "phases")
 
 
@@ -200,7 +207,7 @@ def _rounds_mb(spec: dict[str, Any]) -> int:
 
 
 def _is_beside_the_heap(spec: dict[str, Any]) -> bool:
-    technique = TECHNIQUES[spec["technique"]]
+    technique = CHURNED.get(spec["technique"]) or TECHNIQUES[spec["technique"]]
     return technique.direct or technique.module == FOREIGN_MODULE
 
 
@@ -346,13 +353,22 @@ class _Churn(BaseModel):
     distribution: Annotated[str, OneOf("distribution", DISTRIBUTIONS)]
     live_mb: int = Field(default=64, gt=0, le=2**22, description="alive, MiB")
     turnovers: float = Field(default=20.0, gt=0, description="bytes allocated in all, over bytes alive")
-    heap_factor: float = Field(default=3.0, ge=1.2, description="largest heap over bytes alive")
+    heap_factor: float = Field(default=3.0, ge=1.2, description="largest heap, or direct memory, over bytes alive")
 
 
 def _heap_of_churn_mb(spec: dict[str, Any]) -> int | None:
     if never_frees(spec["collector"]):
         return _heap_mb(spec, math.ceil(1.3 * spec["turnovers"] * spec["live_mb"]) + 64)
-    return _heap_mb(spec, math.ceil(spec["heap_factor"] * spec["live_mb"]) + 32)
+    return _heap_mb(spec, _room_of_churn_mb(spec))
+
+
+def _room_of_churn_mb(spec: dict[str, Any]) -> int:
+    return math.ceil(float(spec["heap_factor"]) * int(spec["live_mb"])) + 32
+
+
+def _direct_of_churn_mb(spec: dict[str, Any]) -> int | None:
+    """As much as a heap would get: what is dead and not yet found dead needs room here too."""
+    return _room_of_churn_mb(spec) if _is_java(spec) and _is_beside_the_heap(spec) else None
 
 
 class FragmentationSpec(BufferSpec, _Churn):
@@ -361,8 +377,9 @@ class FragmentationSpec(BufferSpec, _Churn):
     CHILD: ClassVar[str] = "allocpool.studies.allocation.child.fragmentation"
 
     mode: Literal["fragmentation"] = "fragmentation"
-    language: Language = Field(default_factory=lambda spec: CHURNED[spec["technique"]])
+    language: Language = Field(default_factory=lambda spec: CHURNED[spec["technique"]].language)
     heap_mb: int | None = Field(gt=0, default_factory=_heap_of_churn_mb, description="-Xmx; the heap starts small")
+    direct_mb: int | None = Field(gt=0, default_factory=_direct_of_churn_mb, description="-XX:MaxDirectMemorySize")
     windows: int = Field(default=60, ge=6, le=10_000, description="samples along the curve")
     idle_seconds: float = Field(default=0.5, ge=0, le=600, description="with nothing running, at the end")
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of sizes and order")
@@ -373,7 +390,11 @@ class FragmentationSpec(BufferSpec, _Churn):
 
     @property
     def java_module(self) -> str:
-        return MODULE
+        return CHURNED[self.technique].module
+
+    @property
+    def needs_explicit_gc(self) -> bool:
+        return CHURNED[self.technique].direct
 
     @property
     def initial_heap_mb(self) -> int | None:
@@ -387,6 +408,6 @@ class FragmentationSpec(BufferSpec, _Churn):
 
     @model_validator(mode="after")
     def _technique_has_one_language(self) -> Self:
-        if self.language != CHURNED[self.technique]:
-            raise ValueError(f"language is {CHURNED[self.technique]} here, not {self.language}")
+        if self.language != CHURNED[self.technique].language:
+            raise ValueError(f"language is {CHURNED[self.technique].language} here, not {self.language}")
         return self

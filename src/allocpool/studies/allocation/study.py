@@ -198,7 +198,7 @@ def every_key() -> Iterator[tuple[str, str]]:
         for on in _machines(language, module.endswith("foreign")):
             yield "access", f"{memory} on {on}"
     for name, churned in CHURNED.items():
-        for on in _machines(churned, newest_only=False):
+        for on in _machines(churned.language, churned.module.endswith("foreign")):
             yield "fragmentation", f"{name} on {on}"
 
 

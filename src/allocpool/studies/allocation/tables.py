@@ -84,8 +84,23 @@ TRIALS = DataFrameSchema(
         "bytes_per_second": number("bytes of these buffers, or written, per second", POSITIVE),
         "ns_per_pass": number("access: one pass over the buffer, ns", POSITIVE),
         "ns_per_byte": number("access: the same per byte, ns", POSITIVE),
-        "p99_ns": number("fragmentation: 99th percentile of obtaining and touching, over all windows, ns", POSITIVE),
+        "p50_ns": number("fragmentation: median of obtaining and touching, median over the windows, ns", POSITIVE),
+        "p99_ns": number("fragmentation: 99th percentile of it, median over the windows, ns", POSITIVE),
+        "empty_p50_ns": number("fragmentation: the same of the empty interval, which is part of each cost", POSITIVE),
+        "empty_p99_ns": number("fragmentation: 99th percentile of the empty interval, ns", POSITIVE),
         "resident_over_live": number("fragmentation: resident growth over bytes alive, mean but the rest", POSITIVE),
+        "resident_over_live_before": number(
+            "fragmentation, phases: the same at the end of the first phase, when memory has served one distribution of "
+            "sizes only",
+            POSITIVE,
+        ),
+        "resident_over_live_after": number(
+            "fragmentation, phases: the same at the end of the second, whose sizes are others, as many bytes alive",
+            POSITIVE,
+        ),
+        "kept_over_live": number(
+            "fragmentation: what the books say was not given back over bytes alive, mean but the rest", POSITIVE
+        ),
         "resident_over_live_at_rest": number("fragmentation: the same at the end of the rest", POSITIVE),
         "cpu_ns_per_buffer": number("CPU of all threads per buffer, pass or operation, ns"),
         "reclaim_cpu_ns_per_buffer": number("the collector's and reference handlers' part of it, ns"),
@@ -117,9 +132,15 @@ WINDOWS = DataFrameSchema(
         "p50_ns": whole("median cost of obtaining and touching, ns"),
         "p99_ns": whole("99th percentile of it, ns"),
         "max_ns": whole("largest of it, ns"),
+        "empty_p50_ns": whole("median interval between two readings of the clock with nothing between them, ns"),
+        "empty_p99_ns": whole("99th percentile of it, ns"),
         "resident_bytes": whole("resident growth of the process since set-up", None),
         "resident_over_live": number("the same over the bytes alive", None),
-        "kept_bytes": whole("malloc: handed out, by its own books; slab: taken from the system", None),
+        "kept_bytes": whole(
+            "malloc: handed out, by its own books; slab: taken from the system; direct buffers and automatic arenas: "
+            "not given back yet, by the JVM's books",
+            None,
+        ),
         "heap_used_bytes": whole("used heap, Java", None),
         "heap_committed_bytes": whole("committed heap, Java", None),
     },
@@ -257,6 +278,8 @@ def _from_windows(record: TrialRecord, measured: FragmentationMeasurement, rows:
     busy_ns = sum(row["end_ns"] - row["start_ns"] for row in busy)
     residents = [row["resident_over_live"] for row in busy if row["resident_over_live"] is not None]
     allocated = measured["windows"][-1]["allocated_bytes"]
+    phases = list(dict.fromkeys(row["phase"] for row in busy))
+    kept = [row["kept_bytes"] / row["live_bytes"] for row in busy if row["kept_bytes"] is not None]
     at_rest = rows[-1]["resident_over_live"] if rows[-1]["phase"] == "rest" else None
     return {
         "count": count,
@@ -264,8 +287,11 @@ def _from_windows(record: TrialRecord, measured: FragmentationMeasurement, rows:
         "ns_per_buffer": busy_ns / count,
         "buffers_per_second": count / busy_ns * 1e9,
         "bytes_per_second": allocated / busy_ns * 1e9,
-        "p99_ns": float(pd.Series([row["p99_ns"] for row in busy]).median()),
+        **{name: _median(busy, name) for name in ("p50_ns", "p99_ns", "empty_p50_ns", "empty_p99_ns")},
+        "resident_over_live_before": _at_the_end_of(busy, phases[0]) if len(phases) > 1 else None,
+        "resident_over_live_after": _at_the_end_of(busy, phases[1]) if len(phases) > 1 else None,
         "resident_over_live": _positive(sum(residents) / len(residents)) if residents else None,
+        "kept_over_live": sum(kept) / len(kept) if kept else None,
         "resident_over_live_at_rest": _positive(at_rest),
         "cpu_ns_per_buffer": measured["cpu"]["process_ns"] / count,
         "reclaim_cpu_ns_per_buffer": (
@@ -275,6 +301,14 @@ def _from_windows(record: TrialRecord, measured: FragmentationMeasurement, rows:
         "allocator_version": measured["allocator_version"],
         **gc_row(record, busy[0]["start_ns"], busy[-1]["end_ns"]),
     }
+
+
+def _median(rows: Sequence[Row], name: str) -> float | None:
+    return _positive(float(pd.Series([row[name] for row in rows], dtype=float).median()))
+
+
+def _at_the_end_of(rows: Sequence[Row], phase: str) -> float | None:
+    return _positive([row["resident_over_live"] for row in rows if row["phase"] == phase][-1])
 
 
 def _positive(value: float | None) -> float | None:
@@ -310,6 +344,8 @@ def _window_rows(record: TrialRecord, measured: FragmentationMeasurement) -> lis
                 "p50_ns": window["p50_ns"],
                 "p99_ns": window["p99_ns"],
                 "max_ns": window["max_ns"],
+                "empty_p50_ns": window["empty_p50_ns"],
+                "empty_p99_ns": window["empty_p99_ns"],
                 "resident_bytes": grown,
                 "resident_over_live": grown / live if grown is not None and live else None,
                 "kept_bytes": _told(window["kept_bytes"]),

@@ -1,11 +1,14 @@
 """The published conclusions on buffered I/O as tests: ratios of slopes and of CPU, paired within blocks.
 
-Source: "Java buffered IO memory" of the realcomp echo-server study, as transcribed in data/reference.
+Source: "Java buffered IO memory" of the realcomp echo-server study, as transcribed in data/reference. Each is put to
+platform threads on the oldest Java here, which is nearest to what the source ran, and on the newest; the published
+figures go through the same tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -20,12 +23,23 @@ from allocpool.evidence.claims import (
     Evidence,
     Ordering,
     Verdict,
+    as_figures,
     of_orderings,
 )
-from allocpool.evidence.trials import finished, gap_of
+from allocpool.evidence.trials import finished, gap_of, records
+from allocpool.runtimes.collectors import FEATURES
 from allocpool.studies.buffered_io import connections
+from allocpool.studies.buffered_io.specs import MESSAGE_BYTES
 
 SOURCE = "Java buffered IO memory, realcomp"
+THEN, NOW = (f"Java {feature}" for feature in (FEATURES[0], FEATURES[-1]))
+SET_UPS = {THEN: FEATURES[0], NOW: FEATURES[-1]}
+"""By name, the release that platform threads run on; C++ belongs to each."""
+MEMORY, CPU, NEIGHBOUR, CHARS = (
+    "bytes_per_connection", "cpu_us_per_message", "neighbour_line_ns", "bytes_of_chars",
+)  # fmt: skip
+SECOND_BYTES = 2 * MESSAGE_BYTES
+"""Of a reader's and a writer's buffer of as many chars as a message has: what chars take beyond as many bytes."""
 
 
 class Way(NamedTuple):
@@ -39,68 +53,163 @@ class Way(NamedTuple):
         return trials[(trials["io"] == self.io) & (trials["buffer"].fillna(0) == self.buffer)]
 
 
-class Campaign:
-    """The trials of a study of buffered I/O on platform threads, the newest runtime of each way."""
-
-    def __init__(self, trials: pd.DataFrame) -> None:
-        self._started = _newest(trials)
-        self.trials = _newest(finished(trials))
-        self.memory = connections.block_slopes(self.trials)
-        # An I/O way whose slope drowns in the fixed part's noise has no ratio: it may even be negative.
-        self.memory = self.memory[self.memory["bytes_per_connection"] > 0]
-        most = self.trials["connections"].max()
-        self.cpu = self.trials[self.trials["connections"] == most][["variant", "block", "cpu_us_per_message"]]
-
-    def named(self, way: Way) -> str | None:
-        """Label of the variant, or None when it was not measured."""
-        rows = way.among(self.trials)
-        return str(rows["variant"].iloc[0]) if len(rows) else None
-
-    def ordering(self, larger: Way, smaller: Way, value: str) -> Ordering:
-        """Compare two ways in ``bytes_per_connection`` or ``cpu_us_per_message``, against the A/A noise."""
-        table = self.memory if value == _MEMORY else self.cpu
-        noise = stats.noise_band(table, ["variant"], value)
-        names = [self.named(way) for way in (larger, smaller)]
-        sides = [table[table["variant"] == name].set_index("block")[value].astype(float) for name in names]
-        labels = [name or f"{way.io} {way.buffer}" for name, way in zip(names, (larger, smaller), strict=True)]
-        return Ordering(labels[0], labels[1], stats.compare(sides[0], sides[1], noise), self._why_not(larger, smaller))
-
-    def _why_not(self, *ways: Way) -> str:
-        """Why these ways can't be compared."""
-        gaps = [
-            f"{way.io} {way.buffer}: {gap_of(way.among(self._started)).text}"
-            for way in ways
-            if way.among(self.trials).empty
-        ]
-        return "; ".join(gaps) or "no block has a figure above noise for both"
-
-
-def _newest(trials: pd.DataFrame) -> pd.DataFrame:
-    """Those on platform threads or in C++, of the newest runtime."""
-    rows: pd.DataFrame = trials[(trials["server"] == "cpp") | trials["threads"].isin(["platform"])]
-    newest: pd.DataFrame = rows[rows["runtime"].isna() | (rows["runtime"] == rows["runtime"].max())]
-    return newest
-
-
 _READERS = tuple(Way("buffered_reader", size) for size in (256, 512, 4096, 8192, 16384))
 _STREAMS = (Way("buffered_stream", 512), Way("buffered_stream", 8192))
-_PLAIN = Way("stream")
-_MEMORY, _CPU = "bytes_per_connection", "cpu_us_per_message"
+_PLAIN, _CPP, _IDLE = Way("stream"), Way("threads"), Way("idle_threads")
+_SIZED, _DEFAULT = _READERS[1], _READERS[3]
 
 
-def _claim(id: str, text: str, value: str, expected: Sequence[tuple[Way, Way]]) -> Claim[Campaign]:
-    """A claim that every first way costs more than its second."""
+class Figures:
+    """What is known of each way, by block, and the noise of each kind of figure."""
 
-    def evidence(campaign: Campaign) -> Evidence:
-        return of_orderings([campaign.ordering(larger, smaller, value) for larger, smaller in expected])
+    def __init__(self, figures: dict[tuple[Way, str], pd.Series], noise: dict[str, stats.NoiseBand]) -> None:
+        self._figures = figures
+        self._noise = noise
 
-    return Claim(id, text, SOURCE, evidence, _sentence)
+    def values(self, way: Way, value: str) -> pd.Series:
+        """A figure of a way, indexed by block; empty where there is none."""
+        return self._figures.get((way, value), pd.Series(dtype=float))
+
+    def ordering(self, larger: Way, smaller: Way, value: str, factor: float = 1.0) -> Ordering:
+        """That one way has more than ``factor`` times the figure of another, against the A/A noise."""
+        times = "" if factor == 1.0 else f"{factor:g} times "
+        sides = self.values(larger, value), factor * self.values(smaller, value)
+        return Ordering(
+            self.label(larger), f"{times}{self.label(smaller)}", self.compare(*sides, value),
+            self.why_not(larger, smaller),
+        )  # fmt: skip
+
+    def compare(self, one: pd.Series, other: pd.Series, value: str) -> stats.Comparison:
+        """Two series of a figure, block by block."""
+        return stats.compare(one, other, self._noise.get(value, stats.NoiseBand(float("inf"), 0)))
+
+    def label(self, way: Way) -> str:
+        """How a way is told."""
+        return " ".join([way.io.replace("_", " "), *([str(way.buffer)] if way.buffer else [])])
+
+    def why_not(self, *_ways: Way) -> str:
+        """Why these ways can't be compared."""
+        return "no figure"
+
+
+class Campaign(Figures):
+    """The trials of a set-up: platform threads on its release of Java, and C++."""
+
+    def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
+        java = trials["threads"].isin(["platform"]) & (trials["runtime"] == SET_UPS[set_up])
+        self._started = trials[(trials["server"] == "cpp") | java]
+        self.trials = finished(self._started)
+        most = self.trials[self.trials["connections"] == self.trials["connections"].max()]
+        tables = {
+            MEMORY: _above_noise(connections.block_slopes(self.trials)),
+            CPU: most[["variant", "block", CPU]].dropna(),
+            NEIGHBOUR: most[["variant", "block", NEIGHBOUR]].dropna(),
+        }
+        figures = {
+            (way, value): table[table["variant"] == name].set_index("block")[value].astype(float)
+            for way, name in self._names().items()
+            for value, table in tables.items()
+        }
+        waiting = _PLAIN.among(self.trials[self.trials["idle_rss_mb"].notna()])
+        idle = _above_noise(connections.block_slopes(waiting, "idle_rss_mb"))
+        figures[_IDLE, MEMORY] = idle.set_index("block")[MEMORY].astype(float)
+        figures[_SIZED, CHARS] = _apart(_SIZED.among(self.trials), _STREAMS[0].among(self.trials))
+        noise = {value: stats.noise_band(table, ["variant"], value) for value, table in tables.items()}
+        super().__init__(figures, {**noise, CHARS: noise[MEMORY]})
+
+    def _names(self) -> dict[Way, str]:
+        """The variant of each way that ran."""
+        return {
+            Way(row.io, int(row.buffer) if pd.notna(row.buffer) else 0): row.variant
+            for row in records(self.trials.drop_duplicates("variant"))
+        }
+
+    def label(self, way: Way) -> str:
+        rows = way.among(self.trials)
+        return str(rows["variant"].iloc[0]) if len(rows) else super().label(way)
+
+    def why_not(self, *ways: Way) -> str:
+        gaps = [
+            f"{super(Campaign, self).label(way)}: {gap_of(way.among(self._started)).text}"
+            for way in (_PLAIN if way == _IDLE else way for way in ways)
+            if way.among(self.trials).empty
+        ]
+        return "; ".join(dict.fromkeys(gaps)) or "no block has a figure above noise for both"
+
+
+def _above_noise(slopes: pd.DataFrame) -> pd.DataFrame:
+    """Without the slopes that drown in the noise of the fixed part and are negative: they have no ratio."""
+    return slopes[slopes[MEMORY] > 0]
+
+
+def _apart(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
+    """Bytes per connection that one way has more resident than another after a full collection, by block, at the most
+    connections that both held; where it is more."""
+    both = set(one["connections"]) & set(other["connections"])
+    if not both:
+        return pd.Series(dtype=float)
+    sides = [
+        rows[rows["connections"] == max(both)].set_index("block")["collected_rss_mb"].astype(float)
+        for rows in (one, other)
+    ]
+    bytes_each: pd.Series = ((sides[0] - sides[1]) * 2**20 / max(both)).dropna()
+    return bytes_each[bytes_each > 0]
+
+
+@cache
+def published_figures() -> Figures:
+    """The source's own figures, as one block."""
+    figures: dict[tuple[Way, str], pd.Series] = {}
+    for row in records(connections.published()):
+        way = Way(row.io, int(row.buffer))
+        figures[way, MEMORY] = _one(row.memory_mb * 1e6 / connections.PUBLISHED_CONNECTIONS)
+        figures[way, CPU] = _one(row.median_cpu_percent)
+    for row in records(connections.published_baselines()):
+        figures[{"cpp": _CPP, "idle_threads": _IDLE}[row.server], MEMORY] = _one(row.memory_mb * 1e6 / row.connections)
+    figures[_SIZED, CHARS] = figures[_SIZED, MEMORY] - figures[_STREAMS[0], MEMORY]
+    return Figures(figures, {})
+
+
+def _one(value: float) -> pd.Series:
+    return pd.Series([float(value)], index=[0])
+
+
+def _claim(id: str, text: str, orderings: Callable[[Figures], Sequence[Ordering]]) -> Claim[Figures]:
+    """A claim made of expected orderings."""
+
+    def published() -> Evidence:
+        evidence = as_figures(of_orderings(orderings(published_figures())))
+        return Evidence(evidence.measured.reset_index(drop=True))
+
+    return Claim(
+        id, text, SOURCE, lambda figures: of_orderings(orderings(figures)), _sentence, published=published,
+        set_ups=(THEN, NOW),
+    )  # fmt: skip
+
+
+def _more(value: str, pairs: Sequence[tuple[Way, Way]], factor: float = 1.0) -> Callable[[Figures], list[Ordering]]:
+    """That every first way has more of a figure than ``factor`` times its second."""
+    return lambda figures: [figures.ordering(larger, smaller, value, factor) for larger, smaller in pairs]
+
+
+def _chars_explain(figures: Figures) -> list[Ordering]:
+    """Twice what the chars' second bytes are, which is more than all that is to be explained if they are half of it."""
+    apart = figures.values(_SIZED, CHARS)
+    twice = pd.Series(2.0 * SECOND_BYTES, index=apart.index)
+    return [
+        Ordering(
+            "twice the second bytes of the chars",
+            f"{figures.label(_SIZED)} less {figures.label(_STREAMS[0])}",
+            figures.compare(twice, apart, CHARS),
+            figures.why_not(_SIZED, _STREAMS[0]),
+        )
+    ]
 
 
 def _sentence(evidence: Evidence) -> str:
     total, measured = len(evidence.rows), evidence.measured
     if len(against := evidence.against):
-        names = "; ".join(f"{row['smaller']} costs more than {row['larger']}" for _, row in against.iterrows())
+        names = "; ".join(f"{row['smaller']} comes to more than {row['larger']}" for _, row in against.iterrows())
         return f"The other way round in {len(against)} of {total} comparisons: {names}."
     parts = [
         f"Shown in {evidence.count(AS_PUBLISHED)} of {total} comparisons"
@@ -111,46 +220,61 @@ def _sentence(evidence: Evidence) -> str:
     return "; ".join(parts) + "."
 
 
-ECHO_CLAIMS: tuple[Claim[Campaign], ...] = (
+ECHO_CLAIMS: tuple[Claim[Figures], ...] = (
     _claim(
         "default-buffers-cost-memory",
-        "Buffers of the default size cost memory: a connection takes more than without them.",
-        _MEMORY,
-        [(_READERS[3], _PLAIN), (_STREAMS[1], _PLAIN)],
+        "Readers and writers of the default size cost memory: more than no buffers, and those more than C++.",
+        _more(MEMORY, [(_DEFAULT, _PLAIN), (_DEFAULT, _CPP), (_PLAIN, _CPP)]),
+    ),
+    _claim(
+        "default-is-the-dearest",
+        "Readers and writers of the default size cost the most memory of all.",
+        _more(MEMORY, [(_DEFAULT, way) for way in (*_READERS, *_STREAMS, _PLAIN, _CPP) if way != _DEFAULT]),
     ),
     _claim(
         "larger-buffers-cost-memory",
         "The larger the buffer, the more memory a connection takes.",
-        _MEMORY,
-        [*zip(_READERS[1:], _READERS[:-1], strict=True), (_STREAMS[1], _STREAMS[0])],
+        _more(MEMORY, [*zip(_READERS[1:], _READERS[:-1], strict=True), (_STREAMS[1], _STREAMS[0])]),
     ),
     _claim(
-        "readers-cost-more-than-streams",
-        "Chars cost more than bytes: readers and writers take more than streams with buffers of the same size.",
-        _MEMORY,
-        [(_READERS[1], _STREAMS[0]), (_READERS[3], _STREAMS[1])],
+        "threads-are-not-the-cause",
+        "Threads are not the cause: those that wait for a connection are less than half of what default readers cost.",
+        _more(MEMORY, [(_DEFAULT, _IDLE)], 2.0),
+    ),
+    _claim(
+        "bytes-less-than-half",
+        f"Byte buffers of {MESSAGE_BYTES} cost less than half of what char buffers of {MESSAGE_BYTES} do.",
+        _more(MEMORY, [(_SIZED, _STREAMS[0])], 2.0),
+    ),
+    _claim(
+        "two-byte-chars",
+        f"Two-byte chars are why: they explain (here: at least half of) what {MESSAGE_BYTES} chars cost beyond "
+        f"{MESSAGE_BYTES} bytes.",
+        _chars_explain,
     ),
     _claim(
         "message-sized-buffer-cheapest-in-cpu",
-        "Among readers, a buffer of the message's size takes the least CPU.",
-        _CPU,
-        [(way, _READERS[1]) for way in _READERS if way != _READERS[1]],
+        "A reader's buffer of the message's size takes the least CPU: a smaller one costs more, a larger one too.",
+        _more(CPU, [(way, _SIZED) for way in _READERS if way != _SIZED]),
     ),
     _claim(
-        "unbuffered-costs-cpu",
-        "Streams without a buffer take more CPU than buffered ones.",
-        _CPU,
-        [(_PLAIN, way) for way in _STREAMS],
+        "plain-streams-cost-cpu",
+        "Plain streams cost more CPU than buffered readers.",
+        _more(CPU, [(_PLAIN, way) for way in _READERS]),
     ),
     _claim(
-        "cpp-takes-least-memory",
-        "C++ with a thread per connection takes less memory than Java without buffers.",
-        _MEMORY,
-        [(_PLAIN, Way("threads"))],
+        "buffered-streams-cost-cpu",
+        "Buffered streams cost more CPU than buffered readers of the same size.",
+        _more(CPU, [(_STREAMS[0], _SIZED), (_STREAMS[1], _DEFAULT)]),
+    ),
+    _claim(
+        "memory-evicts",
+        "More memory referenced means more evictions, and so more CPU for everything on the machine.",
+        _more(NEIGHBOUR, [(_DEFAULT, _PLAIN), (_READERS[-1], _READERS[0]), (_STREAMS[1], _PLAIN)]),
     ),
 )
 
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
-    """Put every claim to a campaign's trials, failed ones included."""
-    return claims.evaluate(ECHO_CLAIMS, Campaign(trials))
+    """Put every claim to a campaign's trials, failed ones included, set-up by set-up."""
+    return claims.evaluate_apart(ECHO_CLAIMS, lambda set_up: Campaign(trials, set_up))

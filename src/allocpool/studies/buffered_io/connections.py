@@ -17,7 +17,7 @@ from scipy import stats as scipy_stats
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.stats import CONFIDENCE, significant
-from allocpool.studies.buffered_io.specs import IO
+from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES
 from allocpool.studies.buffered_io.tables import PARTS
 
 PUBLISHED_CONNECTIONS = 30_000
@@ -224,6 +224,12 @@ def published() -> pd.DataFrame:
     return table.assign(io=table["io_api"].map(_IO_OF_API), buffer=table["buffer_size"])
 
 
+def published_baselines() -> pd.DataFrame:
+    """What the source sets beside its table: server (``cpp``, or ``idle_threads``: threads of Java that were started
+    before any connection), connections, memory_mb."""
+    return reference.load("buffered_io_baselines")
+
+
 def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     """The published rows beside ours: memory at 30,000 connections predicted from the slope, CPU at the most that ran.
 
@@ -255,6 +261,60 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
             }
         )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def baselines_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """The published baselines beside ours, predicted from the slope as in `published_table`."""
+    done = finished(trials)
+    newest = done["runtime"].max()
+    waiting = done[done["idle_rss_mb"].notna() & (done["io"] == "stream") & (done["runtime"] == newest)]
+    ours = {
+        "cpp": ("C++ with a thread per connection", lines(done[done["io"] == "threads"])),
+        "idle_threads": ("Java threads that wait, no connection yet", lines(waiting, "idle_rss_mb")),
+    }
+    rows = []
+    for theirs in records(published_baselines()):
+        what, fitted = ours[theirs.server]
+        own = next(iter(fitted.values()), None)
+        memory, low, high = own.predict_mb(theirs.connections) if own else (None, None, None)
+        rows.append(
+            {
+                "server": what,
+                "connections": f"{theirs.connections:,}",
+                "published MB": f"{theirs.memory_mb:,.0f}",
+                "ours, MiB": None if memory is None else significant(memory),
+                "prediction interval": (
+                    None if low is None or high is None else f"{significant(low)} to {significant(high)}"
+                ),
+                "bytes of one": None if own is None else significant(own.bytes_per_connection),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def chars_and_bytes(trials: pd.DataFrame, parts: pd.DataFrame, size: int = MESSAGE_BYTES) -> pd.DataFrame:
+    """Of what chars cost beyond bytes, each with buffers of this size, part by part.
+
+    Columns: part, chars, bytes, apart (bytes per connection; of parts that both have, their difference is exact to what
+    a JVM keeps for itself). Platform threads, the newest runtime, the most connections that both held.
+    """
+    done = finished(trials)
+    done = done[(done["threads"] == "platform") & (done["buffer"] == size) & (done["runtime"] == done["runtime"].max())]
+    sides = [done[done["io"] == io] for io in ("buffered_reader", "buffered_stream")]
+    both = set(sides[0]["connections"]) & set(sides[1]["connections"])
+    columns = ["part", "chars", "bytes", "apart"]
+    if not both:
+        return pd.DataFrame(columns=columns)
+    each = [
+        parts[parts["trial_id"].isin(rows.loc[rows["connections"] == max(both), "trial_id"])]
+        .groupby("part")["bytes"]
+        .mean()
+        .astype(float)
+        / max(both)
+        for rows in sides
+    ]
+    table = pd.DataFrame({"chars": each[0], "bytes": each[1]}).reindex(list(PARTS)).fillna(0.0)
+    return table.assign(apart=table["chars"] - table["bytes"]).rename_axis("part").reset_index()[columns]
 
 
 def block_slopes(trials: pd.DataFrame, value: str = "rss_mb") -> pd.DataFrame:

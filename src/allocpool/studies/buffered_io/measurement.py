@@ -24,17 +24,30 @@ class Parts(TypedDict):
 
 
 class Load(TypedDict):
-    """What the load generator says of the measured window."""
+    """What the load generator says of the measured window; a message belongs to it by the instant when it was due."""
 
+    due: int
+    """Messages of the window."""
     measured: int
-    """Messages echoed in it."""
+    """Of these, echoed, in the window or while draining."""
+    behind: int
+    """Messages due before its end and never sent."""
+    arrived: int
+    """Echoes that came in the window, whenever they were due."""
+    served: int
+    """Echoes from its start to the end of draining."""
     start_ns: int
     end_ns: int
-    behind: int
     dropped: int
     errors: int
     delays: list[tuple[int, int]]
     """(index, count) of every bucket of the latencies' HdrHistogram that is not empty."""
+    arrived_delays: list[tuple[int, int]]
+    """The same of the echoes that came in the window: what choosing by arrival shows."""
+    neighbour_walks: int
+    neighbour_walk_ns: int
+    """Median processor time of a walk over ``neighbour_lines`` cache lines by a thread of the load generator."""
+    neighbour_lines: int
 
 
 class EchoMeasurement(TypedDict):

@@ -138,11 +138,34 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
     return figure
 
 
+def neighbour(trials: pd.DataFrame) -> Figure:
+    """What a cache line costs a thread outside the server against the server's memory, at the most connections."""
+    done = finished(trials[trials["neighbour_line_ns"].notna()])
+    if done.empty:
+        return nothing("no trial has finished yet")
+    done = done[done["connections"] == done["connections"].max()]
+    figure, (axis,) = new_figure(1, 1, 9.3, 3.8)
+    for place, name in enumerate(connections.variants(done)):
+        rows = done[done["variant"] == name]
+        colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+        axis.plot(
+            rows["rss_mb"].astype(float), rows["neighbour_line_ns"].astype(float), linestyle="", marker=marker,
+            color=colour, markersize=6, label=name,
+        )  # fmt: skip
+    axis.set_xlim(left=0)
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("resident memory of the server, MiB", fontsize=9)
+    axis.set_ylabel("neighbour: ns per cache line", fontsize=9)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return figure
+
+
 def echo_latency(trials: pd.DataFrame) -> Figure:
     """Time from when a message was due to its whole echo at the most connections: median, 99th percentile, largest."""
     done = finished(trials)
+    done = done[done["latency_p99_us"].notna()]
     if done.empty:
-        return nothing("no trial has finished yet")
+        return nothing("no trial has finished yet, or each left messages behind")
     done = done[done["connections"] == done["connections"].max()]
     names = connections.variants(done)
     figure, (axis,) = new_figure(1, 1, 9.3, 1.2 + 0.3 * max(3, len(names)))

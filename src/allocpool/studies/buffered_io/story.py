@@ -6,12 +6,14 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.evidence.trials import finished
+from allocpool.evidence.trials import finished, records
 from allocpool.stats import significant
-from allocpool.studies.buffered_io import connections, limits
+from allocpool.studies.buffered_io import claims, connections, limits
+from allocpool.studies.buffered_io.claims import Way
 from allocpool.studies.buffered_io.connections import PUBLISHED_CONNECTIONS, Line
-from allocpool.studies.buffered_io.specs import EchoSpec, Variant
+from allocpool.studies.buffered_io.specs import MESSAGE_BYTES, EchoSpec, Variant
 from allocpool.studies.buffered_io.study import EVERY_KEY, STUDY, BufferedIoProfile
+from allocpool.studies.buffered_io.tables import PARTS
 
 
 def design(profile: BufferedIoProfile) -> str:
@@ -53,12 +55,83 @@ def errors_sentence(trials: pd.DataFrame) -> str:
     if measured.empty:
         return "No trial has been measured."
     behind = int(measured["behind"].sum())
-    late = f" {behind:,} messages were due and not sent in time, their server being behind." if behind else ""
+    late = (
+        f" {behind:,} messages were due and never sent, their connections waiting for an echo to the end: their trials "
+        "have no percentile."
+        if behind
+        else ""
+    )
     echoed = float((measured["messages_per_second"] * measured["seconds"]).sum())
     bad = int((measured["errors"] > 0).sum())
     return (
         f"About {significant(echoed, 2)} messages were echoed in the measured windows of {len(measured)} trials, each "
         f"of them checked byte by byte; {bad or 'no'} trial{'' if bad == 1 else 's'} had an error.{late}"
+    )
+
+
+def arrival_sentence(trials: pd.DataFrame) -> str:
+    """What choosing echoes by their arrival in the window would have told of the same trials."""
+    done = finished(trials)
+    done = done[done["arrived_p99_us"].notna()]
+    if done.empty:
+        return "No trial has finished yet."
+    by_due, by_arrival = done["latency_p99_us"].astype(float), done["arrived_p99_us"].astype(float)
+    lower = int((by_arrival < by_due).sum())
+    without = int(by_due.isna().sum())
+    told = (
+        f"Messages are chosen by when they were due, and those that a server still owed at the end of the window have "
+        f"their delays from the time after it. Chosen by their arrival, as many tools do, p99 would have been lower in "
+        f"{lower} of {len(done)} trials"
+    )
+    if lower:
+        worst = (by_due / by_arrival).max()
+        told += f", the largest by a factor of {significant(float(worst), 2)}"
+    return told + (f", and there would have been one in {without} that left messages behind." if without else ".")
+
+
+def chars_sentence(trials: pd.DataFrame, parts: pd.DataFrame) -> str:
+    """Whether two-byte chars explain what char buffers cost beyond byte buffers of the message's size."""
+    apart = claims.published_figures().values(Way("buffered_reader", MESSAGE_BYTES), claims.CHARS)
+    second = claims.SECOND_BYTES
+    published = float(apart.iloc[0])
+    text = (
+        f"The source explains by two-byte chars what {MESSAGE_BYTES} chars cost beyond {MESSAGE_BYTES} bytes. In its "
+        f"own figures that is {significant(published)} bytes per connection; the second bytes of a reader's and a "
+        f"writer's buffer are {second:,} of them, {second / published:.1%}."
+    )
+    table = connections.chars_and_bytes(trials, parts)
+    if table.empty:
+        return text
+    ours = float(table["apart"].sum())
+    largest = records(table.sort_values("apart", key=abs))[-1]
+    return (
+        f"{text} Here {significant(ours)} bytes lie between the two, the largest part of them {largest.part} "
+        f"({PARTS[largest.part]}) with {significant(largest.apart)}."
+    )
+
+
+def chars_table(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
+    """Bytes per connection with char and with byte buffers of the message's size, part by part."""
+    table = connections.chars_and_bytes(trials, parts)
+    total = table[["chars", "bytes", "apart"]].sum()
+    table = pd.concat([table, pd.DataFrame([{"part": "all parts", **total}])], ignore_index=True)
+    return table.assign(**{name: [f"{value:,.0f}" for value in table[name]] for name in ("chars", "bytes", "apart")})
+
+
+def eviction_sentence(trials: pd.DataFrame) -> str:
+    """What the neighbour paid beside the servers that refer to the least and to the most memory."""
+    done = finished(trials[trials["neighbour_line_ns"].notna()])
+    done = done[(done["threads"] == "platform") & (done["connections"] == done["connections"].max())]
+    costs = done.groupby("variant")[["rss_mb", "neighbour_line_ns"]].mean().astype(float).sort_values("rss_mb")
+    if len(costs) < 2:
+        return "A neighbour has not walked beside two servers on platform threads yet."
+    told = [
+        f"{significant(row.neighbour_line_ns)} ns beside {row.Index} with {significant(row.rss_mb)} MiB"
+        for row in records(costs.iloc[[0, -1]])
+    ]
+    return (
+        "A thread outside the server walks over memory of its own, fifty times a second, and takes the time by its own "
+        f"processor clock. A cache line cost it {told[0]} and {told[1]}."
     )
 
 
@@ -141,6 +214,7 @@ def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
         means = group[["cpu_percent_median", "cpu_percent_mean", "cpu_us_per_message", "messages_per_second",
                        "latency_p50_us", "latency_p99_us"]].astype(float).mean()  # fmt: skip
         pauses = group["gc_pauses"].dropna()
+        left_behind = bool((group["behind"] > 0).any())
         rows.append(
             {"variant": name, "connections": f"{group['connections'].iloc[0]:,}",
              "messages/s": significant(means["messages_per_second"]),
@@ -148,7 +222,8 @@ def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
              "CPU mean, %": significant(means["cpu_percent_mean"]),
              "CPU per message, us": significant(means["cpu_us_per_message"]),
              "GC pauses": f"{pauses.astype(float).mean():.1f}" if len(pauses) else "none: no collector",
-             "p50, us": significant(means["latency_p50_us"]), "p99, us": significant(means["latency_p99_us"]),
+             "p50, us": "left behind" if left_behind else significant(means["latency_p50_us"]),
+             "p99, us": "left behind" if left_behind else significant(means["latency_p99_us"]),
              "n": len(group)}
         )  # fmt: skip
     return pd.DataFrame(rows)

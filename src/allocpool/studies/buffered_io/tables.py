@@ -42,6 +42,7 @@ PARTS = {
     "other": "everything else that is alive on the heap",
 }
 _MEMORY = {
+    "idle_rss_mb": "resident set size before the first connection, a thread for each waiting; platform threads, MiB",
     "rss_mb": "resident set size as the load left it, MiB",
     "pss_mb": "proportional set size, MiB",
     "uss_mb": "unique set size, MiB",
@@ -55,8 +56,9 @@ _MEMORY = {
 }
 _LATENCY = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
 _COUNTS = {
+    "due": "messages due in the measured window",
     "errors": "connections dropped or not opened, messages wrong or not answered",
-    "behind": "messages that were due and not sent, their connection still waiting for an echo",
+    "behind": "messages due before its end and never sent, their connection waiting for an echo when draining ended",
 }
 
 
@@ -78,12 +80,25 @@ TRIALS = DataFrameSchema(
         "messages_per_second": number("echoed in the measured window"),
         "cpu_percent_median": number("CPU of the server's process, percent of one processor, median of the samples"),
         "cpu_percent_mean": number("its mean over the samples"),
-        "cpu_us_per_message": number("CPU of the server's process per echoed message, us"),
+        "cpu_us_per_message": number("CPU of the server's process per echo, of the window and of draining, us"),
         **{name: number(f"{what}; empty for C++" if "heap" in name else what) for name, what in _MEMORY.items()},
         "stacks_mb": number("resident thread stacks, MiB"),
         "direct_mb": number("direct buffers, MiB"),
         "os_threads": whole("threads of the process"),
-        **{f"latency_{name}_us": number(f"due time to whole echo, {name.replace('_', '.')}, us") for name in _LATENCY},
+        **{
+            f"latency_{name}_us": number(
+                f"due time to whole echo, {name.replace('_', '.')}, of messages due in the window, us; empty where any "
+                "has no delay"
+            )
+            for name in _LATENCY
+        },
+        "arrived_p99_us": number(
+            "p99 of the echoes that came in the window: what choosing by arrival shows, whatever was left behind, us"
+        ),
+        "neighbour_line_ns": number(
+            "processor time per cache line of a thread outside the server that walks over its own memory, median, ns",
+            POSITIVE,
+        ),
         **{name: whole(what) for name, what in _COUNTS.items()},
         **GC_COLUMNS,
     },
@@ -121,20 +136,23 @@ def _rows_of(record: TrialRecord) -> Rows:
 
 
 def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
-    load, echoed = measured["load"], measured["load"]["measured"]
+    load = measured["load"]
     latencies_us: Sequence[float | None] = [None] * len(_LATENCY)
-    if echoed:
+    if load["measured"] == load["due"] > 0 and not load["behind"]:
         latencies_us = histogram_percentiles_us(load["delays"], list(_LATENCY.values()))
     return {
-        "messages_per_second": echoed / ((load["end_ns"] - load["start_ns"]) / 1e9),
+        "messages_per_second": load["arrived"] / ((load["end_ns"] - load["start_ns"]) / 1e9),
         "cpu_percent_median": measured["cpu_percent_median"],
         "cpu_percent_mean": measured["cpu_percent_mean"],
-        "cpu_us_per_message": measured["cpu"]["process_ns"] / 1e3 / echoed if echoed else None,
+        "cpu_us_per_message": measured["cpu"]["process_ns"] / 1e3 / load["served"] if load["served"] else None,
         **{name: measured["memory"].get(name) for name in _MEMORY},
         "stacks_mb": measured["stacks_bytes"] / 2**20,
         "direct_mb": measured["parts"]["direct"] / 2**20,
         "os_threads": measured["threads"],
         **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
+        "arrived_p99_us": histogram_percentiles_us(load["arrived_delays"], [99.0])[0] if load["arrived"] else None,
+        "neighbour_line_ns": (load["neighbour_walk_ns"] / load["neighbour_lines"] if load["neighbour_walks"] else None),
+        "due": load["due"],
         "errors": load["errors"],
         "behind": load["behind"],
         **gc_row(record, load["start_ns"], load["end_ns"]),

@@ -10,7 +10,6 @@ from allocpool.studies.allocation.measurement import AllocationOutcome, Books, R
 from allocpool.trial.child import jvm, native
 from allocpool.trial.measurement import Failure, OutOfMemory
 
-_FOREIGN = "arena_"
 _NO_LIMIT = 2**62
 
 
@@ -71,7 +70,7 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> AllocationOutcome | F
 
 def _buffers(spec: dict[str, Any]) -> Any:
     name, size, slots = spec["technique"], spec["bytes"], spec["slots"]
-    if name.startswith(_FOREIGN):
+    if name.startswith(buffers.FOREIGN):
         fresh = jvm.java_class("allocpool.allocation.foreign.Segments").named(name, size, slots)
     else:
         fresh = jvm.java_class("allocpool.allocation.Techniques").named(name, size)

@@ -13,6 +13,8 @@ from allocpool.trial.child.accounting import CpuWindow, peak_rss_mb
 from allocpool.trial.measurement import OutOfMemory
 
 RECORD = 5
+FOREIGN = "arena_"
+"""How the techniques of foreign memory begin."""
 _Returned = TypeVar("_Returned")
 
 

@@ -21,7 +21,7 @@ _RESTS = 10
 _SLAB_RESERVE = 8
 """Address space for slabs, as a multiple of the bytes alive; only what is touched becomes memory."""
 FIELDS = tuple(Window.__annotations__)
-_NATIVE_FIELDS = FIELDS[:12]
+_NATIVE_FIELDS = FIELDS[:14]
 """Those of ``ap_fragment_sample``; the heap's are Java's alone."""
 
 
@@ -65,7 +65,7 @@ def _measure(
         measured.append({
             **measured[-1], "phase": len(phases), "start_ns": start_ns, "end_ns": monotonic_ns(), "operations": 0,
             "p50_ns": None, "p99_ns": None, "max_ns": None, "resident_bytes": _resident_bytes(), "kept_bytes": None,
-            "heap_used_bytes": used, "heap_committed_bytes": committed,
+            "empty_p50_ns": None, "empty_p99_ns": None, "heap_used_bytes": used, "heap_committed_bytes": committed,
         })  # fmt: skip
     return {
         "base_resident_bytes": base_bytes,
@@ -122,7 +122,9 @@ def _window(values: Sequence[int | None]) -> Window:
 def _java(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
     jvm.start(launch)
     most = sizes.max_buffers(spec["distribution"], spec["live_mb"] * _MIB)
-    trial = jvm.java_class("allocpool.allocation.FragmentationTrial")(most, spec["seed"])
+    home = "foreign.SizedSegments" if spec["technique"].startswith(buffers.FOREIGN) else "SizedBuffers"
+    memory = jvm.java_class(f"allocpool.allocation.{home}").named(spec["technique"])
+    trial = jvm.java_class("allocpool.allocation.FragmentationTrial")(memory, most, spec["seed"])
     width = int(jvm.java_class("allocpool.allocation.FragmentationTrial").RECORD)
     ints = jvm.java_class("int[]")
 
@@ -130,7 +132,7 @@ def _java(spec: dict[str, Any], launch: dict[str, Any]) -> FragmentationOutcome:
         flat = trial.run(ints(list(phase.sizes)), live, work_bytes, number, windows)
         values = [int(value) for value in flat[:]]
         rows = (values[at : at + width] for at in range(0, len(values), width))
-        return [_window([*row[:11], None, *row[11:]]) for row in rows]
+        return [_window(row) for row in rows]
 
     def now() -> tuple[int, int]:
         _resident, used, committed = (int(value) for value in trial.memoryNow())

@@ -25,6 +25,8 @@ COUNTS = ("accepted", "closed", "messages", "oversize", "refused")
 _SAMPLE_S = 0.1
 _CLOSING_S = 10.0
 _PER_CONNECTION_S = 0.004
+_DRAIN_S = 5.0
+"""For what was due and not sent in time; then as long again for what is on its way."""
 _HOLD_S = 600
 _SPARE_DESCRIPTORS = 16
 """What a JVM opens for itself meanwhile."""
@@ -163,13 +165,16 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
         "port": server.port,
         "addresses": spec["addresses"],
         "connect_seconds": patience_s,
+        "drain_seconds": _DRAIN_S,
         "hold_seconds": _HOLD_S,
     }
+    # Platform threads wait for their connections already: what they cost before there is any.
+    idle = {"idle_rss_mb": footprint.settled_mb()} if spec["threads"] == "platform" else {}
     with Load(program, **options) as load:
         load.expect("connected", 2 * patience_s)
         load.expect("measuring", spec["warmup_seconds"] + patience_s)
         window = CpuWindow()
-        samples, result = _sampled(load, spec["seconds"] + patience_s)
+        samples, result = _sampled(load, spec["seconds"] + 2 * _DRAIN_S + patience_s)
         cpu = window.close()
         memory = footprint.rollup() | server.heap()
         stacks = footprint.stacks_bytes(server.stack_bytes())
@@ -189,7 +194,7 @@ def _measure(spec: dict[str, Any], program: str, server: Server) -> EchoOutcome:
         "cpu_percent": samples,
         "cpu_percent_median": statistics.median(samples),
         "cpu_percent_mean": statistics.fmean(samples),
-        "memory": {**memory, **collected},
+        "memory": {**idle, **memory, **collected},
         "parts": parts,
         "stacks_bytes": stacks,
         "threads": threads,

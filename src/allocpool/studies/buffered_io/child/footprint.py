@@ -20,6 +20,7 @@ _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+)\s*(.*)")
 _HISTOGRAM_LINE = re.compile(r"\s*\d+:\s+\d+\s+(\d+)\s+(\S+)")
 _DEFAULT_STACK_BYTES = 8 << 20
 _GIVING_BACK_S, _STEADY_S, _STEADY_MB, _LOOK_S = 3.0, 0.2, 0.5, 0.02
+_SETTLING_S, _SETTLED_S = 2.0, 0.06
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("char_buffer", ("[C", "java.io.BufferedReader", "java.io.BufferedWriter")),
     # Each thread that does socket I/O keeps a table of direct buffers (sun.nio.ch.Util).
@@ -61,6 +62,19 @@ def await_giving_back() -> None:
         if now_mb < smallest_mb - _STEADY_MB:
             smallest_mb, since_s = now_mb, time.monotonic()
         time.sleep(_LOOK_S)
+
+
+def settled_mb() -> float:
+    """Resident memory, MiB, as soon as it has stopped to grow: threads that have started touch their stacks first."""
+    give_up_s = time.monotonic() + _SETTLING_S
+    largest_mb = now_mb = rollup()["rss_mb"]
+    since_s = time.monotonic()
+    while time.monotonic() < give_up_s and time.monotonic() - since_s < _SETTLED_S:
+        time.sleep(_LOOK_S)
+        now_mb = rollup()["rss_mb"]
+        if now_mb > largest_mb + _STEADY_MB:
+            largest_mb, since_s = now_mb, time.monotonic()
+    return now_mb
 
 
 def _mappings() -> Iterator[tuple[int, str, str, int]]:

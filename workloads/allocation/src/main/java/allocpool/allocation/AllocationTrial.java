@@ -1,7 +1,6 @@
 package allocpool.allocation;
 
 import com.sun.management.ThreadMXBean;
-import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.Collections;
@@ -149,8 +148,9 @@ public final class AllocationTrial {
                 return "two live buffers share memory: an allocation was skipped";
             }
         }
-        directBuffersHeld = direct().getCount();
-        directBytesHeld = direct().getTotalCapacity();
+        final DirectMemory direct = new DirectMemory();
+        directBuffersHeld = direct.buffers();
+        directBytesHeld = direct.capacityBytes();
         drain();
         return "";
     }
@@ -171,12 +171,5 @@ public final class AllocationTrial {
      */
     public long directBytesHeld() {
         return directBytesHeld;
-    }
-
-    private static BufferPoolMXBean direct() {
-        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
-                .filter(pool -> "direct".equals(pool.getName()))
-                .findFirst()
-                .orElseThrow();
     }
 }

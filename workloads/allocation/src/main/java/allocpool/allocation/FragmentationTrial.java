@@ -4,30 +4,31 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Arrays of mixed sizes come and go while the bytes alive stay constant: before a new one is made, others drawn at
+ * Buffers of mixed sizes come and go while the bytes alive stay constant: before a new one is made, others drawn at
  * random are dropped until it fits. Sizes and victims are a pure function of seed and operation, the same as in C++.
  *
- * <p>A record is {@value #RECORD} numbers: phase, start and end, operations, bytes allocated so far, bytes and arrays
+ * <p>A record is {@value #RECORD} numbers: phase, start and end, operations, bytes allocated so far, bytes and buffers
  * alive, median, 99th percentile and largest cost of one allocation with its pages touched, resident bytes of the
- * process, used and committed bytes of the heap.
+ * process, bytes beside the heap that were not given back yet, median and 99th percentile of the empty interval, used
+ * and committed bytes of the heap. In each cost is one reading of the clock: the empty interval is what lies between
+ * two readings with nothing between them.
  */
 public final class FragmentationTrial {
     /** Numbers in a record. */
-    public static final int RECORD = 13;
+    public static final int RECORD = 16;
 
     private static final long GOLDEN = 0x9E3779B97F4A7C15L;
-    private static final VarHandle TAG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final int EMPTY_EVERY = 8;
 
+    private final SizedBuffers memory;
     private final long seed;
-    private final byte[][] arrays;
+    private final Object[] buffers;
     private final CostHistogram costs = new CostHistogram();
+    private final CostHistogram empty = new CostHistogram();
     private final Resident resident = new Resident();
     private long draws;
     private int count;
@@ -39,12 +40,14 @@ public final class FragmentationTrial {
     /**
      * Sets up; allocates nothing yet.
      *
-     * @param maxBuffers arrays alive at once at most
+     * @param memory where the buffers come from
+     * @param maxBuffers alive at once at most
      * @param seed of sizes and victims
      */
-    public FragmentationTrial(final int maxBuffers, final long seed) {
+    public FragmentationTrial(final SizedBuffers memory, final int maxBuffers, final long seed) {
+        this.memory = memory;
         this.seed = seed;
-        arrays = new byte[maxBuffers][];
+        buffers = new Object[maxBuffers];
     }
 
     /**
@@ -68,6 +71,7 @@ public final class FragmentationTrial {
             final long until = allocated + allocateBytes / windows;
             final long before = operations;
             costs.clear();
+            empty.clear();
             final long start = System.nanoTime();
             while (allocated < until) {
                 step(sizes, phaseLiveBytes);
@@ -92,42 +96,47 @@ public final class FragmentationTrial {
         records[at + 8] = costs.at(990);
         records[at + 9] = costs.maxNs();
         records[at + 10] = resident.bytes();
-        records[at + 11] = runtime.totalMemory() - runtime.freeMemory();
-        records[at + 12] = runtime.totalMemory();
+        records[at + 11] = memory.keptBytes();
+        records[at + 12] = empty.at(500);
+        records[at + 13] = empty.at(990);
+        records[at + 14] = runtime.totalMemory() - runtime.freeMemory();
+        records[at + 15] = runtime.totalMemory();
     }
 
     private void step(final int[] sizes, final long phaseLiveBytes) {
         final long drawn = draw();
         final int bytes = sizes[(int) (drawn & (sizes.length - 1))];
-        while (count > 0 && (liveBytes + bytes > phaseLiveBytes || count == arrays.length)) {
+        while (count > 0 && (liveBytes + bytes > phaseLiveBytes || count == buffers.length)) {
             dropOne();
         }
         final long begin = System.nanoTime();
-        final byte[] array = new byte[bytes];
-        for (int at = 0; at < bytes; at += Touch.PAGE_BYTES) {
-            array[at] = 1;
-        }
-        arrays[count] = array;
+        final Object buffer = memory.obtain(bytes);
+        buffers[count] = buffer;
         costs.add(System.nanoTime() - begin);
-        TAG.set(array, 0, drawn);
+        memory.setTag(buffer, drawn);
         count++;
         liveBytes += bytes;
         allocated += bytes;
+        if (operations % EMPTY_EVERY == 0) {
+            final long nothing = System.nanoTime();
+            empty.add(System.nanoTime() - nothing);
+        }
         operations++;
     }
 
     private void dropOne() {
         final int victim = (int) (((draw() >>> 32) * count) >>> 32);
         count--;
-        final byte[] dropped = arrays[victim];
-        arrays[victim] = arrays[count];
-        arrays[count] = null;
+        final Object dropped = buffers[victim];
+        buffers[victim] = buffers[count];
+        buffers[count] = null;
         checksum = fold(checksum, dropped);
-        liveBytes -= dropped.length;
+        liveBytes -= memory.bytes(dropped);
+        memory.release(dropped);
     }
 
-    private static long fold(final long sum, final byte[] array) {
-        return sum * 0xD1342543DE82EF95L + ((long) TAG.get(array, 0) ^ array.length);
+    private long fold(final long sum, final Object buffer) {
+        return sum * 0xD1342543DE82EF95L + (memory.tag(buffer) ^ memory.bytes(buffer));
     }
 
     private long draw() {
@@ -139,14 +148,14 @@ public final class FragmentationTrial {
     }
 
     /**
-     * Over tags and sizes of all arrays that were dropped, then of those alive; changes nothing.
+     * Over tags and sizes of all buffers that were dropped, then of those alive; changes nothing.
      *
      * @return the checksum
      */
     public long checksum() {
         long sum = checksum;
         for (int i = 0; i < count; i++) {
-            sum = fold(sum, arrays[i]);
+            sum = fold(sum, buffers[i]);
         }
         return sum;
     }
@@ -157,7 +166,7 @@ public final class FragmentationTrial {
      * @return the line that says what is wrong, or nothing
      */
     public String audit() {
-        final long bytes = Arrays.stream(arrays, 0, count).mapToLong(array -> array.length).sum();
+        final long bytes = Arrays.stream(buffers, 0, count).mapToLong(memory::bytes).sum();
         return bytes == liveBytes ? "" : "the bytes alive are not those that were counted";
     }
 

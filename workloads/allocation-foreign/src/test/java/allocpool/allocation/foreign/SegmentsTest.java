@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocpool.allocation.AccessTrial;
 import allocpool.allocation.AllocationTrial;
+import allocpool.allocation.FragmentationTrial;
 import allocpool.allocation.Pool;
+import allocpool.allocation.SizedBuffers;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -43,8 +45,24 @@ class SegmentsTest {
         assertEquals(heap.checksumAfter(3), segment.checksumAfter(3));
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"arena_confined", "arena_auto"})
+    void shouldComeInMixedSizesLikeArrays(final String technique) {
+        final FragmentationTrial segments = churned(SizedSegments.named(technique));
+        assertEquals("", segments.audit());
+        assertEquals(churned(SizedBuffers.named("byte_array")).checksum(), segments.checksum());
+    }
+
+    private static FragmentationTrial churned(final SizedBuffers memory) {
+        final FragmentationTrial trial = new FragmentationTrial(memory, 5000, 1);
+        final long[] records = trial.run(new int[] {64, 100, 200, 1000}, 1 << 20, 4 << 20, 0, 4);
+        assertEquals(4 * FragmentationTrial.RECORD, records.length);
+        return trial;
+    }
+
     @Test
     void shouldNameTheValidChoices() {
+        assertThrows(IllegalArgumentException.class, () -> SizedSegments.named("arena_of_gladiators"));
         assertThrows(IllegalArgumentException.class, () -> Segments.named("arena_of_gladiators", 1, 1));
     }
 }
