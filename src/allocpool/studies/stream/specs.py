@@ -42,7 +42,7 @@ G1_PAUSE_TARGET_MS = 5
 HIGHEST_RATE = 10**9
 _SET_UP_S = 4.0
 _PROBE_SET_UP_S = 1.5
-_SWITCH_S = 5e-6
+_SWITCHES_S = {"tasklets": 1e-6, "virtual": 1e-6, "platform": 1e-5}
 _RATES_AT_MOST = 15
 _GRACE_S = 60.0
 _HAZELCAST = (
@@ -283,7 +283,7 @@ class StreamSwitchSpec(EngineSpec):
 
     mode: Literal["stream_switch"] = "stream_switch"
     parties: int = Field(default=64, ge=2, le=1000, description="that take turns")
-    turns: int = Field(default=200_000, ge=100, le=10**8, description="of them all; the first quarter is not measured")
+    turns: int = Field(default=100_000, ge=100, le=10**8, description="of them all; the first quarter is not measured")
     ways: tuple[Switching, ...] = Field(
         default_factory=lambda spec: tuple(way for way in SWITCHES if _has(spec["runtime"], way)),
         min_length=1,
@@ -304,7 +304,7 @@ class StreamSwitchSpec(EngineSpec):
         return _GRACE_S + 3 * self.turns * 1e-4
 
     def expected_seconds(self) -> float:
-        return _SET_UP_S + len(self.ways) * self.turns * _SWITCH_S
+        return _SET_UP_S + self.turns * sum(_SWITCHES_S[way] for way in self.ways)
 
     def configuration(self) -> str:
         return f"{self.collector} {self.runtime}, {self.parties} parties"
