@@ -1,10 +1,11 @@
-"""Whether a pipeline kept up: only then do its windows have latencies.
+"""What the latencies of a pipeline's windows say: whether it kept up, and how soon it caught up after a hiccup.
 
 Used inside a trial, where a search judges its probes, and by the tables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from allocpool.studies.stream.measurement import Timeliness
@@ -17,3 +18,21 @@ def kept_up(measured: Timeliness, late_ms: float) -> bool:
         return False
     at_the_end = latencies_ns[-max(1, len(latencies_ns) // 10) :]
     return max(float(lag_ns), float(median(at_the_end))) <= late_ms * 1e6
+
+
+def catch_up_ms(latencies_ns: Sequence[int], slide_ms: int, from_window: int, hiccup_ms: int) -> float | None:
+    """How long after the end of a hiccup the first window came out as late as they were before it, or sooner, ms.
+
+    As late as before: within a slide of the median of the windows before it. ``from_window``: of which windows the
+    hiccup held the first events, by its place. None where no window did.
+    """
+    before_ns = latencies_ns[:from_window]
+    if not before_ns:
+        return None
+    usual_ns = median(before_ns) + slide_ms * 1e6
+    over = from_window + -(-hiccup_ms // slide_ms) - 1
+    for place in range(over, len(latencies_ns)):
+        if latencies_ns[place] <= usual_ns:
+            came_ms = (place - from_window + 1) * slide_ms + latencies_ns[place] / 1e6
+            return max(0.0, came_ms - hiccup_ms)
+    return None

@@ -24,13 +24,13 @@ class Timeliness(TypedDict):
     """How late the last event left its source; None where the pipeline was given up."""
     latencies_ns: list[int]
     """To the last result of each measured window, in the order of the windows."""
+    firsts_ns: list[int]
+    """To the first result of each."""
 
 
 class StreamMeasurement(Timeliness):
     """Of mode ``stream``."""
 
-    firsts_ns: list[int]
-    """To the first result of each."""
     histogram: str
     events: int
     results: int
@@ -55,6 +55,9 @@ class Probe(TypedDict):
     tail: str | None
     """The highest percentile that its windows allow; None where it did not keep up."""
     tail_ms: float | None
+    """The latency to the last result there."""
+    first_tail_ms: float | None
+    """The latency to the first result there."""
     holds: bool
     windows: int
     wall_s: float
@@ -76,3 +79,26 @@ class StreamSearchOutcome(StreamSearchMeasurement):
 
     status: Literal["ok", "failed", "out_of_memory", "invalid", "crashed"]
     reason: str | None
+
+
+class Switch(TypedDict):
+    """One way to go from one piece of work to the next."""
+
+    way: str
+    p10_ns: int
+    p50_ns: int
+    p90_ns: int
+
+
+class StreamSwitchMeasurement(TypedDict):
+    """Of mode ``stream_switch``."""
+
+    switches: list[Switch]
+    """``empty`` among them: two readings of the clock with nothing between."""
+    processor: int
+    """The one that they ran on."""
+    peak_rss_mb: float
+
+
+class StreamSwitchOutcome(Outcome, StreamSwitchMeasurement):
+    """What the process of such a trial returns."""

@@ -1,13 +1,14 @@
-"""The modes stream and stream_search: keyed sliding windows over simulated events, on the real engine.
+"""The modes stream, stream_search and stream_switch: keyed sliding windows over simulated events, on the real engine.
 
 The engine is Hazelcast with Jet, one member. The model is that of "Sub-10 ms Latency in Java: Concurrent GC with Green
 Threads" (Hazelcast, 2020): sources that simulate a rate, windows over many keys, and the latency of each window's
-results from the window's end.
+results from the window's end: to the first of them, as published, and to the last.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -21,9 +22,18 @@ from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
 Aggregate = Literal["boxed", "garbage_free"]
 Processors = Literal["cooperative", "native", "platform", "virtual"]
+Sources = Literal["parallel", "single"]
+Answer = Literal["first", "last"]
+Switching = Literal["tasklets", "virtual", "platform"]
 AGGREGATES: tuple[Aggregate, ...] = ("boxed", "garbage_free")
 PROCESSORS: tuple[Processors, ...] = ("cooperative", "native", "platform", "virtual")
 """Of Jet: on shared threads, or each on a native thread; and the window step alone, on threads of this kind."""
+OF_THE_ENGINE: tuple[Processors, ...] = ("cooperative", "native")
+SOURCES: tuple[Sources, ...] = ("parallel", "single")
+ANSWERS: tuple[Answer, ...] = ("first", "last")
+"""To which result of a window its latency is: the first, as published, or the last."""
+SWITCHES: tuple[Switching, ...] = ("tasklets", "virtual", "platform")
+"""What takes turns on one processor: tasklets of Jet, and threads of Java that wake each other."""
 OLDEST_RUNTIME = 17
 FIRST_WITH_VIRTUAL_THREADS = 21
 HEAP_MB = 1024
@@ -32,6 +42,7 @@ G1_PAUSE_TARGET_MS = 5
 HIGHEST_RATE = 10**9
 _SET_UP_S = 4.0
 _PROBE_SET_UP_S = 1.5
+_SWITCHES_S = {"tasklets": 1e-6, "virtual": 1e-6, "platform": 1e-5}
 _RATES_AT_MOST = 15
 _GRACE_S = 60.0
 _HAZELCAST = (
@@ -45,12 +56,36 @@ _HAZELCAST = (
 """What Hazelcast asks for on modular Java (its manual, "Running in Modular Java")."""
 
 
-class PipelineSpec(TrialSpec):
-    """A pipeline on a member of its own, whatever its rate of events."""
+class EngineSpec(TrialSpec):
+    """A JVM that the engine can run on."""
 
     runtime: RuntimeNumber = DEFAULT_RUNTIME
     collector: CollectorName = "g1"
     heap_mb: int = Field(default=HEAP_MB, ge=256)
+
+    @model_validator(mode="after")
+    def _runs(self) -> Self:
+        if self.runtime in FEATURES and self.runtime < OLDEST_RUNTIME:
+            newer = ", ".join(str(feature) for feature in FEATURES if feature >= OLDEST_RUNTIME)
+            raise ValueError(f"runtime {self.runtime} can't run Hazelcast 5.7: choose one of {newer}")
+        require_combination(self.collector, self.runtime)
+        return self
+
+    def _jvm(self, flags: Iterable[str] = (), pause_target_ms: int | None = None) -> Jvm:
+        return Jvm(
+            module="stream",
+            runtime=self.runtime,
+            collector=self.collector,
+            heap_mb=self.heap_mb,
+            pause_target_ms=pause_target_ms,
+            unsafe=True,
+            flags=(*_HAZELCAST, *flags),
+        )
+
+
+class PipelineSpec(EngineSpec):
+    """A pipeline on a member of its own, whatever its rate of events."""
+
     pause_target_ms: int | None = Field(
         default_factory=lambda spec: G1_PAUSE_TARGET_MS if spec["collector"] == "g1" else None,
         gt=0,
@@ -65,6 +100,7 @@ class PipelineSpec(TrialSpec):
     aggregate: Aggregate = "boxed"
     processors: Processors = "cooperative"
     cooperative_threads: int = Field(default=1, ge=1, description="and processors of each kind")
+    sources: Sources = Field(default="parallel", description="as many as cooperative threads, or one")
     port: int = Field(default=0, ge=0, le=65_535, description="of 127.0.0.1; 0: any free one")
     seconds: float = Field(gt=0, le=86_400, description="measured, after the warm-up")
     warmup_seconds: float = Field(default=3.0, ge=0, le=600, description="windows that are checked and not counted")
@@ -73,10 +109,6 @@ class PipelineSpec(TrialSpec):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        if self.runtime in FEATURES and self.runtime < OLDEST_RUNTIME:
-            newer = ", ".join(str(feature) for feature in FEATURES if feature >= OLDEST_RUNTIME)
-            raise ValueError(f"runtime {self.runtime} can't run Hazelcast 5.7: choose one of {newer}")
-        require_combination(self.collector, self.runtime)
         if self.processors == "virtual" and self.runtime < FIRST_WITH_VIRTUAL_THREADS:
             raise ValueError(
                 f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or processors=platform"
@@ -84,6 +116,8 @@ class PipelineSpec(TrialSpec):
         if self.new_size_mb is not None and not collector_named(self.collector).has_sized_young:
             sized = ", ".join(collectors_that(lambda row: row.has_sized_young and self.runtime in row.flags))
             raise ValueError(f"new_size_mb means nothing to collector {self.collector}: choose one of {sized}")
+        if self.sources == "single" and self.processors not in OF_THE_ENGINE:
+            raise ValueError(f"sources=single is of the engine: choose processors {' or '.join(OF_THE_ENGINE)}")
         if self.window_ms % self.slide_ms:
             raise ValueError(
                 f"window_ms {self.window_ms} is no multiple of slide_ms {self.slide_ms}: "
@@ -93,28 +127,22 @@ class PipelineSpec(TrialSpec):
             raise ValueError(f"seconds {self.seconds:g} hold no window: give at least {self.slide_ms / 1000:g}")
         return self
 
-    def needs(self) -> Needs:
-        sizes = {
+    def _settings(self) -> dict[str, str | int]:
+        """The collector's settings that are asked for, by their options."""
+        asked = {
             "MaxNewSize": self.new_size_mb and f"{self.new_size_mb}m",
             "ConcGCThreads": self.concurrent_gc_threads,
             "ParallelGCThreads": self.parallel_gc_threads,
         }
-        flags = [f"-XX:{name}={value}" for name, value in sizes.items() if value is not None]
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def needs(self) -> Needs:
+        flags = [f"-XX:{name}={value}" for name, value in self._settings().items()]
         if self.processors == "virtual":
             # Virtual threads get as many native ones as the engine's cooperative processors do.
             scheduler = "-Djdk.virtualThreadScheduler"
             flags += [f"{scheduler}.{name}={self.cooperative_threads}" for name in ("parallelism", "maxPoolSize")]
-        return Needs(
-            jvm=Jvm(
-                module="stream",
-                runtime=self.runtime,
-                collector=self.collector,
-                heap_mb=self.heap_mb,
-                pause_target_ms=self.pause_target_ms,
-                unsafe=True,
-                flags=(*_HAZELCAST, *flags),
-            )
-        )
+        return Needs(jvm=self._jvm(flags, self.pause_target_ms))
 
     def refused_here(self) -> str | None:
         cores = usable_cores()
@@ -152,9 +180,13 @@ class PipelineSpec(TrialSpec):
         return events_per_second + results
 
     def configuration(self) -> str:
-        return (
-            f"{self.collector} {self.runtime}, {self.cooperative_threads} {self.processors} threads, {self.aggregate}"
-        )
+        words = [
+            f"{self.collector} {self.runtime}, {self.cooperative_threads} {self.processors} threads, {self.aggregate}",
+            f"windows of {self.window_ms} by {self.slide_ms} ms",
+        ]
+        words += ["one source"] if self.sources == "single" else []
+        words += [f"{name}={value}" for name, value in self._settings().items()]
+        return ", ".join(words)
 
 
 class StreamSpec(PipelineSpec):
@@ -165,6 +197,7 @@ class StreamSpec(PipelineSpec):
     mode: Literal["stream"] = "stream"
     events_per_second: int = Field(ge=1, le=HIGHEST_RATE)
     percentile: float | None = Field(default=None, gt=0, lt=100, description="that the trial must be long enough for")
+    hiccup_ms: int = Field(default=0, ge=0, description="all sources are held once for so long, half-way; 0: never")
 
     def longest_seconds(self) -> float:
         return self._longest(1)
@@ -177,10 +210,22 @@ class StreamSpec(PipelineSpec):
                 f"p{self.percentile:g} takes {needed:,} windows, and {self.seconds:g} s have {self.windows:,}: give "
                 f"seconds={self.seconds_for(self.percentile):g} at slide_ms={self.slide_ms}"
             )
+        if self.hiccup_ms and self.processors not in OF_THE_ENGINE:
+            raise ValueError(f"hiccup_ms is of the engine: choose processors {' or '.join(OF_THE_ENGINE)}")
+        if self.hiccup_ms * 4 > self.seconds * 1000:
+            raise ValueError(
+                f"hiccup_ms {self.hiccup_ms} leaves no time to catch up: give at most {int(self.seconds * 250)}"
+            )
         return self
 
+    @property
+    def hiccup_from_ms(self) -> int:
+        """When sources are held: half-way of what is measured, at the end of a slide, ms after event 0."""
+        return self.warmup_ms + self.windows // 2 * self.slide_ms
+
     def configuration(self) -> str:
-        return f"{super().configuration()}, {self.events_per_second:,} events/s"
+        held = f", held for {self.hiccup_ms} ms" if self.hiccup_ms else ""
+        return f"{super().configuration()}, {self.events_per_second:,} events/s, {self.keys:,} keys{held}"
 
     def expected_seconds(self) -> float:
         return _SET_UP_S + self.warmup_seconds + self.seconds
@@ -201,6 +246,7 @@ class StreamSearchSpec(PipelineSpec):
     resolution: float = Field(default=0.1, ge=0.01, lt=1, description="width of the bracket over its lower end")
     confirmations: int = Field(default=2, ge=1, le=100, description="probes that a rate must hold in")
     target_ms: float = Field(default=10.0, gt=0, description="the latency that is held at the tail")
+    held: Answer = Field(default="first", description="whose latency is held: the first result's, as published")
 
     def longest_seconds(self) -> float:
         return self._longest(_RATES_AT_MOST * self.confirmations)
@@ -224,3 +270,41 @@ class StreamSearchSpec(PipelineSpec):
         steps = math.log(self.high_events_per_second / self.low_events_per_second) / math.log1p(self.resolution)
         probes = (2 + math.log2(max(1.0, steps))) * (1 + (self.confirmations - 1) / 2)
         return _SET_UP_S + probes * (_PROBE_SET_UP_S + self.warmup_seconds + self.seconds)
+
+
+def _has(runtime: int, way: Switching) -> bool:
+    return way != "virtual" or runtime >= FIRST_WITH_VIRTUAL_THREADS
+
+
+class StreamSwitchSpec(EngineSpec):
+    """Parties that take turns on one processor: what it takes to go from one to the next."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.stream.child.stream_switch"
+
+    mode: Literal["stream_switch"] = "stream_switch"
+    parties: int = Field(default=64, ge=2, le=1000, description="that take turns")
+    turns: int = Field(default=100_000, ge=100, le=10**8, description="of them all; the first quarter is not measured")
+    ways: tuple[Switching, ...] = Field(
+        default_factory=lambda spec: tuple(way for way in SWITCHES if _has(spec["runtime"], way)),
+        min_length=1,
+        description="all that the runtime has",
+    )
+
+    @model_validator(mode="after")
+    def _has_them(self) -> Self:
+        if not all(_has(self.runtime, way) for way in self.ways):
+            raise ValueError(f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25")
+        return self
+
+    def needs(self) -> Needs:
+        scheduler = "-Djdk.virtualThreadScheduler"
+        return Needs(jvm=self._jvm(f"{scheduler}.{name}=1" for name in ("parallelism", "maxPoolSize")))
+
+    def longest_seconds(self) -> float:
+        return _GRACE_S + 3 * self.turns * 1e-4
+
+    def expected_seconds(self) -> float:
+        return _SET_UP_S + self.turns * sum(_SWITCHES_S[way] for way in self.ways)
+
+    def configuration(self) -> str:
+        return f"{self.collector} {self.runtime}, {self.parties} parties"

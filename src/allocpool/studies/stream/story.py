@@ -2,12 +2,13 @@
 
 The published study says that a machine whose cooperative threads leave a processor to the collector answers within
 10 ms at more throughput. So the throughput that holds the target is bracketed in every block, by the rates that were
-run and by searches of its own, and latencies are compared within blocks, at equal rates.
+run and by searches of its own, and latencies are compared within blocks, at equal rates. Latencies are told to the
+first result of a window, as published, and to the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
@@ -21,15 +22,26 @@ from allocpool.studies.stream.claims import (
     ALLOCATION_COSTS,
     CELL,
     CONFIGURATION,
+    FIRST,
     FOR_THE_COLLECTOR,
+    LAST,
+    STREAM_CLAIMS,
+    THEN,
+    TODAY,
     Pair,
     Stream,
     allocated,
-    allocating,
+    evaluate,
+    evaluate_published,
+    held_by_g1,
     millions,
+    only,
+    within,
 )
 from allocpool.studies.stream.study import STUDY, StreamProfile
 
+AXES = {"keys": "events_per_second", "events_per_second": "keys"}
+"""What makes throughput larger, and what stays as it is: output at a million events a second is the published axis."""
 _FEW_CORES = 4
 
 
@@ -43,12 +55,11 @@ def design(profile: StreamProfile) -> str:
     """What the campaign consists of, from its profile."""
     groups = ", ".join(profile.groups)
     searched = f" Searches: {', '.join(profile.searches)}." if profile.searches else ""
-    slides = sorted({group.slide_ms for group in profile.groups.values()})
-    counts = [int(profile.seconds * 1000) // slide for slide in slides]
+    lengths = sorted({(group.slide_ms, group.seconds or profile.seconds) for group in profile.groups.values()})
     windows = "; ".join(
-        f"windows that slide by {slide} ms give {count:,} latencies per trial, and p99.99 would take "
-        f"{windows_needed(99.99) * slide / 1000:g} s"
-        for slide, count in zip(slides, counts, strict=True)
+        f"windows that slide by {slide_ms} ms give {int(seconds * 1000) // slide_ms:,} latencies in {seconds:g} s, and "
+        f"p99.99 takes {windows_needed(99.99) * slide_ms / 1000:g} s"
+        for slide_ms, seconds in lengths
     )
     return (
         f"Groups of trials: {groups}. {profile.blocks} repetition(s), {profile.seconds:g} s measured after "
@@ -64,50 +75,68 @@ def machine(trials: pd.DataFrame) -> str:
     most = int(published()["jet_threads"].max())
     if count >= _FEW_CORES:
         return f"This machine has {count} processors; the published ones ran up to {most} threads."
-    threads = trials["concurrent_gc_threads"].dropna()
+    threads = trials.loc[trials["asked_concurrent_gc_threads"].isna(), "concurrent_gc_threads"].dropna()
     concurrent = f", and concurrent collection had {int(threads.max())} thread(s)" if len(threads) else ""
     return (
         f"This machine has {count} processors; the published ones ran up to {most} threads. A processor left to the "
         f"collector is {1 / count:.0%} of this machine instead of a small part of it{concurrent}. "
-        "So the direction of an effect can be compared here, its size can not."
+        "So the direction of an effect can be compared; a verdict on its size is one on this machine."
     )
 
 
-def curves(trials: pd.DataFrame) -> pd.DataFrame:
-    """One row per configuration and rate: its collector, items_per_second offered, trials, kept_up, and median tail
-    latency, ms."""
-    rows = []
-    for key, group in finished(trials).groupby(list(CELL), dropna=False, observed=True, sort=False):
-        tails = group["tail_ms"].dropna().astype(float)
-        rows.append({
+def curves(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
+    """The curves along one of `AXES`: one row per configuration and rate, with its collector, items_per_second offered,
+    trials, kept_up, the percentile, and the latency there to the first and the last result: median, low, high, ms.
+
+    Only trials that differ in nothing else: no aggregate, number of the collector's threads or size of its young
+    generation but the plain ones. Of inputs (or keys) at which nothing was varied there is no curve.
+    """
+    rows, fixed = only(trials), AXES[axis]
+    varied = rows.groupby(fixed)[axis].transform("nunique") > 1 if len(rows) else pd.Series(dtype=bool)
+    found = []
+    for key, group in rows[varied].groupby(list(CELL), dropna=False, observed=True, sort=False):
+        row = {
             **dict(zip(CELL, key, strict=True)), "collector": group["collector"].iloc[0],
+            "runtime": group["runtime"].iloc[0], "n": len(group), "kept_up": int(group["kept_up"].sum()),
             "offered_items_per_second": group["offered_items_per_second"].iloc[0],
-            "n": len(group), "kept_up": int(group["kept_up"].sum()), "tail": group["tail"].dropna().min(),
-            "tail_ms": tails.median() if len(tails) else float("nan"),
-            "low": tails.min() if len(tails) else float("nan"), "high": tails.max() if len(tails) else float("nan"),
-        })  # fmt: skip
-    columns = [*CELL, "collector", "offered_items_per_second", "n", "kept_up", "tail", "tail_ms", "low", "high"]
-    return pd.DataFrame(rows, columns=columns)
+            "tail": group["tail"].dropna().min(),
+        }  # fmt: skip
+        for name, value in (("first", FIRST), ("last", LAST)):
+            tails = group[value].dropna().astype(float)
+            row |= {f"{name}_ms": tails.median(), f"{name}_low": tails.min(), f"{name}_high": tails.max()}
+        found.append(row)
+    return pd.DataFrame(found, columns=[*CELL, *_CURVE])
+
+
+_CURVE = (
+    "collector", "runtime", "n", "kept_up", "offered_items_per_second", "tail",
+    *(f"{name}_{what}" for name in ("first", "last") for what in ("ms", "low", "high")),
+)  # fmt: skip
 
 
 def name_of(row: pd.Series) -> str:
     """A configuration for a reader."""
     parts = [str(row["solution"]), f"{row['cooperative_threads']} {row['processors']}", str(row["aggregate"])]
-    if pd.notna(row["new_size_mb"]):
-        parts.append(f"young {row['new_size_mb']} MiB")
-    return ", ".join(parts)
+    if row["sources"] == "single":
+        parts.append("one source")
+    settings = {
+        "MaxNewSize": "new_size_mb", "ParallelGCThreads": "asked_parallel_gc_threads",
+        "ConcGCThreads": "asked_concurrent_gc_threads",
+    }  # fmt: skip
+    return ", ".join(parts + [f"{name}={row[column]}" for name, column in settings.items() if pd.notna(row[column])])
 
 
-_RUN, _SEARCHED = "rates that were run", "a search"
+_SEARCHED = "a search"
 _BRACKETS = ("by", "holds_low", "holds_high", "fails", "n")
 
 
 def brackets(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> pd.DataFrame:
-    """Per configuration: the throughput that holds ``target_ms`` at the tail, in every block, items per second.
+    """Per configuration: the throughput that holds ``target_ms`` at the tail, in every block, items per second, to the
+    first result of each window.
 
     ``holds`` is the highest offered rate below which every rate held, as (smallest, largest) over blocks; ``fails`` the
     lowest that did not, None where all held: then the end of the rates was reached, not of the engine. Searches come
-    first, then configurations of trials at two rates or more.
+    first, then configurations of trials at two outputs, or inputs, or more.
     """
     rows = _searched(searches) + _run(trials, target_ms)
     return pd.DataFrame(rows, columns=[*CONFIGURATION, *_BRACKETS])
@@ -115,24 +144,28 @@ def brackets(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> 
 
 def _run(trials: pd.DataFrame, target_ms: float) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    for key, group in finished(trials).groupby(list(CONFIGURATION), dropna=False, observed=True, sort=False):
-        if group["events_per_second"].nunique() < 2:
-            continue
-        holds, fails = [], []
-        for _, block in group.groupby("block"):
-            ordered = block.sort_values("offered_items_per_second")
-            done = (ordered["kept_up"].fillna(False) & (ordered["tail_ms"] <= target_ms).fillna(False)).to_numpy(bool)
-            first_bad = next((place for place, fine in enumerate(done) if not fine), len(done))
-            offered = ordered["offered_items_per_second"].to_numpy()
-            holds.append(float(offered[first_bad - 1]) if first_bad else 0.0)
-            fails.append(float(offered[first_bad]) if first_bad < len(done) else None)
-        rows.append(_bracket(key, _RUN, holds, fails))
+    done = finished(trials)
+    for axis, fixed in AXES.items():
+        grouped = done.groupby([*CONFIGURATION, fixed], dropna=False, observed=True, sort=False)
+        for key, group in grouped:
+            if group[axis].nunique() < 2 or (group["hiccup_ms"] > 0).any():
+                continue
+            holds, fails = [], []
+            for _, block in group.groupby("block"):
+                ordered = block.sort_values("offered_items_per_second")
+                fine = within(ordered, target_ms).to_numpy(bool)
+                first_bad = next((place for place, good in enumerate(fine) if not good), len(fine))
+                offered = ordered["offered_items_per_second"].to_numpy()
+                holds.append(float(offered[first_bad - 1]) if first_bad else 0.0)
+                fails.append(float(offered[first_bad]) if first_bad < len(fine) else None)
+            by = "more output" if axis == "keys" else "more input"
+            rows.append(_bracket(key[:-1], f"{by}, {key[-1]:,} {fixed.split('_')[0]}", holds, fails))
     return rows
 
 
 def _searched(searches: pd.DataFrame) -> list[dict[str, object]]:
     rows = []
-    done = finished(searches)
+    done = finished(searches).assign(hiccup_ms=0)
     for key, group in done.groupby(list(CONFIGURATION), dropna=False, observed=True, sort=False):
         holds = [float(value) for value in group["holds_items_per_second"].fillna(0.0)]
         fails = [None if pd.isna(value) else float(value) for value in group["fails_items_per_second"]]
@@ -163,6 +196,14 @@ def brackets_grid(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float
     return pd.DataFrame(rows, columns=["configuration", "window", "found by", "holds, M items/s", "fails from", "n"])
 
 
+def latency_grid(rule: Callable[[pd.DataFrame, str], list[Pair]], trials: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons of latencies for a reader, to the first result of a window and to the last."""
+    last = pairs_grid(rule(trials, LAST))
+    grid = pairs_grid(rule(trials, FIRST)).rename(columns={"ratio": "ratio, first result"})
+    grid.insert(grid.columns.get_loc("ratio, first result") + 1, "last result", last["ratio"])
+    return grid
+
+
 def pairs_grid(every: Sequence[Pair]) -> pd.DataFrame:
     """Comparisons for a reader."""
     return pd.DataFrame(
@@ -178,8 +219,8 @@ def pairs_grid(every: Sequence[Pair]) -> pd.DataFrame:
 
 
 def allocation(trials: pd.DataFrame) -> list[Pair]:
-    """The allocating aggregate over the garbage-free one: memory allocated, latency at the tail."""
-    return allocated(trials) + allocating(trials)
+    """The allocating aggregate over the garbage-free one: memory allocated."""
+    return allocated(trials)
 
 
 def gaps(trials: pd.DataFrame, searches: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
@@ -200,18 +241,44 @@ def gaps(trials: pd.DataFrame, searches: pd.DataFrame, plan: pd.DataFrame) -> pd
     return pd.DataFrame(rows, columns=["solution", "trials", "reason"])
 
 
+_ONE_RATE = ("events_per_second", "keys", "window_ms", "slide_ms", "seconds")
+
+
+def commonest_rate(trials: pd.DataFrame) -> pd.DataFrame:
+    """Of the finished plain trials those at the rate, on the windows, that most of them had."""
+    rows = only(trials)
+    if rows.empty:
+        return rows
+    sizes = rows.groupby(list(_ONE_RATE))["trial_id"].transform("size")
+    first = rows[sizes == sizes.max()].iloc[0]
+    return rows[(rows[list(_ONE_RATE)] == first[list(_ONE_RATE)]).all(axis=1)]
+
+
+def rate_text(trials: pd.DataFrame) -> str:
+    """The rate of these trials, which is one, and their windows."""
+    if trials.empty:
+        return "no rate"
+    row = trials.iloc[0]
+    return (
+        f"{row['events_per_second']:,} events a second, {row['keys']:,} keys, windows of {row['window_ms']} ms by "
+        f"{row['slide_ms']} ms"
+    )
+
+
 def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """What the collectors did meanwhile: pauses, processors they kept busy, their threads; medians of the trials that
-    kept up with the allocating aggregate on cooperative threads, over all rates."""
-    done = finished(trials)
-    done = done[done["kept_up"].fillna(False) & (done["aggregate"] == "boxed") & (done["processors"] == "cooperative")]
+    """What the collectors did meanwhile, at the commonest rate: pauses, young collections, processors they kept busy,
+    their threads; medians of the trials that kept up."""
+    done = commonest_rate(trials)
+    done = done[done["kept_up"].fillna(False).astype(bool)]
     rows = []
     for (solution, threads), group in done.groupby(["solution", "cooperative_threads"], sort=False):
-        medians = group[["gc_pauses", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]].median()
+        names = ["gc_pauses", "young_per_s", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]
+        medians = group[names].median()
         rows.append({
             "solution": solution, "threads": threads, "n": len(group),
             "GC threads": f"{group['parallel_gc_threads'].max()} / {group['concurrent_gc_threads'].max()}",
             "pauses": stats.significant(float(medians["gc_pauses"])),
+            "young, a second": stats.significant(float(medians["young_per_s"]), 2),
             "longest, ms": stats.significant(float(medians["gc_pause_max_ms"])),
             "GC, processors": stats.significant(float(medians["cpu_gc"]), 2),
             "engine, processors": stats.significant(float(medians["cpu_application"]), 2),
@@ -220,9 +287,62 @@ def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def verdict(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> str:
+_WAYS = {
+    "empty": "reading the clock twice", "tasklets": "tasklet to tasklet of the engine",
+    "virtual": "virtual thread to virtual thread", "platform": "thread to thread",
+}  # fmt: skip
+
+
+def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
+    """What it takes to go from one party to the next, ns: medians over blocks of each trial's percentiles."""
+    done = finished(switches)
+    rows = [
+        {
+            "solution": solution, "from turn to turn": _WAYS[str(way)], "n": len(group),
+            **{
+                f"{name}, ns": stats.significant(float(group[f"{name}_ns"].astype(float).median()), 2)
+                for name in ("p10", "p50", "p90")
+            },
+        }
+        for (solution, way), group in done.groupby(["solution", "way"], sort=False)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "from turn to turn", "n", "p10, ns", "p50, ns", "p90, ns"])
+
+
+def claims_grid(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.DataFrame:
+    """One row per conclusion: what the source's own figures say of it, and what was found on its collectors and on
+    today's."""
+    then, today = (evaluate(measured, target_ms, era) for era in (THEN, TODAY))
+    rows = [
+        {
+            "claim": claim.text,
+            "its own figures": own.outcome if len(own.evidence) else "no figures",
+            THEN.text: on_then.outcome, "found": on_then.sentence,
+            TODAY.text: on_today.outcome, "found today": on_today.sentence,
+        }
+        for claim, own, on_then, on_today in zip(STREAM_CLAIMS, evaluate_published(), then, today, strict=True)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def published_limit() -> str:
+    """What the source's chart says of G1 with processors left to it, where it holds and where it does not."""
+    held, more = held_by_g1()
+    beyond = ", ".join(
+        f"{stats.significant(row.million_items_per_second)} million: {row.p9999_ms:g} ms" for row in more.itertuples()
+    )
+    return (
+        f"Read off the source's own chart, G1 on {held['jet_threads'].max()} threads held its 10 ms up to "
+        f"{stats.significant(held['million_items_per_second'].max())} million items a second, and not beyond "
+        f"({beyond}). What it compares differs in four things at once: threads, sources, MaxNewSize, and the releases "
+        "of engine and Java. Here one thing differs between the sides of a comparison."
+    )
+
+
+def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
     """The page's answer in a few computed sentences."""
-    data = Stream(trials, searches, target_ms)
+    trials, searches = measured["trials"], measured["searches"]
+    data = Stream(trials, searches, measured["switches"], target_ms)
     core, free = judge(FOR_THE_COLLECTOR, data), judge(ALLOCATION_COSTS, data)
     bracketed = brackets(trials, searches, target_ms)
     if bracketed.empty or not bracketed["holds_low"].max():
@@ -235,8 +355,8 @@ def verdict(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> s
             f"{' (no higher rate was run)' if pd.isna(best['fails']) else ''}.**"
         )
     return (
-        f"{head} A processor left to the collector: {core.outcome}. {core.sentence} Allocating at every update: "
-        f"{free.outcome}. {free.sentence} {machine(trials)}"
+        f"{head} A processor left to the collector, {TODAY.text}: {core.outcome}. {core.sentence} Allocating at every "
+        f"update: {free.outcome}. {free.sentence} {machine(trials)}"
     )
 
 
@@ -245,4 +365,4 @@ def take_home(profile: str) -> str:
     tables, provenance = campaign.stored(STUDY.name, profile)
     if provenance is None:
         return "**Undecided.** The streaming engine was not measured under this profile."
-    return verdict(tables["trials"], tables["searches"], float(provenance["profile"]["target_ms"]))
+    return verdict(tables, float(provenance["profile"]["target_ms"]))

@@ -1,33 +1,53 @@
 """Study 7, stream: what does it buy, or cost, to leave a processor to the collector beside green threads?
 
-Trials of mode stream in named groups, and searches for the highest rate within a latency. Rates are stated per
-processor and numbers of threads as processors left to the collector, so that one profile fits a laptop and a server.
-What a selection can't mean here (more processors left than there are) is left out of the plan.
+Trials of mode stream in named groups, searches for the highest rate within a latency, and what a switch takes. Rates
+are stated per processor, or, as published, in all, with the number of keys and so the output as what varies. Numbers of
+threads are stated as processors left to the collector, from none to all but one where nothing is said, so that one
+profile fits a laptop and a server. What a selection can't mean here (more processors left than there are) is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Literal, Self
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import FEATURES, check_combination, collector_named, collectors_on, never_frees
-from allocpool.studies.stream.measurement import StreamMeasurement, StreamSearchMeasurement
+from allocpool.studies.stream.measurement import (
+    StreamMeasurement,
+    StreamSearchMeasurement,
+    StreamSwitchMeasurement,
+)
 from allocpool.studies.stream.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     HEAP_MB,
+    OF_THE_ENGINE,
     OLDEST_RUNTIME,
     Aggregate,
-    PipelineSpec,
+    Answer,
+    EngineSpec,
     Processors,
+    Sources,
     StreamSearchSpec,
     StreamSpec,
+    StreamSwitchSpec,
 )
-from allocpool.studies.stream.tables import SCHEMAS, label, summarise_stream, summarise_stream_search, tidy_stream
+from allocpool.studies.stream.tables import (
+    SCHEMAS,
+    label,
+    summarise_stream,
+    summarise_stream_search,
+    summarise_stream_switch,
+    tidy_stream,
+)
+
+EVERY_ONE_UP_TO = 4
+"""Processors left to the collector: every number up to this one, then in steps of half or a third of it."""
 
 
 def parse_solution(text: str) -> tuple[str, int]:
@@ -45,62 +65,91 @@ def parse_solution(text: str) -> tuple[str, int]:
     return collector, int(runtime)
 
 
+def _parsable(solutions: tuple[str, ...]) -> tuple[str, ...]:
+    for text in solutions:
+        try:
+            parse_solution(text)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+    return solutions
+
+
+def sweep(processors: int) -> list[int]:
+    """Processors to leave to the collector, from none to all but one: 0 to 4, then 6, 8, 12, 16, 24, 32, ..."""
+    left = list(range(EVERY_ONE_UP_TO + 1))
+    while left[-1] < processors:
+        left += [left[-1] // 2 * 3, left[-1] * 2]
+    return [count for count in left if count < processors]
+
+
 class _Selection(BaseModel):
     """Every solution x number of threads x aggregate, on windows of one kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     solutions: tuple[str, ...] = Field(min_length=1)
-    left_to_collector: tuple[int, ...] = Field(default=(0,), min_length=1, description="processors without a thread")
+    left_to_collector: tuple[int, ...] | Literal["sweep"] = Field(
+        default="sweep", description="processors without a thread; a sweep over all that the machine allows"
+    )
     aggregates: tuple[Aggregate, ...] = Field(default=("boxed",), min_length=1)
-    keys: int = Field(default=10_000, ge=1, le=10**7)
     window_ms: int = Field(default=1000, ge=1)
     slide_ms: int = Field(default=10, ge=1)
 
     @field_validator("solutions")
     @classmethod
     def _parsable(cls, solutions: tuple[str, ...]) -> tuple[str, ...]:
-        for text in solutions:
-            try:
-                parse_solution(text)
-            except UserError as error:
-                raise ValueError(str(error)) from error
-        return solutions
+        return _parsable(solutions)
 
     @field_validator("left_to_collector")
     @classmethod
-    def _left(cls, processors_left: tuple[int, ...]) -> tuple[int, ...]:
-        if any(left < 0 for left in processors_left):
-            raise ValueError("processors left to the collector are 0 or more")
+    def _left(cls, processors_left: tuple[int, ...] | Literal["sweep"]) -> tuple[int, ...] | Literal["sweep"]:
+        if not processors_left or (processors_left != "sweep" and min(processors_left) < 0):
+            raise ValueError("processors left to the collector are 0 or more, or sweep")
         return processors_left
 
     def threads(self, processors: int) -> list[int]:
         """Cooperative threads on a machine of so many processors; at least one."""
-        return list(dict.fromkeys(processors - left for left in self.left_to_collector if left < processors))
-
-    def pipeline(self) -> dict[str, int]:
-        """The windows, as specs name them."""
-        return {"keys": self.keys, "window_ms": self.window_ms, "slide_ms": self.slide_ms}
+        asked = sweep(processors) if self.left_to_collector == "sweep" else self.left_to_collector
+        return list(dict.fromkeys(processors - left for left in asked if left < processors))
 
 
 class StreamSelection(_Selection):
-    """Also every rate x kind of processors x size of the young generation, a trial each."""
+    """Also every rate x number of keys x kind of processors x setting of the collector, a trial each.
 
-    events_per_second_per_core: tuple[int, ...] = Field(min_length=1)
+    Rates are stated per processor, or in all of them together. None of a setting is the JVM's own choice.
+    """
+
+    events_per_second_per_core: tuple[int, ...] = ()
+    events_per_second: tuple[int, ...] = Field(default=(), description="in all, as published")
+    keys: tuple[int, ...] = Field(default=(10_000,), min_length=1, description="which set the output: all, each slide")
     processors: tuple[Processors, ...] = Field(default=("cooperative",), min_length=1)
+    sources: tuple[Sources, ...] = Field(default=("parallel",), min_length=1)
+    hiccup_ms: int = Field(default=0, ge=0)
     new_size_mb: tuple[int | None, ...] = Field(default=(None,), min_length=1)
+    concurrent_gc_threads: tuple[int | None, ...] = Field(default=(None,), min_length=1)
+    parallel_gc_threads: tuple[int | None, ...] = Field(default=(None,), min_length=1)
+    seconds: float | None = Field(default=None, gt=0, le=86_400, description="measured; the profile's")
 
-    @field_validator("events_per_second_per_core")
-    @classmethod
-    def _rates(cls, rates: tuple[int, ...]) -> tuple[int, ...]:
-        if any(rate < 1 for rate in rates):
+    @model_validator(mode="after")
+    def _rates(self) -> Self:
+        rates = (*self.events_per_second_per_core, *self.events_per_second)
+        if not rates:
+            raise ValueError("no rate: give events_per_second_per_core or events_per_second")
+        if min(rates) < 1:
             raise ValueError("a rate is 1 event per second or more")
-        return rates
+        return self
+
+    def rates(self, processors: int) -> list[int]:
+        """Events per second on a machine of so many processors."""
+        per_core = (rate * processors for rate in self.events_per_second_per_core)
+        return list(dict.fromkeys((*per_core, *self.events_per_second)))
 
 
 class SearchSelection(_Selection):
     """A search for the highest rate that holds the profile's target, between two bounds."""
 
+    keys: int = Field(default=10_000, ge=1, le=10**7)
+    held: Answer = Field(default="first", description="whose latency is held; the first result's, as published")
     low_events_per_second_per_core: int = Field(ge=1)
     high_events_per_second_per_core: int = Field(ge=1)
     resolution: float = Field(default=0.1, ge=0.01, lt=1)
@@ -114,6 +163,7 @@ class StreamProfile(StudyProfile):
 
     groups: dict[str, StreamSelection] = Field(min_length=1)
     searches: dict[str, SearchSelection] = Field(default={}, description="named selections of searches")
+    switches: tuple[str, ...] = Field(default=(), description="solutions on which switches are timed")
     seconds: float = Field(gt=0, le=86_400, description="measured, per trial")
     warmup_seconds: float = Field(ge=0, le=600)
     patience_seconds: float = Field(default=2.0, gt=0, le=600)
@@ -122,51 +172,70 @@ class StreamProfile(StudyProfile):
     cores: int | None = Field(default=None, ge=1, description="processors to plan for; those of this machine")
     timeout_s: float = Field(default=600.0, gt=0)
 
+    @field_validator("switches")
+    @classmethod
+    def _known(cls, solutions: tuple[str, ...]) -> tuple[str, ...]:
+        return _parsable(solutions)
+
 
 def plan_stream(profile: StreamProfile, machine: Machine) -> list[Planned]:
     """Every configuration of every group, then the searches; block after block."""
     count = profile.cores or machine.cores
     planned: list[Planned] = []
     for block in range(profile.blocks):
-        specs: list[PipelineSpec] = []
+        specs: list[EngineSpec] = []
         for group in profile.groups.values():
             specs += _trials(profile, group, block, count)
         for selection in profile.searches.values():
             specs += _searches(profile, selection, block, count)
+        specs += _switches(profile, block)
         planned += [Planned(spec) for spec in dict.fromkeys(specs)]
     return planned
 
 
 def _trials(profile: StreamProfile, group: StreamSelection, block: int, count: int) -> Iterator[StreamSpec]:
     axes = (
-        group.solutions, group.events_per_second_per_core, group.threads(count), group.aggregates, group.processors,
+        group.solutions, group.rates(count), group.keys, group.threads(count), group.aggregates, group.processors,
+        group.sources, group.new_size_mb, group.concurrent_gc_threads, group.parallel_gc_threads,
     )  # fmt: skip
-    for text, rate, threads, aggregate, processors in product(*axes):
+    for text, rate, keys, threads, aggregate, processors, sources, new_size_mb, concurrent, parallel in product(*axes):
         collector, runtime = parse_solution(text)
-        for new_size_mb in group.new_size_mb:
-            if new_size_mb is not None and not collector_named(collector).has_sized_young:
-                continue
-            if processors == "virtual" and runtime < FIRST_WITH_VIRTUAL_THREADS:
-                continue
-            yield StreamSpec(
-                collector=collector, runtime=runtime, heap_mb=profile.heap_mb, new_size_mb=new_size_mb,
-                events_per_second=rate * count, **group.pipeline(), aggregate=aggregate, processors=processors,
-                cooperative_threads=threads, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
-                patience_seconds=profile.patience_seconds, block=block, timeout_s=profile.timeout_s,
-            )  # fmt: skip
+        if new_size_mb is not None and not collector_named(collector).has_sized_young:
+            continue
+        if processors == "virtual" and runtime < FIRST_WITH_VIRTUAL_THREADS:
+            continue
+        if processors not in OF_THE_ENGINE and (sources == "single" or group.hiccup_ms):
+            continue
+        if max(concurrent or 1, parallel or 1) > count:
+            continue
+        yield StreamSpec(
+            collector=collector, runtime=runtime, heap_mb=profile.heap_mb, new_size_mb=new_size_mb,
+            concurrent_gc_threads=concurrent, parallel_gc_threads=parallel, events_per_second=rate, keys=keys,
+            window_ms=group.window_ms, slide_ms=group.slide_ms, aggregate=aggregate, processors=processors,
+            cooperative_threads=threads, sources=sources, hiccup_ms=group.hiccup_ms,
+            seconds=group.seconds or profile.seconds, warmup_seconds=profile.warmup_seconds,
+            patience_seconds=profile.patience_seconds, block=block, timeout_s=profile.timeout_s,
+        )  # fmt: skip
 
 
 def _searches(profile: StreamProfile, asked: SearchSelection, block: int, count: int) -> Iterator[StreamSearchSpec]:
     for text, threads, aggregate in product(asked.solutions, asked.threads(count), asked.aggregates):
         collector, runtime = parse_solution(text)
         yield StreamSearchSpec(
-            collector=collector, runtime=runtime, heap_mb=profile.heap_mb, **asked.pipeline(), aggregate=aggregate,
+            collector=collector, runtime=runtime, heap_mb=profile.heap_mb, keys=asked.keys, window_ms=asked.window_ms,
+            slide_ms=asked.slide_ms, aggregate=aggregate, held=asked.held,
             low_events_per_second=asked.low_events_per_second_per_core * count,
             high_events_per_second=asked.high_events_per_second_per_core * count, resolution=asked.resolution,
             confirmations=asked.confirmations, target_ms=profile.target_ms, cooperative_threads=threads,
             seconds=asked.seconds, warmup_seconds=asked.warmup_seconds, patience_seconds=profile.patience_seconds,
             block=block,
         )  # fmt: skip
+
+
+def _switches(profile: StreamProfile, block: int) -> Iterator[StreamSwitchSpec]:
+    for text in profile.switches:
+        collector, runtime = parse_solution(text)
+        yield StreamSwitchSpec(collector=collector, runtime=runtime, heap_mb=profile.heap_mb, block=block)
 
 
 def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -176,7 +245,7 @@ def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFram
     refused = {
         (item.spec.collector, item.spec.runtime): item.unavailable
         for item in planned
-        if isinstance(item.spec, PipelineSpec) and item.unavailable
+        if isinstance(item.spec, EngineSpec) and item.unavailable
     }
     rows = []
     for feature in FEATURES:
@@ -212,6 +281,12 @@ STUDY = Study(
             summarise_stream_search,
             "mode=stream_search runtime=25 collector=g1 low_events_per_second=100000 "
             "high_events_per_second=5000000 seconds=2",
+        ),
+        Mode(
+            StreamSwitchSpec,
+            StreamSwitchMeasurement,
+            summarise_stream_switch,
+            "mode=stream_switch runtime=25 collector=g1",
         ),
     ),
     profile_model=StreamProfile,

@@ -35,7 +35,8 @@ def measure_rate(spec: dict[str, Any]) -> StreamOutcome | Failure:
     try:
         trial = trial_class(
             spec["events_per_second"], spec["keys"], spec["window_ms"], spec["slide_ms"], spec["aggregate"],
-            spec["cooperative_threads"], spec["processors"], spec["port"],
+            spec["cooperative_threads"], spec["processors"], _sources(spec),
+            _hiccup_from_ms(spec), spec.get("hiccup_ms", 0), spec["port"],
             _warmup_ms(spec), _length_ms(spec), round(spec["patience_seconds"] * 1000),
         )  # fmt: skip
     except Exception as error:
@@ -51,15 +52,27 @@ def measure_rate(spec: dict[str, Any]) -> StreamOutcome | Failure:
         trial.close()
 
 
+def _sources(spec: dict[str, Any]) -> int:
+    return 1 if spec["sources"] == "single" else int(spec["cooperative_threads"])
+
+
 def _warmup_ms(spec: dict[str, Any]) -> int:
     """Up to a whole slide, as ``StreamSpec.warmup_ms``."""
     slide_ms = int(spec["slide_ms"])
     return math.ceil(float(spec["warmup_seconds"]) * 1000 / slide_ms) * slide_ms
 
 
+def _windows(spec: dict[str, Any]) -> int:
+    return int(float(spec["seconds"]) * 1000 + 1e-6) // int(spec["slide_ms"])
+
+
 def _length_ms(spec: dict[str, Any]) -> int:
-    slide_ms = int(spec["slide_ms"])
-    return _warmup_ms(spec) + int(float(spec["seconds"]) * 1000 + 1e-6) // slide_ms * slide_ms
+    return _warmup_ms(spec) + _windows(spec) * int(spec["slide_ms"])
+
+
+def _hiccup_from_ms(spec: dict[str, Any]) -> int:
+    """Half-way, as ``StreamSpec.hiccup_from_ms``."""
+    return _warmup_ms(spec) + _windows(spec) // 2 * int(spec["slide_ms"])
 
 
 def _outcome(error: Exception, what: str) -> Failure:

@@ -92,13 +92,15 @@ def probe(spec: dict[str, Any], events_per_second: int) -> Probe:
         reason = f"at {events_per_second:,} events/s: {measured['reason']}"
         raise Ended({"status": measured["status"], "reason": reason})
     keeps_up = kept_up(measured, spec["late_ms"])
-    tail, latency_ms = tail_ms(measured["latencies_ns"]) if keeps_up else (None, None)
+    last, first = ((tail_ms(measured[of]) if keeps_up else (None, None)) for of in ("latencies_ns", "firsts_ns"))
+    held_ms = first[1] if spec["held"] == "first" else last[1]
     return {
         "events_per_second": events_per_second,
         "kept_up": keeps_up,
-        "tail": tail,
-        "tail_ms": latency_ms,
-        "holds": latency_ms is not None and latency_ms <= spec["target_ms"],
+        "tail": last[0],
+        "tail_ms": last[1],
+        "first_tail_ms": first[1],
+        "holds": held_ms is not None and held_ms <= spec["target_ms"],
         "windows": len(measured["latencies_ns"]),
         "wall_s": (monotonic_ns() - begun_ns) / 1e9,
     }

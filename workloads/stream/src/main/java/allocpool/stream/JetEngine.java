@@ -26,15 +26,19 @@ final class JetEngine implements Engine {
     private final SlidingWindowPolicy policy;
     private final String aggregate;
     private final int threads;
+    private final int sources;
+    private final Hiccup hiccup;
     private final boolean cooperative;
     private Job job;
 
-    JetEngine(final Events events, final long windowMs, final String aggregate, final int threads,
-            final boolean cooperative, final int port) {
+    JetEngine(final Events events, final long windowMs, final String aggregate, final int threads, final int sources,
+            final Hiccup hiccup, final boolean cooperative, final int port) {
         this.events = events;
         this.policy = SlidingWindowPolicy.slidingWinPolicy(windowMs, events.slideMs);
         this.aggregate = aggregate;
         this.threads = threads;
+        this.sources = sources;
+        this.hiccup = hiccup;
         this.cooperative = cooperative;
         this.member = Member.start(threads, port);
     }
@@ -47,10 +51,11 @@ final class JetEngine implements Engine {
 
     private DAG graph(final long originNs, final long giveUpNs) {
         final Events all = events;
+        final Hiccup held = hiccup;
         final AggregateOperation1<Long, ?, Long> counting = Counting.named(aggregate);
         final Keys key = new Keys(events.keys);
         final DAG dag = new DAG();
-        final Vertex source = vertex(dag, "source", () -> new Source(all, originNs, giveUpNs), threads);
+        final Vertex source = vertex(dag, "source", () -> new Source(all, originNs, giveUpNs, held), sources);
         final Vertex slides = vertex(dag, "slides", Processors.accumulateByFrameP(
                 List.of(key), List.of((Long event) -> all.timeMs(event)), TimestampKind.EVENT,
                 policy.toTumblingByFrame(), counting.withIdentityFinish()), threads);

@@ -4,10 +4,11 @@ import com.hazelcast.jet.core.AbstractProcessor;
 import com.hazelcast.jet.core.Watermark;
 
 /**
- * One of several parallel sources: every {@code parallelism}-th event, never before it is due, as fast as the pipeline
- * takes them when late.
+ * The source, or one of several parallel ones: every {@code parallelism}-th event, never before it is due, as fast as
+ * the pipeline takes them when late.
  *
- * <p>It says that a slide is over (a watermark) as soon as the clock and its own events are past it.
+ * <p>It says that a slide is over (a watermark) as soon as the clock and its own events are past it. Once in a trial it
+ * may be held: then it does nothing for a while, and what was due meanwhile is late.
  */
 final class Source extends AbstractProcessor {
     /** Events in one call: a cooperative processor must give its thread back soon. */
@@ -16,6 +17,7 @@ final class Source extends AbstractProcessor {
     private final Events events;
     private final long originNs;
     private final long giveUpNs;
+    private final Hiccup hiccup;
     private Books books;
     private long next;
     private int step;
@@ -29,11 +31,13 @@ final class Source extends AbstractProcessor {
      * @param events all of them
      * @param originNs when event 0 is due
      * @param giveUpNs when to stop if the pipeline is still behind
+     * @param hiccup when it is held
      */
-    Source(final Events events, final long originNs, final long giveUpNs) {
+    Source(final Events events, final long originNs, final long giveUpNs, final Hiccup hiccup) {
         this.events = events;
         this.originNs = originNs;
         this.giveUpNs = giveUpNs;
+        this.hiccup = hiccup;
     }
 
     @Override
@@ -54,6 +58,9 @@ final class Source extends AbstractProcessor {
         if (nowNs > giveUpNs - originNs) {
             books.giveUp();
             return true;
+        }
+        if (hiccup.holds(nowNs)) {
+            return false;
         }
         for (int sent = 0; sent < BATCH; sent++) {
             final long dueNs = events.dueNs(next);

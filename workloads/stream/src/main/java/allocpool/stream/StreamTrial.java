@@ -27,27 +27,33 @@ public final class StreamTrial implements AutoCloseable {
      * @param threads cooperative threads, and processors of each kind
      * @param processors {@code cooperative}: Jet, they share the threads; {@code native}: Jet, each has a thread of its
      *     own; {@code platform}, {@code virtual}: no engine, each is a thread of this kind
+     * @param sources parallel sources of Jet; threads without an engine have one each
+     * @param hiccupFromMs when all sources of Jet are held once, milliseconds after the start
+     * @param hiccupMs how long, milliseconds; 0: never
      * @param port for the member to listen at on loopback, 0 for a free one
      * @param warmupMs windows that end so long after the start are left out, milliseconds
      * @param lengthMs the last window ends so long after the start, milliseconds; a multiple of the slide
      * @param patienceMs how long after that a pipeline that is behind may go on, milliseconds
      */
     public StreamTrial(final long eventsPerSecond, final int keys, final long windowMs, final long slideMs,
-            final String aggregate, final int threads, final String processors, final int port,
+            final String aggregate, final int threads, final String processors, final int sources,
+            final long hiccupFromMs, final long hiccupMs, final int port,
             final long warmupMs, final long lengthMs, final long patienceMs) {
         this.events = new Events(eventsPerSecond, keys, windowMs, slideMs, lengthMs);
         this.warmupMs = warmupMs;
         this.lengthMs = lengthMs;
         this.patienceMs = patienceMs;
-        this.engine = engineFor(processors, windowMs, aggregate, threads, port);
+        this.engine = engineFor(processors, windowMs, aggregate, threads, sources,
+                new Hiccup(hiccupFromMs, hiccupMs), port);
     }
 
     private Engine engineFor(final String processors, final long windowMs, final String aggregate, final int threads,
-            final int port) {
+            final int sources, final Hiccup hiccup, final int port) {
         switch (processors) {
             case "cooperative":
             case "native":
-                return new JetEngine(events, windowMs, aggregate, threads, "cooperative".equals(processors), port);
+                return new JetEngine(events, windowMs, aggregate, threads, sources, hiccup,
+                        "cooperative".equals(processors), port);
             case "platform":
             case "virtual":
                 return new ThreadsEngine(events, windowMs, aggregate, threads, "virtual".equals(processors));

@@ -33,18 +33,7 @@ final class ThreadsEngine implements Engine {
         this.windowMs = windowMs;
         this.aggregate = aggregate;
         this.threads = threads;
-        this.factory = virtual ? virtualThreads() : Thread::new;
-    }
-
-    /** Found by name: this class is compiled for Java 17, and virtual threads came with 21. */
-    private static ThreadFactory virtualThreads() {
-        try {
-            final Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
-            final Class<?> type = Class.forName("java.lang.Thread$Builder");
-            return (ThreadFactory) type.getMethod("factory").invoke(builder);
-        } catch (final ReflectiveOperationException e) {
-            throw new IllegalArgumentException("this Java has no virtual threads: choose 21 or newer", e);
-        }
+        this.factory = virtual ? VirtualThreads.factory() : Thread::new;
     }
 
     @Override

@@ -24,6 +24,8 @@ class SourceTest {
     private static final long LATE_NS = 10_000_000_000L;
     private static final long PATIENCE_NS = 1_000_000_000L;
 
+    private static final Hiccup NEVER = new Hiccup(0, 0);
+
     private final Events events = new Events(1000, 1, 10, 10, LENGTH_MS);
     private final List<Object> taken = new ArrayList<>();
 
@@ -32,7 +34,7 @@ class SourceTest {
     @ValueSource(ints = {1, 2, 3, 10, 11, 12, 13})
     void everyEventAndEveryWatermarkComesOnceAndInOrderThroughAnyRoom(final int room) throws Exception {
         final long nowNs = System.nanoTime();
-        final Source source = new Source(events, nowNs - LATE_NS, Long.MAX_VALUE);
+        final Source source = new Source(events, nowNs - LATE_NS, Long.MAX_VALUE, NEVER);
         final TestOutbox outbox = new TestOutbox(room);
         source.init(outbox, context(books(nowNs)));
         while (!source.complete()) {
@@ -55,7 +57,7 @@ class SourceTest {
     void aSourceThatGivesUpFirstOffersAgainWhatWasRefused() throws Exception {
         final long nowNs = System.nanoTime();
         final Books books = books(nowNs);
-        final Source source = new Source(events, nowNs - LATE_NS, nowNs + PATIENCE_NS);
+        final Source source = new Source(events, nowNs - LATE_NS, nowNs + PATIENCE_NS, NEVER);
         final TestOutbox outbox = new TestOutbox(10);
         source.init(outbox, context(books));
         assertFalse(source.complete());
@@ -73,6 +75,22 @@ class SourceTest {
         assertFalse(outbox.hasUnfinishedItem());
         assertEquals(new Watermark(10), taken.get(taken.size() - 1));
         assertEquals(11, taken.size());
+    }
+
+    @Test
+    void aSourceThatIsHeldSendsNothingAndThenEverything() throws Exception {
+        final long nowNs = System.nanoTime();
+        final Source held = new Source(events, nowNs - LATE_NS, Long.MAX_VALUE, new Hiccup(0, 3_600_000));
+        final TestOutbox outbox = new TestOutbox(1000);
+        held.init(outbox, context(books(nowNs)));
+        assertFalse(held.complete());
+        outbox.drainQueueAndReset(0, taken, false);
+        assertEquals(List.of(), taken);
+        final Source released = new Source(events, nowNs - LATE_NS, Long.MAX_VALUE, new Hiccup(0, 5000));
+        released.init(outbox, context(books(nowNs)));
+        assertTrue(released.complete());
+        outbox.drainQueueAndReset(0, taken, false);
+        assertEquals(110, taken.size());
     }
 
     private Books books(final long originNs) {

@@ -18,14 +18,14 @@ class StreamTrialTest {
 
     @ParameterizedTest
     @CsvSource({
-        "boxed, cooperative, 1, 20000, 100", "garbage_free, cooperative, 2, 20000, 100",
-        "boxed, native, 1, 20000, 100", "garbage_free, native, 2, 20000, 100",
-        "garbage_free, cooperative, 1, 777, 1000", "boxed, cooperative, 2, 777, 1000",
-        "boxed, platform, 1, 20000, 100", "garbage_free, platform, 2, 777, 1000"})
+        "boxed, cooperative, 1, 1, 20000, 100", "garbage_free, cooperative, 2, 2, 20000, 100",
+        "boxed, native, 1, 1, 20000, 100", "garbage_free, native, 2, 1, 20000, 100",
+        "garbage_free, cooperative, 1, 1, 777, 1000", "boxed, cooperative, 2, 1, 777, 1000",
+        "boxed, platform, 1, 1, 20000, 100", "garbage_free, platform, 2, 2, 777, 1000"})
     void everyCountIsExactAndNoneComesBeforeItsWindowEnds(final String aggregate, final String processors,
-            final int threads, final long rate, final int keys) {
-        try (StreamTrial trial = new StreamTrial(rate, keys, 100, 10, aggregate, threads, processors, 0,
-                200, LENGTH_MS, 20_000)) {
+            final int threads, final int sources, final long rate, final int keys) {
+        try (StreamTrial trial = new StreamTrial(rate, keys, 100, 10, aggregate, threads, processors, sources, 300, 30,
+                0, 200, LENGTH_MS, 20_000)) {
             trial.start();
             trial.join();
             assertEquals("", trial.fault());
@@ -49,8 +49,8 @@ class StreamTrialTest {
     @CsvSource({"boxed, cooperative, 1", "garbage_free, cooperative, 2", "garbage_free, native, 2",
         "boxed, platform, 2"})
     void aPipelineThatIsTooFarBehindIsGivenUp(final String aggregate, final String processors, final int threads) {
-        try (StreamTrial trial = new StreamTrial(500_000_000, 100, 100, 10, aggregate, threads, processors, 0,
-                0, 400, 1)) {
+        try (StreamTrial trial = new StreamTrial(500_000_000, 100, 100, 10, aggregate, threads, processors,
+                threads, 0, 0, 0, 0, 400, 1)) {
             trial.start();
             trial.join();
             assertTrue(trial.hasGivenUp());
@@ -61,7 +61,7 @@ class StreamTrialTest {
     void aTakenPortIsRefused() throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             final Exception refused = assertThrows(Exception.class, () -> new StreamTrial(1000, 10, 100, 10, "boxed", 1,
-                    "cooperative", taken.getLocalPort(), 0, 100, 1000).close());
+                    "cooperative", 1, 0, 0, taken.getLocalPort(), 0, 100, 1000).close());
             assertTrue(refused.getMessage().contains(String.valueOf(taken.getLocalPort())), refused.getMessage());
         }
     }
