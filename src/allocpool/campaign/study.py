@@ -89,6 +89,7 @@ class Study(Generic[Profile]):
         tidy: records to tables.
         schemas: of these tables.
         catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
+        older: stored tables of an older version in today's words.
     """
 
     name: str
@@ -100,3 +101,4 @@ class Study(Generic[Profile]):
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
+    older: Callable[[dict[str, pd.DataFrame]], dict[str, pd.DataFrame]] = lambda tables: tables

@@ -37,8 +37,10 @@ def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
                 *names, last = (name for name in item if name != "shown")
                 what = " ".join(str(item[name]) for name in names)
                 numbers = f"{str(last).replace('_', ' ')} {_figure(item[last])}"
-            rows.append({"claim": verdict.claim.id, "comparison": what, "found": numbers})
-    return pd.DataFrame(rows, columns=["claim", "comparison", "found"])
+            row = {"claim": verdict.claim.id, "set-up": verdict.set_up, "comparison": what, "found": numbers}
+            rows.append(row)
+    table = pd.DataFrame(rows, columns=["claim", "set-up", "comparison", "found"])
+    return table if table["set-up"].any() else table.drop(columns="set-up")
 
 
 def _figure(value: Any) -> str:

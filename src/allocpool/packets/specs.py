@@ -17,21 +17,30 @@ from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
 from allocpool.packets.layouts import CPP_LAYOUTS, JAVA_LAYOUTS, LAYOUT_NAMES, LAYOUTS, JavaLayout
 from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
-from allocpool.runtimes.collectors import FEATURES, check_combination, check_options, collector_named
+from allocpool.runtimes.collectors import (
+    ARTICLE_PAUSE_TARGET_MS,
+    FEATURES,
+    check_combination,
+    check_options,
+    collector_named,
+)
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
-Case = Literal["A", "B", "C"]
+Case = Literal["A", "A10k", "B", "C"]
 
-CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
-"""Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
+CASES: dict[Case, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
+"""Size of the internal queue and of the store at scale 1: case A as in the code that made the published figures, A10k
+as the article's text has it."""
+PUBLISHED_CASES: tuple[Case, ...] = ("A", "B", "C")
+"""Those of the published tables."""
 SLAB_STEPS = ("contiguous", "one_line", "stride", "huge_pages", "prefetch")
 """The ladder from ``flat`` to ``slab``, in order; a slab is contiguous, the others are switches."""
 BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
-JAVA_OPTIONS = ("compact_headers", "large_pages")
+JAVA_OPTIONS = ("compact_headers", "large_pages", "lazy_heap", "explicit_gc", "pause_target")
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 TCP_ONE_IN = 16
@@ -62,6 +71,9 @@ class Solution(BaseModel):
     steps: str | None = None
     compact_headers: bool | None = None
     large_pages: bool | None = None
+    lazy_heap: bool | None = None
+    explicit_gc: bool | None = None
+    pause_target: bool | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -188,13 +200,18 @@ class PacketsSpec(TrialSpec):
     layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
+    pause_target: bool | None = Field(default=None, description="the article's for G1, given to another collector")
     pause_target_ms: int | None = Field(
-        default_factory=lambda spec: published_pause_target_ms(spec["collector"], spec["runtime"]),
+        default_factory=lambda spec: ARTICLE_PAUSE_TARGET_MS
+        if spec["pause_target"]
+        else published_pause_target_ms(spec["collector"], spec["runtime"]),
         gt=0,
         description="-XX:MaxGCPauseMillis",
     )
     compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 25 on")
     large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
+    lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
+    explicit_gc: bool | None = Field(default=None, description="without -XX:+DisableExplicitGC")
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
         default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
     )
@@ -303,6 +320,8 @@ class PacketsSpec(TrialSpec):
             pause_target_ms=self.pause_target_ms,
             compact_headers=self.compact_headers,
             large_pages=self.large_pages,
+            pre_touch=not self.lazy_heap,
+            explicit_gc=bool(self.explicit_gc),
             unsafe=self.java_layout.unsafe,
         )
         environment = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
