@@ -119,8 +119,9 @@ def judge(claim: Claim[Data], data: Data, set_up: str = "") -> Verdict:
     """Put a claim to a campaign's data."""
     evidence = claim.evidence(data)
     sentence = claim.sentence(evidence)
-    if len(evidence.rows) and claim.published_ratios is not None:
-        sentence += f" The published ratios are {stats.span(claim.published_ratios())}."
+    ratios = claim.published_ratios() if len(evidence.rows) and claim.published_ratios else ()
+    if len(ratios):
+        sentence += f" The published ratios are {stats.span(pd.Series(ratios))}."
     return Verdict(claim, _outcome(claim, evidence), sentence, evidence.rows, evidence.missing, set_up)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -244,6 +244,11 @@ def _apart(cell: Cell, other: Cell) -> str:
     return f"{cell.strategy} {cell.case}" if cell.solution == other.solution else str(cell)
 
 
+@cache
+def _published() -> Batch:
+    return Batch(published_as_trials(), PUBLISHED)
+
+
 def as_figures(evidence: Evidence) -> Evidence:
     """Orderings of single published figures: which side is larger is all that they show."""
     sides = np.sign(np.log(evidence.rows["ratio"].astype(float)).round(9))
@@ -269,7 +274,7 @@ def ordering_claim(
         return of_orderings(expected, [Missing(name, NOT_PART.word) for name in families if name not in took_part])
 
     def published() -> Evidence:
-        return as_figures(of_orderings(rule(Batch(published_as_trials(), PUBLISHED))))
+        return as_figures(of_orderings(rule(_published())))
 
     return Claim(
         id, text, ARTICLE, evidence, _sentence, lambda: published().rows["ratio"].dropna(), needs_all=True,
