@@ -89,7 +89,7 @@ class Study(Generic[Profile]):
         tidy: records to tables.
         schemas: of these tables.
         catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
-        older: stored tables of an older version in today's words.
+        as_now: a stored table, by its name, in today's columns: those that came since have the value of then.
     """
 
     name: str
@@ -101,4 +101,4 @@ class Study(Generic[Profile]):
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
-    older: Callable[[dict[str, pd.DataFrame]], dict[str, pd.DataFrame]] = lambda tables: tables
+    as_now: Callable[[str, pd.DataFrame], pd.DataFrame] = lambda _name, table: table

@@ -222,25 +222,6 @@ def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd
     return tables
 
 
-def of_today(study: Study[Any], tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Stored tables, which an older version may have written: what the study says of them, and what columns are still
-    not there are empty."""
-    filled = {}
-    for name, table in study.older(dict(tables)).items():
-        schema = study.schemas.get(name)
-        absent = [] if schema is None else [column for column in schema.columns.values() if column.name not in table]
-        filled[name] = table.assign(**{
-            str(column.name): pd.Series(pd.NA, index=table.index, dtype=_empty_dtype(column))
-            for column in absent if column.nullable
-        })  # fmt: skip
-    return filled
-
-
-def _empty_dtype(column: Column) -> str:
-    """A type that can be empty: that of the column, but for plain numbers."""
-    return "Float64" if str(column.dtype) == "float64" else str(column.dtype)
-
-
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
     """Write each table to ``<folder>/<name>.parquet``, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -29,6 +29,7 @@ from allocpool.campaign.tidy import (
     trial_row,
     whole,
 )
+from allocpool.packets import older
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.strategies import STRATEGIES
@@ -122,6 +123,11 @@ def packets_columns(record: TrialRecord) -> Row:
     solution = Solution(**{key: spec[key] for key in Solution.model_fields})
     row = {key: spec[key] for key in PACKETS_COLUMNS if key != "solution"}
     return {**row, "solution": solution.label}
+
+
+def as_now(_name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """A stored table, by name, in today's columns and words."""
+    return older.settings(older.case_a(table))
 
 
 def batch_rows(record: TrialRecord) -> Rows:

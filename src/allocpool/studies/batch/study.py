@@ -12,9 +12,8 @@ import pandas as pd
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import BatchSpec, Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import SCHEMAS, summarise_batch, tidy_batch
+from allocpool.packets.columns import SCHEMAS, as_now, summarise_batch, tidy_batch
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.older import in_todays_words
 
 
 class BatchProfile(Sizes, Selection):
@@ -48,5 +47,5 @@ STUDY = Study(
     tidy=tidy_batch,
     schemas=SCHEMAS,
     catalogue=catalogue,
-    older=in_todays_words,
+    as_now=as_now,
 )

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block
+from allocpool.packets.columns import as_now
 from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
-from allocpool.packets.older import in_todays_words
 from allocpool.packets.specs import ALLOCATORS, RESOURCES, SLAB_STEPS, Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collectors_on
@@ -110,5 +110,5 @@ STUDY = Study(
     tidy=tidy_native,
     schemas=SCHEMAS,
     catalogue=catalogue,
-    older=in_todays_words,
+    as_now=as_now,
 )

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import summarise_batch
+from allocpool.packets.columns import as_now, summarise_batch
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.older import in_todays_words
 from allocpool.packets.specs import Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
@@ -177,5 +176,5 @@ STUDY = Study(
     tidy=tidy_pauses,
     schemas=SCHEMAS,
     catalogue=catalogue,
-    older=in_todays_words,
+    as_now=as_now,
 )

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import catalogue_of, every_solution
-from allocpool.packets.older import in_todays_words
+from allocpool.packets.columns import as_now
 from allocpool.packets.specs import PUBLISHED_CASES, Case, Solution, SolutionKey, scaled_heap_mb
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
@@ -198,5 +198,5 @@ STUDY = Study(
     tidy=tidy_realtime,
     schemas=SCHEMAS,
     catalogue=catalogue,
-    older=in_todays_words,
+    as_now=as_now,
 )
