@@ -29,7 +29,7 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.published import ARTICLE, family, published_as_trials
 from allocpool.packets.specs import Solution
-from allocpool.runtimes.collectors import FEATURES, collector_named
+from allocpool.runtimes.collectors import FEATURES
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
 """Those that the article sets against each other."""
@@ -50,7 +50,8 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class SetUp:
-    """The collectors that stand for the published ones, then or now, on one release of Java; C++ belongs to each.
+    """The collectors that stand for the published ones, then or now, on one release of Java; to each belong C++ and the
+    collectors of that release that never free.
 
     Attributes:
         name: in tables of verdicts.
@@ -78,17 +79,12 @@ class SetUp:
     def among(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The rows that belong to it, with column ``family``; one with options, steps or another allocator does not."""
         labels = self.labels
-        keep = rows["solution"].isin([*labels, *CONTROL_LABELS, *CPP_LABELS])
+        controls = [self.label(layout, name) for layout in PUBLISHED_LAYOUTS["java"] for name in cell_data.CONTROLS]
+        keep = rows["solution"].isin([*labels, *controls, *CPP_LABELS])
         return rows[keep].assign(family=rows.loc[keep, "solution"].map(labels))
 
 
 CPP_LABELS = tuple(Solution.parse(f"cpp/{layout}").label for layout in PUBLISHED_LAYOUTS["cpp"])
-CONTROL_LABELS = tuple(
-    Solution(language="java", layout=layout, collector=collector, runtime=feature).label
-    for layout in PUBLISHED_LAYOUTS["java"]
-    for collector in cell_data.CONTROLS
-    for feature in collector_named(collector).features
-)
 _OF_11 = {"parallel": "CMS", "cms": "CMS", "g1": "G1", "zgc": "ZGC"}
 _PUBLISHED_ON = 11
 _SET_UPS = (
@@ -161,13 +157,14 @@ class Batch:
         """The ratio of two cells over ``factor``, paired within blocks."""
         return stats.compare(self.values(larger), factor * self.values(smaller), self.noise)
 
-    def why_not(self, *cells: Cell) -> str:
-        """Why these cells can't be compared."""
+    def gaps(self, *cells: Cell) -> tuple[Missing, ...]:
+        """Those of the cells that have no figure, each with its reason."""
         rows = self._started
-        gaps = [
-            f"{cell}: {gap_of(rows[_is(rows, cell)]).text}" for cell in dict.fromkeys(cells) if self.values(cell).empty
-        ]
-        return "; ".join(gaps) or "no block has a figure for each"
+        return tuple(
+            Missing(str(cell), gap_of(rows[_is(rows, cell)]).text)
+            for cell in dict.fromkeys(cells)
+            if self.values(cell).empty
+        )
 
     def solutions(
         self,
@@ -192,7 +189,8 @@ class Batch:
 
     def families(self, *cells: Cell) -> frozenset[str]:
         """The published collectors among the solutions of ``cells``."""
-        return frozenset(str(name) for name in self.facts.loc[[cell.solution for cell in cells], "family"].dropna())
+        names = self.facts["family"].reindex([cell.solution for cell in cells])
+        return frozenset(str(name) for name in names.dropna())
 
     def cheapest(self, cells: Iterable[Cell]) -> Cell | None:
         """The cheapest cell that has a figure, or None."""
@@ -221,7 +219,7 @@ def ordering(batch: Batch, larger: Cell, smaller: Cell, factor: float = 1.0) -> 
         str(larger),
         f"{times}{smaller}",
         batch.compare(larger, smaller, factor),
-        batch.why_not(larger, smaller),
+        gaps=batch.gaps(larger, smaller),
         families=batch.families(larger, smaller),
     )
 
@@ -234,7 +232,7 @@ def ratio_of_ratios(batch: Batch, larger: tuple[Cell, Cell], smaller: tuple[Cell
         names[0],
         names[1],
         stats.compare(ratios[0], ratios[1], batch.noise),
-        batch.why_not(*larger, *smaller),
+        gaps=batch.gaps(*larger, *smaller),
         families=batch.families(*larger, *smaller),
     )
 

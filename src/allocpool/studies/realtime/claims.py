@@ -28,6 +28,7 @@ from allocpool.evidence.claims import (
     Verdict,
 )
 from allocpool.evidence.trials import NOT_PART, finished, records
+from allocpool.packets.cells import CONTROLS
 from allocpool.packets.comparisons import (
     IN_CPP,
     ON_CMS,
@@ -100,35 +101,40 @@ class Realtime:
     @classmethod
     def of(cls, cells: pd.DataFrame, trials: pd.DataFrame, highest_ns: float, set_up: str) -> Realtime:
         """The cells and trials that belong to a set-up."""
-        return cls(with_families(cells, set_up), with_families(finished(trials), set_up), highest_ns, set_up)
+        choices = cells[~cells["collector"].isin(CONTROLS)]
+        return cls(with_families(choices, set_up), with_families(finished(trials), set_up), highest_ns, set_up)
 
     def gap(self, row: Any) -> str | None:
         """Why a cell decides nothing, or None: no figure, or too few searches for a spread."""
         if row.n == 0:
             return str(row.gap)
-        if self.set_up != PUBLISHED and row.n < ENOUGH_SEARCHES:
-            return f"searched {row.n} times: at least {ENOUGH_SEARCHES} searches show a spread"
+        if self.set_up == PUBLISHED:
+            return None
+        if row.n < ENOUGH_SEARCHES:
+            return f"fewer than {ENOUGH_SEARCHES} searches: no spread"
+        queue = getattr(row, "queue_factor", None)
+        if queue is not None and pd.notna(queue) and not 0.95 <= queue <= 1.05:
+            return f"its input queue is {queue:.3g} times the published one at this scale: another experiment"
         return None
 
 
 class Finding(NamedTuple):
-    """One row of evidence; ``why_not`` where it was not measured."""
+    """One row of evidence; ``gaps``: what it lacks where it was not measured."""
 
     configuration: str
     found: str
     shown: str
-    why_not: str = ""
+    gaps: tuple[Missing, ...] = ()
 
 
 def _not_measured(configuration: str, why: str) -> Finding:
-    return Finding(configuration, "not measured", NOT_MEASURED, why)
+    return Finding(configuration, "no figure", NOT_MEASURED, (Missing(configuration, why),))
 
 
 def evidence_of(findings: Sequence[Finding], missing: Iterable[Missing] = ()) -> Evidence:
     """Findings as evidence, with the reasons of those that were not measured."""
-    rows = pd.DataFrame(findings, columns=list(Finding._fields)).drop(columns="why_not")
-    lacking = [Missing(item.configuration, item.why_not) for item in findings if item.shown == NOT_MEASURED]
-    return Evidence(rows, (*missing, *lacking))
+    rows = pd.DataFrame(findings, columns=list(Finding._fields)).drop(columns="gaps")
+    return Evidence(rows, tuple(dict.fromkeys([*missing, *(gap for item in findings for gap in item.gaps)])))
 
 
 def _name(row: Any) -> str:
@@ -189,8 +195,8 @@ def _faster(data: Realtime, pairs: Iterable[tuple[Any, Any]]) -> list[Finding]:
     findings = []
     for left, right in pairs:
         names = f"{_name(left)} below {_name(right)}"
-        if gaps := [f"{_name(row)}: {gap}" for row in (left, right) if (gap := data.gap(row))]:
-            findings.append(_not_measured(names, "; ".join(gaps)))
+        if gaps := [Missing(_name(row), gap) for row in (left, right) if (gap := data.gap(row))]:
+            findings.append(Finding(names, "no figure", NOT_MEASURED, tuple(gaps)))
         else:
             findings.append(Finding(names, f"{_outcome(left)}, {_outcome(right)}", _compared(left, right)))
     return findings
