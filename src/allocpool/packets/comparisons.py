@@ -297,8 +297,6 @@ def _sentence(evidence: Evidence) -> str:
     if not len(against) and len(measured):
         parts[-1] += f", ratios {stats.span(measured['ratio'])}"
     parts += [f"{shown} in {count}" for shown in (NO_DIFFERENCE, NOT_MEASURED) if (count := evidence.count(shown))]
-    absent = [item.what for item in evidence.missing if item.why == NOT_PART.word]
-    parts += [f"{NOT_PART.word}: {', '.join(absent)}"] if absent else []
     return f"{'; '.join(parts)}."
 
 

@@ -365,6 +365,12 @@ def _case_a_sentence(evidence: Evidence) -> str:
     )
 
 
+POOL_EVERYWHERE = ordering_claim(
+    "pool-everywhere-batch",
+    "In every single batch test, pooling performs better than allocating.",
+    _pool_everywhere,
+    FAMILIES,
+)
 WHICH_CMS: Claim[Batch] = Claim(
     "cms-is-cms",
     'The rows labelled "CMS" were run on the CMS collector.',
@@ -389,12 +395,7 @@ CPP_CLAIMS: tuple[Claim[Batch], ...] = (
 )
 """Those about C++ alone."""
 BATCH_CLAIMS: tuple[Claim[Batch], ...] = (
-    ordering_claim(
-        "pool-everywhere-batch",
-        "In every single batch test, pooling performs better than allocating.",
-        _pool_everywhere,
-        FAMILIES,
-    ),
+    POOL_EVERYWHERE,
     ordering_claim(
         "alloc-awful-batch",
         f"In most Java batch tests, allocating does very badly: {A_MULTIPLE:g} times the cost of pooling or more.",

@@ -516,12 +516,13 @@ def _claim(
     )  # fmt: skip
 
 
+POOL_EVERYWHERE = _claim(
+    "pool-everywhere-realtime",
+    "In every single real-time test, pooling performs better than allocating.",
+    _pool_everywhere,
+)
 REALTIME_CLAIMS = (
-    _claim(
-        "pool-everywhere-realtime",
-        "In every single real-time test, pooling performs better than allocating.",
-        _pool_everywhere,
-    ),
+    POOL_EVERYWHERE,
     _claim(
         "alloc-no-realtime",
         "In most Java real-time tests, allocating does not work at all.",
