@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.campaign.study import Planned, StudyProfile
-from allocpool.packets.specs import CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair
+from allocpool.packets.specs import PUBLISHED_CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair
 from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_on, never_frees
 
@@ -71,7 +71,7 @@ class Selection(BaseModel):
 
     solutions: tuple[SolutionKey, ...] = Field(min_length=1)
     strategies: tuple[StrategyName, ...] = tuple(STRATEGIES)
-    cases: tuple[Case, ...] = tuple(CASES)
+    cases: tuple[Case, ...] = PUBLISHED_CASES
 
 
 def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:

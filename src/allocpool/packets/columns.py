@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -29,7 +29,7 @@ from allocpool.campaign.tidy import (
     trial_row,
     whole,
 )
-from allocpool.packets.layouts import JAVA_LAYOUTS, ladder_of
+from allocpool.packets import older
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import CASES, PoolOrder, Solution
 from allocpool.packets.strategies import STRATEGIES
@@ -61,9 +61,12 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "host_cpu": Column("bool", description="C++: compiled for this machine's CPU, not for any of its family"),
     "pool_order": choice(get_args(PoolOrder), "of free packets at the start: shuffled (aged) or as made (fresh)"),
     "payload_touch": Column("bool", description="whether the payload is written and read, not only the header"),
+    "lazy_heap": Column("boolean", nullable=True, description="without -XX:+AlwaysPreTouch"),
+    "explicit_gc": Column("boolean", nullable=True, description="without -XX:+DisableExplicitGC"),
+    "pause_target": Column("boolean", nullable=True, description="G1's published pause target, on another collector"),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": choice(STRATEGIES, "dummy, alloc, mix or pool"),
-    "case": choice(CASES, "A light, B realistic, C overload"),
+    "case": choice(CASES, "A light, A10k the same as the article's text has it, B realistic, C overload"),
     "scale": Column("float64", Check.gt(0), description="factor on pool, queue, store and heap"),
     "heap_mb": Column("Int64", nullable=True, description="-Xms and -Xmx, MiB"),
     "direct_mb": Column("Int64", nullable=True, description="-XX:MaxDirectMemorySize, MiB"),
@@ -127,33 +130,8 @@ def packets_columns(record: TrialRecord) -> Row:
 
 
 def as_now(_name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """A stored table, by name, in today's columns: rows of before ``pool_order`` say what their trials did, and are
-    named for it.
-
-    Their packets lay in the order in which they were made, nobody touched a payload, parsing in Java made a view of 24
-    bytes, and in C++ the buffer was a part of its packet. None of that is as published.
-    """
-    if "pool_order" in table or not {"layout", "steps", "solution"} <= set(table):
-        return table
-    names = ["language", "layout", "runtime", "collector", "allocator", "steps", "compact_headers", "large_pages"]
-    of_then = table[names].drop_duplicates().astype(object)
-    solutions = [_of_then(row) for row in of_then.where(of_then.notna(), None).to_dict("records")]
-    added = ["steps", "lean_view", "host_cpu", "pool_order", "payload_touch"]
-    of_then = of_then.astype(table[names].dtypes).assign(solution=[solution.label for solution in solutions])
-    for name in added:
-        of_then[f"{name} now"] = pd.Series([getattr(s, name) for s in solutions], index=of_then.index)
-    merged = table.drop(columns="solution").merge(of_then, on=names, how="left").drop(columns="steps")
-    return merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
-
-
-def _of_then(words: dict[Hashable, Any]) -> Solution:
-    language, layout = words["language"], words["layout"]
-    inline = language == "cpp" and layout in ("allocating", "flat")
-    now = {
-        "steps": "inline" if inline else words["steps"] or ladder_of(language, layout).default,
-        "lean_view": language == "java" and JAVA_LAYOUTS[layout].lean_view,
-    }
-    return Solution.model_validate(words | now | {"pool_order": "fresh"})
+    """A stored table, by name, in today's columns and words."""
+    return older.layouts(older.settings(older.case_a(table)))
 
 
 def batch_rows(record: TrialRecord) -> Rows:

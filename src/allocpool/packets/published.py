@@ -81,29 +81,19 @@ def varied(rows: pd.DataFrame) -> pd.Series:
 
 
 def published_as_trials() -> pd.DataFrame:
-    """The published table in the form of measured trials, one block, so that a claim can be put to it as
-    well.
+    """The published table in the form of measured trials, one block, so that a claim can be put to it as well.
 
-    The "CMS" rows appear twice, as Parallel and as CMS, because a claim may be about either reading of them.
+    The "CMS" rows are those of the collector that they most likely ran on.
     """
     table = published_batch()
-    likely = table.assign(collector=table["family"].map(LIKELIEST))
-    others = [
-        table[table["family"] == name].assign(collector=other) for name, names in READ_AS.items() for other in names[1:]
-    ]
-    both = pd.concat([likely, *others], ignore_index=True)
-    runtime = both["family"].map({"CMS": 8, "G1": 8, "ZGC": 11}).astype("Int64")
-    names = [
-        f"{solution} (read as {collector})" if len(READ_AS.get(name, ())) > 1 else solution
-        for solution, name, collector in zip(both["published_solution"], both["family"], both["collector"], strict=True)
-    ]
-    return both.assign(
-        runtime=runtime,
+    return table.assign(
+        collector=table["family"].map(LIKELIEST),
+        runtime=table["family"].map({"CMS": 8, "G1": 8, "ZGC": 11}).astype("Int64"),
         block=0,
         status="ok",
         reason=None,
         allocator=None,
         scale=1.0,
-        solution=names,
-        ns_per_packet=both["published_ns"],
+        solution=table["published_solution"],
+        ns_per_packet=table["published_ns"],
     )

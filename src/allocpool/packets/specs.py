@@ -28,14 +28,23 @@ from allocpool.packets.layouts import (
     ladder_of,
 )
 from allocpool.packets.strategies import POOL_SIZE, STRATEGIES, Language, StrategyName
-from allocpool.runtimes.collectors import FEATURES, check_combination, check_options, collector_named
+from allocpool.runtimes.collectors import (
+    ARTICLE_PAUSE_TARGET_MS,
+    FEATURES,
+    check_combination,
+    check_options,
+    collector_named,
+)
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
-Case = Literal["A", "B", "C"]
+Case = Literal["A", "A10k", "B", "C"]
 
-CASES: dict[Case, int] = {"A": 10_000, "B": 100_000, "C": 495_000}
-"""Size of the internal queue and of the store at scale 1 (the article's table; its code used 1,000 for A)."""
+CASES: dict[Case, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
+"""Size of the internal queue and of the store at scale 1: case A as in the code that made the published figures, A10k
+as the article's text has it."""
+PUBLISHED_CASES: tuple[Case, ...] = ("A", "B", "C")
+"""Those of the published tables."""
 BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
@@ -76,6 +85,9 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         "compact_headers": Option("compact_headers", True, "java"),
         "large_pages": Option("large_pages", True, "java"),
         "lean_view": Option("lean_view", True, "java"),
+        "lazy_heap": Option("lazy_heap", True, "java"),
+        "explicit_gc": Option("explicit_gc", True, "java"),
+        "pause_target": Option("pause_target", True, "java"),
         "host_cpu": Option("host_cpu", True, "cpp"),
         "fresh": Option("pool_order", "fresh"),
         "payload": Option("payload_touch", True),
@@ -111,6 +123,9 @@ class Solution(BaseModel):
     compact_headers: bool | None = None
     large_pages: bool | None = None
     lean_view: bool = False
+    lazy_heap: bool | None = None
+    explicit_gc: bool | None = None
+    pause_target: bool | None = None
     host_cpu: bool = False
     pool_order: PoolOrder = "aged"
     payload_touch: bool = False
@@ -266,14 +281,19 @@ class PacketsSpec(TrialSpec):
     layout: Annotated[str, OneOf("layout", LAYOUT_NAMES)]
     runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _is_java(spec) else None)
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
+    pause_target: bool | None = Field(default=None, description="the article's for G1, given to another collector")
     pause_target_ms: int | None = Field(
-        default_factory=lambda spec: published_pause_target_ms(spec["collector"], spec["runtime"]),
+        default_factory=lambda spec: ARTICLE_PAUSE_TARGET_MS
+        if spec["pause_target"]
+        else published_pause_target_ms(spec["collector"], spec["runtime"]),
         gt=0,
         description="-XX:MaxGCPauseMillis",
     )
     compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 25 on")
     large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
     lean_view: bool = Field(default=False, description="parsing makes a view of 24 bytes, not a read-only duplicate")
+    lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
+    explicit_gc: bool | None = Field(default=None, description="without -XX:+DisableExplicitGC")
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
         default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
     )
@@ -393,6 +413,8 @@ class PacketsSpec(TrialSpec):
             pause_target_ms=self.pause_target_ms,
             compact_headers=self.compact_headers,
             large_pages=self.large_pages,
+            pre_touch=not self.lazy_heap,
+            explicit_gc=bool(self.explicit_gc),
             unsafe=self.java_layout.unsafe,
         )
         environment = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}

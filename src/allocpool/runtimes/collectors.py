@@ -17,6 +17,8 @@ from allocpool.errors import UserError, unknown_choice
 FEATURES: tuple[int, ...] = (11, 17, 21, 25)
 """The Java feature releases measured, oldest first."""
 
+ARTICLE_PAUSE_TARGET_MS = 80
+"""``-XX:MaxGCPauseMillis`` that the article "To allocate or to pool?" gave to G1, and to G1 alone, milliseconds."""
 _EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
 
 
@@ -43,7 +45,8 @@ class Collector:
         never_frees: never collects (JEP 318), so that its trials are as long as its heap.
         exhausted_exit_status: of a JVM whose heap is used up, where that ends it. Epsilon turns on
             ``ExitOnOutOfMemoryError`` (``epsilonArguments.cpp``), which ends with status 3 (``debug.cpp``).
-        published_family: the published collector that it is set beside (see `allocpool.evidence.reference`).
+        published_family: the published collector that it is, or may have been (see `allocpool.evidence.reference`). The
+            generational ZGC is none: it is another collector than the one published under that name.
         published_pause_target_ms: what the article "To allocate or to pool?" gave it as ``-XX:MaxGCPauseMillis``, by
             feature release, milliseconds: the default there.
     """
@@ -106,7 +109,6 @@ _ROWS = {
             has_sized_young=True,
             stop_the_world=True,
             published_family="CMS",
-            published_pause_target_ms={11: 80},
         ),
         Collector(
             "cms",
@@ -120,7 +122,6 @@ _ROWS = {
             stop_the_world=True,
             concurrent=True,
             published_family="CMS",
-            published_pause_target_ms={11: 80},
         ),
         Collector(
             "g1",
@@ -131,7 +132,7 @@ _ROWS = {
             has_sized_young=True,
             concurrent=True,
             published_family="G1",
-            published_pause_target_ms={11: 80},
+            published_pause_target_ms={11: ARTICLE_PAUSE_TARGET_MS},
         ),
         Collector(
             "zgc",
@@ -157,7 +158,6 @@ _ROWS = {
             thread_names=("RuntimeWorker", *("Z" + rest for rest in _ZGC_THREADS)),
             heap_is_shared_memory=True,
             concurrent=True,
-            published_family="ZGC",
         ),
         Collector(
             "shenandoah",

@@ -124,7 +124,7 @@ def _flags(jvm: Jvm) -> tuple[str, ...]:
         direct_mb=jvm.direct_mb or None,
         pause_target_ms=jvm.pause_target_ms,
         gc_log=Path(GC_LOG),
-        pre_touch=jvm.initial_heap_mb is None,
+        pre_touch=jvm.pre_touch and jvm.initial_heap_mb is None,
         explicit_gc=jvm.explicit_gc,
         compact_headers=jvm.compact_headers,
         large_pages=jvm.large_pages,

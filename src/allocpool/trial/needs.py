@@ -19,7 +19,8 @@ class Jvm:
         runtime: Java feature release.
         collector: name of the collector.
         heap_mb: largest heap, MiB.
-        initial_heap_mb: heap at the start, MiB; the whole heap, touched before the start, when None.
+        initial_heap_mb: heap at the start, MiB; the whole heap when None.
+        pre_touch: commit the whole heap before the start, unless the heap starts smaller.
         direct_mb: limit of direct memory, MiB; the JVM's default when 0.
         pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
         compact_headers: ``-XX:UseCompactObjectHeaders``; the JVM's default when None.
@@ -34,6 +35,7 @@ class Jvm:
     collector: str
     heap_mb: int
     initial_heap_mb: int | None = None
+    pre_touch: bool = True
     direct_mb: int = 0
     pause_target_ms: int | None = None
     compact_headers: bool | None = None

@@ -58,9 +58,15 @@ def verdict(trials: pd.DataFrame) -> str:
 
 def details(trials: pd.DataFrame) -> str:
     """The answer by case, where it turns, what the smaller pool does, and the cheapest cells, as Markdown."""
+    turns = where_it_turns(trials)
+    return f"{turns}\n\nCheapest:\n\n{cheapest(trials)}" if turns else "There is nothing to compare yet."
+
+
+def where_it_turns(trials: pd.DataFrame) -> str:
+    """The answer by case, where it turns, and what the smaller pool does, as Markdown; empty without a figure."""
     java = _choices(trials)
     if cell_data.with_cost(java).empty:
-        return "There is nothing to compare yet."
+        return ""
     rows = comparison_table(java)
     parts = [_by_case(rows)]
     against = rows[rows["direction"] == -1]
@@ -71,11 +77,11 @@ def details(trials: pd.DataFrame) -> str:
         f"The smaller pool (mix) cost less than allocating in {count(mixed, 1)} of {len(mixed)} Java "
         f"configurations and more in {count(mixed, -1)}."
     )
-    parts.append(_cheapest(trials))
     return "\n\n".join(parts)
 
 
-def _cheapest(trials: pd.DataFrame) -> str:
+def cheapest(trials: pd.DataFrame) -> str:
+    """The cheapest cells by case, over all solutions but controls, as a list."""
     cells = cell_data.cells(trials)
     marks = highlights(cells).merge(cells, on=["case", "strategy", "solution"])
     lines = []
@@ -87,7 +93,7 @@ def _cheapest(trials: pd.DataFrame) -> str:
             if rank != "second-best Java"
         ]
         lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
-    return "Cheapest:\n\n" + "\n".join(lines)
+    return "\n".join(lines)
 
 
 def design(profile: BatchProfile) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import catalogue_of, every_solution
 from allocpool.packets.columns import as_now
-from allocpool.packets.specs import CASES, Case, Solution, SolutionKey, scaled_heap_mb
+from allocpool.packets.specs import PUBLISHED_CASES, Case, Solution, SolutionKey, scaled_heap_mb
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
@@ -42,7 +42,7 @@ class RealtimeProfile(StudyProfile):
 
     solutions: tuple[SolutionKey, ...] = Field(min_length=1)
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
-    cases: tuple[Case, ...] = tuple(CASES)
+    cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(gt=0, le=4)
     heap_factors: tuple[float, ...] = Field(default=(1.0,), description="of the searches, over the published heap")
     larger_heap_factor: float | None = Field(

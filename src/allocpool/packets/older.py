@@ -1,0 +1,65 @@
+"""Tables that an older version wrote, in today's words. Each rule says what was otherwise then."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import pandas as pd
+
+from allocpool.packets.layouts import JAVA_LAYOUTS, ladder_of
+from allocpool.packets.specs import Solution
+
+_CASE_A_THEN = 10_000
+
+
+def case_a(table: pd.DataFrame) -> pd.DataFrame:
+    """Case A had the size of the article's text, 10,000 at scale 1, before it got that of the published code: such rows
+    are of case A10k today."""
+    if "case" not in table or "queue_size" not in table:
+        return table
+    then = (table["scale"] * _CASE_A_THEN).round()
+    was_a = (table["case"] == "A") & (table["queue_size"] == then) & (table["stored_count"] == then)
+    return table.assign(case=table["case"].mask(was_a.fillna(False).astype(bool), "A10k"))
+
+
+def settings(table: pd.DataFrame) -> pd.DataFrame:
+    """Parallel and CMS of 11 were given the pause target that the article gave to G1 alone, which is an option now;
+    the heap was touched and no collection asked for, as by default today."""
+    if "pause_target" in table or not {"collector", "runtime"} <= set(table):
+        return table
+    given = (table["collector"].isin(["parallel", "cms"]) & (table["runtime"] == 11)).fillna(False).astype("boolean")
+    none = dict.fromkeys(("lazy_heap", "explicit_gc"), given.where(given.isna()))
+    return table.assign(**none, pause_target=given.where(given))
+
+
+_SOLUTION = (
+    "language", "layout", "runtime", "collector", "allocator", "steps", "compact_headers", "large_pages", "lazy_heap",
+    "explicit_gc", "pause_target",
+)  # fmt: skip
+
+
+def layouts(table: pd.DataFrame) -> pd.DataFrame:
+    """Packets lay in the order in which they were made, nobody touched a payload, parsing in Java made a view of 24
+    bytes, and in C++ the buffer was a part of its packet: none of that is as published, and rows are named for it."""
+    if "pool_order" in table or not {"layout", "steps", "solution"} <= set(table):
+        return table
+    names = list(_SOLUTION)
+    of_then = table[names].drop_duplicates().astype(object)
+    solutions = [_of_then(row) for row in of_then.where(of_then.notna(), None).to_dict("records")]
+    added = ["steps", "lean_view", "host_cpu", "pool_order", "payload_touch"]
+    of_then = of_then.astype(table[names].dtypes).assign(solution=[solution.label for solution in solutions])
+    for name in added:
+        of_then[f"{name} now"] = pd.Series([getattr(s, name) for s in solutions], index=of_then.index)
+    merged = table.drop(columns="solution").merge(of_then, on=names, how="left").drop(columns="steps")
+    return merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
+
+
+def _of_then(words: dict[Hashable, Any]) -> Solution:
+    language, layout = words["language"], words["layout"]
+    inline = language == "cpp" and layout in ("allocating", "flat")
+    now = {
+        "steps": "inline" if inline else words["steps"] or ladder_of(language, layout).default,
+        "lean_view": language == "java" and JAVA_LAYOUTS[layout].lean_view,
+    }
+    return Solution.model_validate(words | now | {"pool_order": "fresh"})
