@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -89,6 +89,7 @@ class Study(Generic[Profile]):
         tidy: records to tables.
         schemas: of these tables.
         catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
+        with_newer_columns: stored tables of an earlier version with the columns that follow from those they have.
     """
 
     name: str
@@ -100,3 +101,4 @@ class Study(Generic[Profile]):
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
+    with_newer_columns: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = field(default=lambda x: x)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import BatchSpec, Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import SCHEMAS, summarise_batch, tidy_batch
+from allocpool.packets.columns import SCHEMAS, summarise_batch, tidy_batch, with_newer_columns
 from allocpool.packets.measurement import BatchMeasurement
 
 
@@ -47,4 +47,5 @@ STUDY = Study(
     tidy=tidy_batch,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    with_newer_columns=with_newer_columns,
 )

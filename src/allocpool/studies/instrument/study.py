@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from allocpool.campaign.study import Machine, Planned, Study
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.columns import SCHEMAS, tidy_batch
+from allocpool.packets.columns import SCHEMAS, tidy_batch, with_newer_columns
 from allocpool.packets.specs import Case, PacketsSpec, Solution, no_such_pair
 from allocpool.packets.strategies import CHOICES, StrategyName
 from allocpool.runtimes.collectors import never_frees
@@ -110,4 +110,5 @@ STUDY = Study(
     tidy=tidy_batch,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    with_newer_columns=with_newer_columns,
 )

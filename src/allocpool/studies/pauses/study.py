@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import summarise_batch
+from allocpool.packets.columns import summarise_batch, with_newer_columns
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
@@ -105,7 +105,8 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
             LiveSetSpec(
                 **Solution.parse(text).model_dump(exclude_none=True),
                 strategy=strategy, case="A", block=block, seconds=profile.seconds, iteration_ms=profile.iteration_ms,
-                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s),
+                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s), laps=profile.laps,
+                collections=profile.collections,
                 **live_set_sizes(strategy, millions * 1e6, part.heap_factor),
             )
         )
@@ -176,4 +177,5 @@ STUDY = Study(
     tidy=tidy_pauses,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    with_newer_columns=with_newer_columns,
 )

@@ -33,6 +33,7 @@ from allocpool.studies.realtime.tables import (
     summarise_ring,
     summarise_search,
     tidy_realtime,
+    with_newer_columns,
 )
 
 
@@ -197,4 +198,5 @@ STUDY = Study(
     tidy=tidy_realtime,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    with_newer_columns=with_newer_columns,
 )
