@@ -108,9 +108,9 @@ def realtime_cells(
     """One row per solution, strategy and case of the searches at the published heap.
 
     ``answer`` is ``ndr`` (nothing was lost at ``ndr_ns``, with ``ndr_fails_ns`` below it), ``pdr`` (the same with
-    ``pdr_loss_ratio``), ``loses`` (no interval passes; ``lost_percent`` at ``compared_ns`` with its exact binomial interval, and
-    ``larger_heap_lost_percent`` with a heap ``larger_heap_factor`` times the published one), or None where there is a
-    ``gap``, as `cells_of` makes it. Published figures lie beside.
+    ``pdr_loss_ratio``), ``loses`` (no interval passes; ``lost_percent`` at ``compared_ns`` with its exact binomial
+    interval, and ``larger_heap_lost_percent`` with a heap ``larger_heap_factor`` times the published one), or None
+    where there is a ``gap``, as `cells_of` makes it. Published figures lie beside.
 
     ``every_ndr_ns`` holds each repetition's answer and ``ndr_median_ns``, ``ndr_smallest_ns``, ``ndr_largest_ns`` their
     spread (NaN where that is a repetition in which no interval passes), ``n_ndr`` how many have one; so for ``pdr``,
@@ -172,7 +172,8 @@ def published_sweeps() -> pd.DataFrame:
                     "solution": row.published_solution, "strategy": row.strategy, "case": row.case,
                     "language": row.language, "layout": row.layout, "block": 0, "status": "ok",
                     "collector": LIKELIEST.get(row.family),
-                    "heap_factor": factor, "input_queue_ms": 100.0, "queue_factor": 1.0, "interval_ns": 1000.0, "lost_ppm": lost * 1e4,
+                    "heap_factor": factor, "input_queue_ms": 100.0, "queue_factor": 1.0,
+                    "interval_ns": 1000.0, "lost_ppm": lost * 1e4,
                 })  # fmt: skip
     return pd.DataFrame(rows)
 

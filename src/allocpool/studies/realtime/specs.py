@@ -261,7 +261,9 @@ class SearchSpec(LiveSpec):
     def expected_seconds(self) -> float:
         probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
         full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds, self.compared_ns)
-        return self.set_up_seconds() + _PROBES * probe_s + (_FULL_TRIALS + 3 * self.confirmations - 2) * full_s
+        points = math.log(self.high_ns / self.low_ns) / self.resolution
+        probes = _PROBES_A_HALVING * max(1.0, math.log2(points))
+        return self.set_up_seconds() + probes * probe_s + (_FULL_TRIALS + 3 * self.confirmations - 2) * full_s
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -283,8 +285,8 @@ class SearchSpec(LiveSpec):
         return self
 
 
-_PROBES, _FULL_TRIALS = 12, 5
-"""What a search takes in practice, beside its confirmations."""
+_PROBES_A_HALVING, _FULL_TRIALS = 1.7, 5
+"""What a search takes in practice, beside its confirmations, to halve a grid of its resolution down to one point."""
 _FULL_TRIALS_AT_MOST = 40
 """Trials of full length for which a search is given time, for each confirmation."""
 _STRETCH_S = 0.2

@@ -30,6 +30,7 @@ from allocpool.campaign.tidy import (
     with_columns,
 )
 from allocpool.packets.columns import COUNTS, LAPS_COLUMNS, PACKETS_COLUMNS, laps_row, packets_columns
+from allocpool.packets.laps import LAPS
 from allocpool.packets.specs import scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.measurement import (
@@ -45,7 +46,6 @@ from allocpool.studies.realtime.measurement import (
     SearchMeasurement,
     SourceRun,
 )
-from allocpool.packets.laps import LAPS
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
@@ -314,11 +314,9 @@ def _what_answers_saw(row: Mapping[str, Any], probes: Iterable[Mapping[str, Any]
     that tell what is lost where none does; and the one with the second heap."""
     full = [probe for probe in probes if probe["kind"] != "probe"]
     intervals_ns = [row[name] for name in ("ndr_ns", "pdr_ns") if pd.notna(row.get(name))]
-    answers = [
-        probe for probe in full
-        if probe["kind"] == "compared"
-        or (probe["kind"] == "full" and any(math.isclose(probe["interval_ns"], ns, rel_tol=1e-6) for ns in intervals_ns))
-    ]  # fmt: skip
+    at_answer = [probe for probe in full for ns in intervals_ns if math.isclose(probe["interval_ns"], ns, rel_tol=1e-6)]
+    answers = [probe for probe in at_answer if probe["kind"] == "full"]
+    answers += [probe for probe in full if probe["kind"] == "compared"]
     saw: Row = {}
     for prefix, decides, trials in (
         ("", "decides_long_pauses", answers),
