@@ -22,6 +22,7 @@ from allocpool.campaign.tidy import (
     choice,
     frames,
     gc_row,
+    ns_per_item,
     number,
     read_trial,
     text,
@@ -76,6 +77,16 @@ TICKS = {
     ),
 }
 
+PLACEMENT = {
+    "source_processor": whole("processor that the source was last seen on; empty: older records, or not told"),
+    "source_moves": whole("looks, one every 100 ms, that found it elsewhere than the one before"),
+    "consumer_processor": whole("processor that the consumer ended on"),
+    "consumer_moved": Column("boolean", nullable=True, description="it began elsewhere"),
+    "consumer_preempted": whole("times that the system took the consumer's processor away"),
+    "pinned": Column("boolean", nullable=True, description="both were tied to cores of their own"),
+    "shared_core": Column("boolean", nullable=True, description="both were on hardware threads of one core"),
+}
+
 _DELAYS = {
     f"delay_{name.replace('.', '_')}_us": number(f"delay from due time to consumption, {name}, us")
     for name in percentiles.SUMMARY
@@ -99,6 +110,10 @@ TRIALS = DataFrameSchema(
             description=_DECIDES + "the collector has major collections, it saw one and ended before its cap",
         ),
         **_DELAYS,
+        **PLACEMENT,
+        "prologue_ns_per_packet": number(
+            "wall time per packet by the batch path, before the source starts, ns", POSITIVE
+        ),
         "cpu_ns_per_packet": number("CPU time of all threads per tick received, source included, ns", POSITIVE),
         "clock_is_tsc": Column("boolean", nullable=True, description="the source read the time-stamp counter"),
         "clock_drift_ppm": number("its rate against its calibration", None),
@@ -185,6 +200,7 @@ PROBES = DataFrameSchema(
             "time of a fixed piece of work just before or after, the longer, over the shortest ever here", POSITIVE
         ),
         **TICKS,
+        **PLACEMENT,
     },
     strict=True,
     coerce=True,
@@ -403,6 +419,8 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
         **row,
         **_trial_marks(row),
         **dict(zip(_DELAYS, delays_us, strict=True)),
+        **measured["placement"],
+        "prologue_ns_per_packet": ns_per_item(measured["prologue"]["warmup"]),
         "cpu_ns_per_packet": measured["cpu"]["process_ns"] / max(1, measured["consumption"]["received"]),
         "clock_is_tsc": bool(measured["account"]["clock_is_tsc"]),
         "clock_drift_ppm": measured["account"]["clock_drift_ppm"],
@@ -459,7 +477,7 @@ def probe_rows(trial: Trial[SearchMeasurement]) -> list[Row]:
         {
             "trial_id": trial.record.trial_id, "probe": place, "kind": probe["kind"],
             "interval_ns": probe["interval_ns"], "seconds": seconds_of(probe["figures"]), "wall_s": probe["wall_s"],
-            "pace": probe["pace"], **tick_columns(probe["figures"], probe),
+            "pace": probe["pace"], **tick_columns(probe["figures"], probe), **probe["placement"],
         }
         for place, probe in enumerate(trial.measurement["probes"] if trial.measurement else ())
     ]  # fmt: skip

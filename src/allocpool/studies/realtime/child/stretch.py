@@ -61,8 +61,8 @@ class Stretches:
         stall_at_s: float = 0.0,
         stall_ms: float = 0.0,
     ) -> tuple[Stretch, str]:
-        """One run of the source, see ``Source.run``, for the laps asked for or up to its cap; with the CPU spent and the
-        major collections seen."""
+        """One run of the source, see ``Source.run``, for the laps asked for or up to its cap; with the CPU that it took
+        and its major collections."""
         wanted = majors if self._has_majors else 0
         seconds = min(cap_seconds, max(seconds, self._packets_at_least * interval_ns / 1e9))
         plan = Plan(
