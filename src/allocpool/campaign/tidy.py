@@ -202,7 +202,12 @@ def _unreadable(trial_id: str, reason: str) -> None:
 def with_columns(table: pd.DataFrame, rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
     """The table with the columns of these rows, one for each of its own, in the types of the schema."""
     added = pd.DataFrame(list(rows), index=table.index)
-    return table.assign(**{name: added[name].astype(str(schema.columns[name].dtype)) for name in added})
+    return table.join(added.astype({name: str(schema.columns[str(name)].dtype) for name in added}))
+
+
+def rows_of(table: pd.DataFrame) -> list[Row]:
+    """The rows of a table, by the names of its columns."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def completed(table: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from allocpool.campaign.tidy import (
     ns_per_item,
     number,
     read_trial,
+    rows_of,
     text,
     trial_row,
     whole,
@@ -145,7 +146,7 @@ def with_newer_columns(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataF
     trials = tables["trials"]
     if "laps" in trials:
         return dict(tables)
-    rows = [laps_row(row, row["packets"], LAPS) for row in trials.to_dict("records")]
+    rows = [laps_row(row, row["packets"], LAPS) for row in rows_of(trials)]
     return {**tables, "trials": with_columns(trials, rows, TRIALS)}
 
 

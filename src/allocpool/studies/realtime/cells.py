@@ -17,6 +17,7 @@ import pandas as pd
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, cells_of, solution_order
+from allocpool.packets.cells import cells as batch_cells
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
 
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
@@ -176,6 +177,60 @@ def published_sweeps() -> pd.DataFrame:
                     "interval_ns": 1000.0, "lost_ppm": lost * 1e4,
                 })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.DataFrame:
+    """The single trials of the sweeps: those at the searches' scale and at one interval. The others are there for
+    `similar`."""
+    at = np.isclose(trials["scale"].astype(float), scale) & np.isclose(trials["interval_ns"].astype(float), interval_ns)
+    return trials[at]
+
+
+FOLLOWS, UNSCALED = "queue follows the scale", "queue of scale 1 at every scale"
+
+
+def similar(trials: pd.DataFrame) -> pd.DataFrame:
+    """What the same cell loses at several scales: one row per cell, interval, scale and rule for the queue.
+
+    Columns: ``cell``, ``scale``, ``interval_ns``, ``over_cost`` (the interval over what a packet of the cell takes by
+    the batch path at that scale, the median of all its trials: the unit in which intervals of different scales can be
+    compared, because a smaller pool fits better into the caches), ``queue`` (`FOLLOWS` or `UNSCALED`), ``lost_percent``
+    with ``lost_low_percent`` and ``lost_high_percent`` (median and range of its trials), ``n``. Where the scale is 1,
+    both rules are the same trials.
+    """
+    columns = [
+        "cell", "scale", "interval_ns", "over_cost", "queue", "lost_percent", "lost_low_percent", "lost_high_percent",
+        "n",
+    ]  # fmt: skip
+    done = finished(trials)
+    done = done[(done["heap_factor"].isna() | done["heap_factor"].between(0.95, 1.05)) & (done["stall_ms"] == 0)]
+    rows = []
+    for key, cell in done.groupby(list(CONFIGURATION), observed=True):
+        for scale in cell["scale"].astype(float).unique():
+            at_scale = cell[cell["scale"] == scale]
+            cost_ns = at_scale["prologue_ns_per_packet"].astype(float).median()
+            for interval_ns in at_scale["interval_ns"].astype(float).unique():
+                at_interval = at_scale[at_scale["interval_ns"] == interval_ns]
+                for rule, factor in ((FOLLOWS, 1.0), (UNSCALED, 1.0 / scale)):
+                    group = at_interval[np.isclose(at_interval["queue_factor"].astype(float), factor)]
+                    lost = group["lost_ppm"].astype(float) / 1e4
+                    if len(group):
+                        rows.append((
+                            " ".join(str(part) for part in key), scale, interval_ns,
+                            interval_ns / cost_ns, rule, lost.median(), lost.min(), lost.max(), len(group),
+                        ))  # fmt: skip
+    table = pd.DataFrame(rows, columns=columns)
+    scales = table.groupby(["cell", "interval_ns", "queue"])["scale"].transform("nunique")
+    return table[scales > 1].reset_index(drop=True)
+
+
+def against_batch(cells: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:
+    """The cells that have both a smallest interval (PDR) and a cost in batch: ``pdr_median_ns`` with its range, ``ns``
+    with ``low`` and ``high`` (`allocpool.packets.cells.cells`), and ``ratio``, interval over cost."""
+    cost = batch_cells(batch)
+    cost = cost[cost["ns"].notna()][[*CONFIGURATION, "ns", "low", "high"]]
+    both = cells[cells["pdr_median_ns"].notna()].merge(cost, on=list(CONFIGURATION))
+    return both.assign(ratio=both["pdr_median_ns"] / both["ns"])
 
 
 def coverage(cells: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,5 @@
-"""Tidy tables of the real-time study: searches and their probes; trials with bursts, slips, samples and delays."""
+"""Tidy tables of the real-time study: searches and their probes; trials with bursts, slips, samples and delays; and
+the batch trials of the cells that are searched."""
 
 from __future__ import annotations
 
@@ -25,12 +26,14 @@ from allocpool.campaign.tidy import (
     ns_per_item,
     number,
     read_trial,
+    rows_of,
     text,
     trial_row,
     whole,
     with_columns,
 )
-from allocpool.packets.columns import COUNTS, LAPS_COLUMNS, PACKETS_COLUMNS, laps_row, packets_columns
+from allocpool.packets.columns import COUNTS, LAPS_COLUMNS, PACKETS_COLUMNS, batch_rows, laps_row, packets_columns
+from allocpool.packets.columns import TRIALS as BATCH
 from allocpool.packets.laps import LAPS
 from allocpool.packets.specs import scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
@@ -270,7 +273,7 @@ PAUSES = DataFrameSchema(
 
 SCHEMAS = {
     "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS, "slips": SLIPS, "samples": SAMPLES,
-    "delays": DELAYS, "pauses": PAUSES,
+    "delays": DELAYS, "pauses": PAUSES, "batch": BATCH,
 }  # fmt: skip
 
 
@@ -372,15 +375,13 @@ def with_newer_columns(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataF
     searches, trials = tables["searches"], tables["trials"]
     added: dict[str, list[Row]] = {}
     if "queue_factor" not in searches:
-        probes = {str(name): group.to_dict("records") for name, group in tables["probes"].groupby("trial_id")}
+        probes = {str(name): rows_of(group) for name, group in tables["probes"].groupby("trial_id")}
         added["searches"] = [
             {"pdr_loss_ratio": PDR_LOSS_RATIO, **_search_marks(row, probes.get(str(row["trial_id"]), ()))}
-            for row in searches.to_dict("records")
+            for row in rows_of(searches)
         ]
     if "queue_factor" not in trials:
-        added["trials"] = [
-            {**_trial_marks(row), **laps_row(row, row["received"], LAPS)} for row in trials.to_dict("records")
-        ]
+        added["trials"] = [{**_trial_marks(row), **laps_row(row, row["received"], LAPS)} for row in rows_of(trials)]
     return {**tables, **{name: with_columns(tables[name], rows, SCHEMAS[name]) for name, rows in added.items()}}
 
 
@@ -546,6 +547,8 @@ class _Timeline:
 
 
 def _rows_of(record: TrialRecord) -> Rows:
+    if record.spec["mode"] == "batch":
+        return {"batch": batch_rows(record)["trials"]}
     if record.spec["mode"] == "search":
         search = read_trial(record, SearchMeasurement)
         return {"searches": [search_columns(search)], "probes": probe_rows(search)}
