@@ -116,7 +116,8 @@ def test_an_older_record_is_named_for_what_it_did_and_has_no_published_figure() 
     older["steps"] = older["steps"].where(older["language"] == "java", None)
     older["runtime"] = older["runtime"].astype("Int64")
     older.loc[3, "steps"] = None
-    now = columns.as_now("trials", older)
+    older[["lazy_heap", "explicit_gc", "pause_target"]] = pd.NA
+    now = columns.in_todays_words({"trials": older})["trials"]
     assert now["solution"].tolist() == [
         "C++ flat / inline / fresh", "C++ allocating / inline / fresh", "heap / G1 / 11 / lean view / fresh",
         "flat / G1 / 25 / fresh", "C++ flat / jemalloc / inline / fresh",
@@ -125,8 +126,8 @@ def test_an_older_record_is_named_for_what_it_did_and_has_no_published_figure() 
     assert now["steps"].fillna("").tolist() == ["inline", "inline", "", "contiguous,one_line,stride,prefetch", "inline"]
     assert now["lean_view"].tolist() == [False, False, True, False, False]
     assert published.with_published(now)["published_ns"].isna().all()
-    assert columns.as_now("trials", now) is now
-    assert columns.as_now("cpu", older[["case"]]).columns.tolist() == ["case"]
+    assert columns.in_todays_words({"trials": now})["trials"] is now
+    assert columns.in_todays_words({"cpu": older[["case"]]})["cpu"].columns.tolist() == ["case"]
 
 
 def test_solutions_are_ordered_java_first(results: pd.DataFrame) -> None:

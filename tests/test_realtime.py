@@ -27,11 +27,12 @@ from allocpool.percentiles import histogram
 from allocpool.studies.realtime.child import pace
 from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
-from allocpool.studies.realtime.child.stretch import MajorCollections
+from allocpool.studies.realtime.child.placement import own_cores, siblings
 from allocpool.studies.realtime.measurement import Bracket
-from allocpool.studies.realtime.specs import SearchSpec
+from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime
 from allocpool.studies.realtime.tables import tidy_realtime
+from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 
 SCALE = 0.01
@@ -143,6 +144,52 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
     assert abs(lost - predicted) <= 2 * slip + 0.01 * predicted
 
 
+def test_a_trial_lasts_its_laps_or_says_that_it_did_not_and_tells_where_it_ran(data: Path) -> None:
+    """At this scale a lap is 10,000 packets: two of them are 20 ms."""
+    cpp = ("layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "interval_ns=1000", "warmup_seconds=0.01")
+    asked = run("mode=realtime", *cpp, "seconds=0.002", "cap_seconds=1", "input_queue_ms=1", "prologue_seconds=0")
+    capped = run("mode=realtime", *cpp, "seconds=0.002", "cap_seconds=0.01", "input_queue_ms=1", "prologue_seconds=0")
+    first, second = tidy_realtime([asked, capped])["trials"].to_dict("records")
+    assert first["generated"] == 20_000 and first["too_short"] == (first["received"] < 20_000)
+    assert (second["generated"], second["too_short"]) == (10_000, True)
+    assert first["source_processor"] >= 0 and first["consumer_processor"] >= 0
+    assert first["pinned"] == (own_cores() is not None)
+    assert first["shared_core"] == (first["source_processor"] in siblings(first["consumer_processor"]))
+
+
+def test_the_hardware_threads_of_a_core_are_read_as_the_kernel_lists_them(tmp_path: Path) -> None:
+    (tmp_path / "3").write_text("1,3-5\n")
+    assert siblings(3, f"{tmp_path}/{{}}") == {1, 3, 4, 5}
+    assert siblings(4, f"{tmp_path}/{{}}") == {4}
+
+
+def test_every_time_follows_the_scale_unless_it_is_given() -> None:
+    times = ("input_queue_ms", "full_seconds", "cap_seconds", "warmup_seconds", "prologue_seconds", "probe_seconds")
+    settings: dict[str, Any] = {"layout": "heap", "strategy": "pool"}
+    whole = SearchSpec(**settings)
+    tenth = SearchSpec(**settings, scale=0.1)
+    assert whole.input_queue_ms == 100
+    assert [getattr(tenth, name) for name in times] == pytest.approx([getattr(whole, name) / 10 for name in times])
+    assert SearchSpec(**settings, scale=0.1, input_queue_ms=100).input_queue_ms == 100
+    profile = RealtimeProfile(profile="p", blocks=1, scale=0.1, solutions=("cpp/flat",))
+    assert [getattr(profile, name) for name in times] == [getattr(tenth, name) for name in times]
+
+
+def test_what_every_study_with_batch_trials_asks_for_is_run_once() -> None:
+    """The smoke profile has the same sizes and lengths in both."""
+    batch = {item.spec for item in campaign.open_study("batch", "smoke").plan()}
+    own = {item.spec for item in campaign.open_study("realtime", "smoke").plan() if item.spec.mode == "batch"}
+    shared = {spec for spec in own if spec.configuration() in {other.configuration() for other in batch}}
+    assert shared and shared <= batch
+
+
+def test_similar_trials_have_the_queue_of_their_scale_and_that_of_scale_one() -> None:
+    specs = [item.spec for item in campaign.open_study("realtime", "standard").plan()]
+    similar = [spec for spec in specs if isinstance(spec, RealtimeSpec) and spec.scale == 0.5]
+    assert {spec.input_queue_ms for spec in similar} == {50.0, 100.0}
+    assert {spec.seconds for spec in similar} == {5.0}
+
+
 @pytest.mark.parametrize("language", SOLUTIONS)
 def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
     settings = ["runtime=11"] if language == "java" else []
@@ -159,7 +206,7 @@ REALTIME = "mode=realtime layout=flat language=cpp strategy=pool scale=0.01"
 ONCE = "confirmations=1"
 SEARCH = (
     "mode=search layout=flat language=cpp strategy=pool scale=0.01 "
-    "low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2 patience_seconds=0"
+    "low_ns=20 high_ns=2000 probe_seconds=0.1 full_seconds=0.2 patience_seconds=0 input_queue_ms=100"
 )
 
 
@@ -171,9 +218,15 @@ SEARCH = (
         (f"{REALTIME} interval_ns=1000 seconds=1 input_queue_ms=0", "input_queue_ms: Input should be greater than 0"),
         (f"{REALTIME} interval_ns=1000 seconds=1 input_queue_ms=0.0001", "a queue of 0 ticks: it must hold 1 to"),
         (f"{REALTIME} interval_ns=1 seconds=1 input_queue_ms=10000", "it must hold 1 to 268435391"),
+        (
+            f"{REALTIME} interval_ns=1000 seconds=0.5 input_queue_ms=1000",
+            "input_queue_ms 1000 is longer than its trial of 0.5 s: give at most 500, or seconds of at least 1",
+        ),
+        (SEARCH.replace("queue_ms=100", "queue_ms=201"), "give at most 200, or full_seconds of at least 0.201"),
+        ("mode=ring interval_ns=10 seconds=0.05", "give at most 50, or seconds of at least 0.1"),
         (f"{REALTIME} interval_ns=1000 seconds=2 cap_seconds=1", "cap_seconds 1 is below seconds 2"),
-        (f"{REALTIME} interval_ns=1000", "seconds is missing"),
-        (f"{REALTIME} interval_ns=1e9 input_queue_ms=1000 seconds=0.5", "shorter than one interval"),
+        (REALTIME, "interval_ns is missing"),
+        (f"{REALTIME} interval_ns=9e8 input_queue_ms=500 seconds=0.5", "shorter than one interval"),
         (f"{SEARCH.replace('low_ns=20', 'low_ns=2000')}", "low_ns 2000 is not below high_ns 2000"),
         (f"{SEARCH.replace('low_ns=20', 'low_ns=5000')}", "low_ns 5000 is not below high_ns 2000"),
         (f"{SEARCH.replace('low_ns=20', 'low_ns=1950')}", "closer than resolution 0.05"),
@@ -406,7 +459,7 @@ def test_where_every_interval_passes_at_times_none_is_said_to_fail() -> None:
 def test_a_search_tells_every_probe_and_its_answer_passed_in_a_fresh_process(data: Path) -> None:
     text = "mode=search layout=flat language=cpp strategy=alloc scale=0.01 low_ns=4 high_ns=1000000 resolution=0.4"
     times = "probe_seconds=0.05 probe_warmup_seconds=0.02 full_seconds=0.1 warmup_seconds=0.05 prologue_seconds=0.05"
-    record = run(*text.split(), *times.split(), ONCE)
+    record = run(*text.split(), *times.split(), ONCE, "input_queue_ms=100")
     told = summary(record)
     rows = told["probe_rows"]
     assert [row["probe"] for row in rows] == list(range(told["probes"]))
@@ -508,7 +561,7 @@ GC_LINES = {
 def test_major_collections_are_told_from_others_as_the_log_grows(tmp_path: Path, message: str, majors: int) -> None:
     log = tmp_path / "gc.log"
     log.write_text("[50ns][1ns][info][gc] GC(0) Pause Full (Ergonomics) 10M->2M(20M) 12.1ms\n")
-    seen = MajorCollections(log)
+    seen = Collections(log, MAJOR)
     with log.open("a") as file:
         file.write(f"[90ns][1ns][info][gc] GC(1) {message}\n[150ns][1ns][info][gc] GC(2) {message}\n")
         file.write(f"[160ns][1ns][info][gc] GC(2) {message}\n[170ns][1ns][info][gc] GC(3) {message}")
@@ -518,6 +571,9 @@ def test_major_collections_are_told_from_others_as_the_log_grows(tmp_path: Path,
         file.write("\n")
         file.flush()
         assert seen.since(100) == 2 * majors
+    assert Collections(log, MAJOR, from_start=True).since(0) == 1 + 3 * majors
+    pausing = " Pause " in f" {message}" and message.endswith("ms")
+    assert Collections(log, PAUSING, from_start=True).since(0) == 1 + 3 * pausing
 
 
 @pytest.mark.parametrize("profile", campaign.profiles())
@@ -528,7 +584,7 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     planned = plan_realtime(settings, Machine(cores=2))
     assert len({item.spec for item in planned}) == len(planned)
     assert planned == plan_realtime(settings, Machine(cores=2))
-    limit_s = {"smoke": 90, "quick": 240, "standard": 7200}.get(profile, 24 * 3600)
+    limit_s = {"smoke": 90, "quick": 240, "standard": 7 * 3600}.get(profile, 24 * 3600)
     assert 0 < estimate_seconds(settings) <= limit_s
 
 
@@ -537,7 +593,8 @@ def test_the_article_profile_has_the_published_72_cells() -> None:
     assert isinstance(settings, RealtimeProfile)
     searches = [item.spec for item in plan_realtime(settings, Machine(cores=2)) if isinstance(item.spec, SearchSpec)]
     cells = {(spec.solution.key, spec.strategy, spec.case) for spec in searches}
-    assert len(cells) == 72
+    published = {cell for cell in cells if cell[0].split("/")[1] in ("heap", "native", "allocating")}
+    assert len(published | {cell for cell in cells if cell[0].startswith("cpp/flat")}) == 72
     assert {spec.heap_mb for spec in searches if spec.layout == "heap"} == {2048}
 
 

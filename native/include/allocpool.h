@@ -291,6 +291,8 @@ typedef struct {
   double clock_max_error_ns;  /* largest distance from CLOCK_MONOTONIC that a check of the counter found */
   int64_t clock_is_tsc;       /* 1: time-stamp counter, 0: clock_gettime */
   int64_t pinned;             /* 1: the source was tied to its processor */
+  int64_t processor;          /* where the last look found it, -1 where the system does not tell */
+  int64_t moves;              /* looks, one every 100 ms, that found it elsewhere than the look before */
 } ap_source_account;
 
 /* What a consumer does besides taking ticks. */
@@ -361,6 +363,9 @@ const int64_t* ap_realtime_delays(const ap_realtime* realtime, int64_t* length);
 ap_status ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consumption, char* message,
                             size_t message_bytes);
 
+/* Processor that the calling thread is on just now; -1 where the system does not tell. */
+int64_t ap_current_processor(void);
+
 /* Stops the source and frees everything. NULL is allowed. */
 void ap_realtime_destroy(ap_realtime* realtime);
 
@@ -415,6 +420,7 @@ AP_NODISCARD(ap_realtime_slips);
 AP_NODISCARD(ap_realtime_samples);
 AP_NODISCARD(ap_realtime_delays);
 AP_NODISCARD(ap_realtime_audit);
+AP_NODISCARD(ap_current_processor);
 AP_NODISCARD(ap_pace_ns);
 #undef AP_NODISCARD
 #endif

@@ -4,6 +4,7 @@
 #include "allocpool.h"
 #include "c_api.hpp"
 #include "handles.hpp"
+#include "os/thread.hpp"
 #include "realtime/consumer.hpp"
 
 namespace c_api = allocpool::c_api;
@@ -110,5 +111,7 @@ ap_status ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* c
     return c_api::at(realtime).session.audit(c_api::at(consumption));
   });
 }
+
+int64_t ap_current_processor() { return allocpool::os::current_processor(); }
 
 void ap_realtime_destroy(ap_realtime* realtime) { delete realtime; }

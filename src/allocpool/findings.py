@@ -156,7 +156,9 @@ def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
 
 
 def _pool_everywhere(data: Both) -> Evidence:
-    return _joined(batch_claims.POOL_EVERYWHERE.evidence(data.batch), realtime_claims.POOL_EVERYWHERE.evidence(data.realtime))
+    return _joined(
+        batch_claims.POOL_EVERYWHERE.evidence(data.batch), realtime_claims.POOL_EVERYWHERE.evidence(data.realtime)
+    )
 
 
 def _published_pool_everywhere() -> Evidence:

@@ -33,12 +33,15 @@ bool pin_to_processor(int processor) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+int current_processor() { return sched_getcpu(); }
+
 void name_this_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
 #else
 
 bool kernel_trusts_tsc() { return false; }
 bool pin_to_processor(int) { return false; }
+int current_processor() { return -1; }
 void name_this_thread(const char*) {}
 
 #endif

@@ -11,6 +11,9 @@ int processor_count();
 // Ties the calling thread to one processor. False when the operating system refuses or has no such call.
 bool pin_to_processor(int processor);
 
+// Processor that the calling thread is on just now; -1 where the operating system does not tell.
+int current_processor();
+
 // Names the calling thread, at most 15 characters, for whoever lists threads. Nothing where that can't be done.
 void name_this_thread(const char* name);
 

@@ -147,6 +147,8 @@ ap_source_account Session::account() const {
   account.clock_max_error_ns = source.clock_max_error_ns;
   account.clock_is_tsc = source.is_tsc ? 1 : 0;
   account.pinned = source.pinned ? 1 : 0;
+  account.processor = source.processor;
+  account.moves = source.moves;
   return account;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "os/thread.hpp"
 #include "realtime/cpu.hpp"
@@ -106,6 +107,20 @@ class Slips {
   std::int64_t total_ns_ = 0;
 };
 
+// What a hint to the processor takes, in counter units: the shortest of some, since any may be interrupted.
+template <class Counter>
+std::uint64_t relax_units() {
+  constexpr int kRounds = 16;
+  constexpr std::uint64_t kHints = 64;
+  std::uint64_t shortest = std::numeric_limits<std::uint64_t>::max();
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t begin = Counter::read();
+    for (std::uint64_t hint = 0; hint < kHints; ++hint) cpu_relax();
+    shortest = std::min(shortest, (Counter::read() - begin) / kHints + 1);
+  }
+  return shortest;
+}
+
 // Due times between two anchors of the clock.
 class Schedule {
  public:
@@ -185,6 +200,8 @@ void Source::run() {
   std::int64_t next = 0;
   std::int64_t last_pushed = RingReader::kNone;
   std::uint64_t now = Counter::read();
+  // A hint leaves the core to its other hardware thread, but ends when it will: none where a tick is due before.
+  const std::uint64_t far_units = 2 * relax_units<Counter>();
 
   const auto goes_on = [&](std::uint64_t segment_end) {
     now = Counter::read();
@@ -202,6 +219,7 @@ void Source::run() {
           losses.add(next, now);
         }
       }
+      if (!schedule.is_due(now + far_units)) cpu_relax();
     }
   };
   const auto saturate = [&](std::uint64_t segment_end) {
@@ -217,6 +235,9 @@ void Source::run() {
 
   while (next < ticks && !stop_.load(std::memory_order_relaxed)) {
     timeline.anchor();
+    const int processor = os::current_processor();
+    if (processor != account_.processor && account_.processor >= 0) ++account_.moves;
+    account_.processor = processor;
     samples_.add({timeline.to_ns(now), next, losses.lost()});
     const auto segment_end =
         now + static_cast<std::uint64_t>(static_cast<double>(kSegmentNs) * timeline.units_per_ns());

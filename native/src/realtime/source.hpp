@@ -77,6 +77,8 @@ struct SourceAccount {
   double clock_max_error_ns = 0;
   bool is_tsc = false;
   bool pinned = false;
+  int processor = -1;
+  std::int64_t moves = 0;
 };
 
 class Source {

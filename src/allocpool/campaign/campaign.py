@@ -304,12 +304,15 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
     Raises:
         UserError: neither is there; names the command that makes them.
     """
-    as_now = study_named(study).as_now
+    known = study_named(study)
     for root in (home.tidy_dir(), home.shipped_dir()):
         folder = root / profile / study
         if (folder / "provenance.json").exists():
-            paths = sorted(folder.glob("*.parquet"))
-            tables = {path.stem: as_now(path.stem, pd.read_parquet(path)) for path in paths}
+            stored = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+            tables = {
+                name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
+                for name, table in known.as_now(stored).items()
+            }
             return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     raise UserError(
         f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -89,7 +89,7 @@ class Study(Generic[Profile]):
         tidy: records to tables.
         schemas: of these tables.
         catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
-        as_now: a stored table, by its name, in today's columns: those that came since have the value of then.
+        as_now: stored tables of an earlier version in today's columns and words: what came since has the value of then.
     """
 
     name: str
@@ -101,4 +101,4 @@ class Study(Generic[Profile]):
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
-    as_now: Callable[[str, pd.DataFrame], pd.DataFrame] = lambda _name, table: table
+    as_now: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = field(default=lambda tables: tables)

@@ -74,6 +74,7 @@ TRIAL_COLUMNS: dict[str, Column] = {
 }
 
 GC_COLUMNS: dict[str, Column] = {
+    "gc_collections": whole("collections that paused in the measured window; empty in older records"),
     "gc_pauses": whole("stop-the-world pauses in the measured window"),
     "gc_pause_total_ms": number("their total, ms"),
     "gc_pause_max_ms": number("the longest of them, ms"),
@@ -141,8 +142,10 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
     stops = stops_of(record)
     if stops is None:
         return dict.fromkeys(GC_COLUMNS)
-    inside_ms = [pause.duration_ns / 1e6 for pause in stops.pauses if start_ns <= pause.start_ns < end_ns]
+    inside = [pause for pause in stops.pauses if start_ns <= pause.start_ns < end_ns]
+    inside_ms = [pause.duration_ns / 1e6 for pause in inside]
     return {
+        "gc_collections": len({pause.gc_id for pause in inside} - {None}),
         "gc_pauses": len(inside_ms),
         "gc_pause_total_ms": sum(inside_ms),
         "gc_pause_max_ms": max(inside_ms, default=0.0),
@@ -194,6 +197,28 @@ def frames(
 def _unreadable(trial_id: str, reason: str) -> None:
     """Said once of each trial."""
     print(f"allocpool: trial {trial_id} can't be read and counts as not run: {reason}", file=sys.stderr)
+
+
+def with_columns(table: pd.DataFrame, rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
+    """The table with the columns of these rows, one for each of its own, in the types of the schema."""
+    added = pd.DataFrame(list(rows), index=table.index)
+    return table.join(added.astype({name: str(schema.columns[str(name)].dtype) for name in added}))
+
+
+def rows_of(table: pd.DataFrame) -> list[Row]:
+    """The rows of a table, by the names of its columns."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def completed(table: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
+    """A stored table of an earlier version with the columns that have come since: empty, or what their ``metadata``
+    gives for ``older`` records; a column of that version that is no more stays as it is."""
+    lacking = {name: column for name, column in schema.columns.items() if name not in table}
+    values = {
+        name: pd.Series((column.metadata or {}).get("older"), index=table.index, dtype=str(column.dtype))
+        for name, column in lacking.items()
+    }
+    return table.assign(**values)
 
 
 def frame(rows: Sequence[Mapping[str, Any]], schema: DataFrameSchema) -> pd.DataFrame:

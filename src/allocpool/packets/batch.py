@@ -13,6 +13,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.campaign.study import Planned, StudyProfile
+from allocpool.packets.laps import COLLECTIONS, LAPS
 from allocpool.packets.specs import PUBLISHED_CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair
 from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_on, never_frees
@@ -26,7 +27,21 @@ NEVER_FREED_BYTES = 1064
 _EXPECTED_NS_PER_PACKET = 250.0
 
 
-class BatchSpec(PacketsSpec):
+class WindowSpec(PacketsSpec):
+    """What a batch trial states of its measured window beside its seconds: what it must hold to be long enough."""
+
+    laps: float = Field(default=LAPS, ge=0, description="the measured window lasts at least so many laps")
+    collections: int = Field(default=0, ge=0, description="and as many collections that pause")
+    longest_factor: float = Field(default=2.0, ge=1, le=1000, description="but at most so many times its seconds")
+
+    @model_validator(mode="after")
+    def _can_collect(self) -> Self:
+        if self.collections and (self.language != "java" or never_frees(self.collector)):
+            raise ValueError(f"collections {self.collections}: nothing is ever collected there, leave it out")
+        return self
+
+
+class BatchSpec(WindowSpec):
     """One batch trial: ``seconds`` of measured iterations, or exactly ``packets`` from the first to the last."""
 
     CHILD: ClassVar[str] = "allocpool.packets.child.batch"
@@ -60,6 +75,8 @@ class Sizes(StudyProfile):
     warmup_seconds: float = Field(ge=0, le=600)
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
+    laps: float = Field(default=LAPS, ge=0, description="a trial lasts at least so many")
+    collections: int = Field(default=COLLECTIONS, ge=0, description="and as many collections, where there are any")
     monotonic_mb: int = Field(default=4096, gt=0, description="nor does a monotonic resource ever free")
     timeout_s: float = Field(default=120.0, gt=0)
 
@@ -90,8 +107,10 @@ def _planned(profile: Sizes, solution: Solution, strategy: StrategyName, case: C
         **solution.model_dump(exclude_none=True),
         "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
         "warmup_seconds": profile.warmup_seconds, "iteration_ms": profile.iteration_ms,
-        "timeout_s": profile.timeout_s,
+        "timeout_s": profile.timeout_s, "laps": profile.laps,
     }  # fmt: skip
+    if solution.language == "java" and not never_frees(solution.collector):
+        settings["collections"] = profile.collections
     impossible = no_such_pair(solution, strategy)
     if impossible:
         return Planned(BatchSpec(**settings, packets=1), impossible)

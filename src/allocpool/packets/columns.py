@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -25,11 +25,14 @@ from allocpool.campaign.tidy import (
     ns_per_item,
     number,
     read_trial,
+    rows_of,
     text,
     trial_row,
     whole,
+    with_columns,
 )
 from allocpool.packets import older
+from allocpool.packets.laps import LAPS, lap_packets
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import CASES, PoolOrder, Solution
 from allocpool.packets.strategies import STRATEGIES
@@ -76,6 +79,13 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "seed": Column("int64", COUNT, description="seed of the packet generator"),
 }
 
+LAPS_COLUMNS: dict[str, Column] = {
+    "laps": number("packets of the measured window, over those that pool, or queue and store if they hold more, hold"),
+    "too_short": Column(
+        "boolean", nullable=True, description="it ended before the laps, or the collections, that were asked for"
+    ),
+}
+
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
@@ -83,6 +93,7 @@ TRIALS = DataFrameSchema(
         "packets": whole("packets of the measured window"),
         "seconds": number("length of the measured window, s", POSITIVE),
         "iterations": whole("iterations of the measured window"),
+        **LAPS_COLUMNS,
         "ns_per_packet": number("wall time per packet, ns", POSITIVE),
         "cpu_ns_per_packet": number("CPU time of all threads per packet, ns", POSITIVE),
         "warmup_ns_per_packet": number("wall time per packet while warming up, ns", POSITIVE),
@@ -129,9 +140,28 @@ def packets_columns(record: TrialRecord) -> Row:
     return {**row, "solution": solution.label}
 
 
-def as_now(_name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """A stored table, by name, in today's columns and words."""
-    return older.layouts(older.settings(older.case_a(table)))
+def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
+    """The columns on laps of a trial whose measured window held so many packets; ``row`` has its sizes."""
+    if pd.isna(packets) or packets is None:
+        return dict.fromkeys(LAPS_COLUMNS)
+    laps = packets / lap_packets(row["pool_size"], row["queue_size"], row["stored_count"])
+    return {"laps": laps, "too_short": bool(laps < asked)}
+
+
+def in_todays_words(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Stored tables of an earlier version with today's names of cases and solutions."""
+    return {name: older.layouts(older.settings(older.case_a(table))) for name, table in tables.items()}
+
+
+def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Stored tables of an earlier version in today's columns and words. None asked for laps or collections, so only the
+    laps say whether a trial was too short."""
+    now = in_todays_words(tables)
+    trials = now["trials"]
+    if "laps" in trials:
+        return now
+    rows = [laps_row(row, row["packets"], LAPS) for row in rows_of(trials)]
+    return {**now, "trials": with_columns(trials, rows, TRIALS)}
 
 
 def batch_rows(record: TrialRecord) -> Rows:
@@ -153,8 +183,12 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
     measured = measurement["iterations"]["measured"]
     packets = sum(count for _, _, count in measured)
     start_ns, end_ns = measured[0][0], measured[-1][1]
+    gc = gc_row(record, start_ns, end_ns)
+    laps = laps_row(row, packets, record.spec["laps"])
+    laps["too_short"] |= gc["gc_collections"] is not None and gc["gc_collections"] < record.spec["collections"]
     return {
         **row,
+        **laps,
         "packets": packets,
         "seconds": (end_ns - start_ns) / 1e9,
         "iterations": len(measured),
@@ -168,7 +202,7 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
         "live_objects": measurement["live_objects"],
         **measurement["counts"],
         **measurement["memory"],
-        **gc_row(record, start_ns, end_ns),
+        **gc,
     }
 
 

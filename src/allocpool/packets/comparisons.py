@@ -114,7 +114,8 @@ def with_families(rows: pd.DataFrame, set_up: str) -> pd.DataFrame:
     if set_up != PUBLISHED:
         return SET_UPS[set_up].among(rows)
     families = [
-        family(str(language), collector) for language, collector in zip(rows["language"], rows["collector"], strict=True)
+        family(str(language), collector)
+        for language, collector in zip(rows["language"], rows["collector"], strict=True)
     ]
     return rows.assign(family=pd.Series(families, index=rows.index, dtype="object"))
 

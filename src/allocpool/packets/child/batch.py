@@ -10,26 +10,47 @@ from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
+from allocpool.packets.laps import lap_packets
 from allocpool.packets.measurement import BatchOutcome
 from allocpool.runtimes.collectors import never_frees
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.trial.child.gc_log import PAUSING, Collections
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 20
 """Iterations of a stretch whose length is a number of packets."""
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> BatchOutcome | OutOfMemory:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
-        return _measure(spec, launch)
+        return _measure(spec, launch, folder)
     except Exception as error:
         if outcome := packets.out_of_memory(error, spec["language"]):
             return outcome
         raise
 
 
-def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> BatchOutcome:
+def _go_on(
+    work: packets.Packets, spec: dict[str, Any], folder: Path, measured: list[Iteration], allocated_bytes: int | None
+) -> int | None:
+    """Measure on, after the seconds asked for, until the window holds its laps and collections or is at its longest;
+    returns what it allocated in all."""
+    seen = Collections(folder / "gc.log", PAUSING, from_start=True)
+    start_ns, longest_ns = measured[0][0], spec["longest_factor"] * spec["seconds"] * 1e9
+    wanted = spec["laps"] * lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
+    while sum(packets for _, _, packets in measured) < wanted or seen.since(start_ns) < spec["collections"]:
+        left_ns = start_ns + longest_ns - measured[-1][1]
+        if left_ns <= 0:
+            break
+        more_ns = round(min(left_ns, spec["seconds"] * 1e9 / 2))
+        measured += work.run_for(max(1, more_ns), round(spec["iteration_ms"] * 1e6))
+        more_bytes = work.allocated_bytes()
+        allocated_bytes = None if allocated_bytes is None or more_bytes is None else allocated_bytes + more_bytes
+    return allocated_bytes
+
+
+def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutcome:
     iteration_ns = round(spec["iteration_ms"] * 1e6)
     longest_s = max(spec["warmup_seconds"], spec["seconds"] or 0.0)
     begun_ns = monotonic_ns()
@@ -48,8 +69,10 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> BatchOutcome:
         warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns) if spec["warmup_seconds"] else []
         window = CpuWindow()
         measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
-    cpu = window.close()
     allocated_bytes = work.allocated_bytes()
+    if spec["packets"] is None:
+        allocated_bytes = _go_on(work, spec, folder, measured, allocated_bytes)
+    cpu = window.close()
     peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
     fault = work.audit()
     return {

@@ -351,7 +351,5 @@ def evaluate(
 ) -> list[Verdict]:
     """Put these claims, and the batch study's on which collector "CMS" was, to a campaign, each set-up apart."""
     batch = trials[trials["mode"] == "batch"]
-    judged = claims.evaluate_apart(
-        PAUSES_CLAIMS, lambda set_up: Pauses.of(trials, collections, points, fits, set_up)
-    )
+    judged = claims.evaluate_apart(PAUSES_CLAIMS, lambda set_up: Pauses.of(trials, collections, points, fits, set_up))
     return [*judged, *claims.evaluate_apart([WHICH_CMS], lambda set_up: Batch(batch, set_up))]

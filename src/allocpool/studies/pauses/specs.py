@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from allocpool.packets.specs import SMALLEST_MB, PacketsSpec, scaled_heap_mb
+from allocpool.packets.batch import WindowSpec
+from allocpool.packets.specs import SMALLEST_MB, scaled_heap_mb
 from allocpool.runtimes.collectors import collectors_that, never_frees
-from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, queue_ticks
+from allocpool.studies.realtime.specs import LONGEST_INTERVAL_NS, LiveSpec, check_queue_length, queue_ticks
 
 Disturbance = Literal["stop", "full_collection", "native_call"]
 DISTURBANCES: dict[Disturbance, str] = {
@@ -45,7 +46,7 @@ def live_set_sizes(strategy: str, live_objects: float, heap_factor: float) -> di
     }  # fmt: skip
 
 
-class LiveSetSpec(PacketsSpec):
+class LiveSetSpec(WindowSpec):
     """A batch trial of any live set, whose objects are counted in every block."""
 
     CHILD: ClassVar[str] = "allocpool.studies.pauses.child.live_set"
@@ -101,11 +102,12 @@ class DisturbedSpec(LiveSpec, _Disturbed):
     disturb_ms: float = Field(default=100.0, gt=0, description="length of a stop; the others last as long as they do")
 
     def expected_seconds(self) -> float:
-        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.seconds)
+        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.seconds, self.interval_ns)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         queue_ticks(self.input_queue_ms, self.interval_ns)
+        check_queue_length(self.input_queue_ms, self.seconds, "seconds")
         if self.language != "java":
             raise ValueError("a disturbance is one of a JVM: choose language java")
         if self.disturb_at_s >= self.seconds:

@@ -50,18 +50,15 @@ class LiveSet(_Part):
 
 
 class Losses(_Part):
-    """Real-time trials at one interval: the sweeps of the real-time study, whose settings these are."""
+    """Real-time trials at one interval: the sweeps of the real-time study, whose settings these are; times follow
+    ``scale``."""
 
     strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     cases: tuple[Case, ...] = ("B",)
     scale: float = Field(default=0.1, gt=0, le=4)
     interval_ns: float = Field(default=1000.0, gt=0)
-    queues_ms: tuple[float, ...] = ()
+    queue_factors: tuple[float, ...] = ()
     heap_factors: tuple[float, ...] = ()
-    full_seconds: float = Field(default=1.0, gt=0)
-    cap_seconds: float = Field(default=3.0, gt=0)
-    prologue_seconds: float = Field(default=0.5, ge=0)
-    warmup_seconds: float = Field(default=0.5, ge=0)
     blocks: int = Field(default=1, ge=1, le=1000)
 
 
@@ -105,7 +102,8 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
             LiveSetSpec(
                 **Solution.parse(text).model_dump(exclude_none=True),
                 strategy=strategy, case="A", block=block, seconds=profile.seconds, iteration_ms=profile.iteration_ms,
-                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s),
+                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s), laps=profile.laps,
+                collections=profile.collections,
                 **live_set_sizes(strategy, millions * 1e6, part.heap_factor),
             )
         )
@@ -118,12 +116,11 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
 def _losses(part: Losses, block: int) -> list[Planned]:
     if not part.solutions:
         return []
-    same = ("cap_seconds", "prologue_seconds", "warmup_seconds", "scale", "full_seconds")
     sweeps = RealtimeProfile(
-        profile="losses", blocks=1, solutions=part.solutions, low_ns=1, high_ns=2, probe_seconds=part.full_seconds,
+        profile="losses", blocks=1, solutions=part.solutions, scale=part.scale,
         sweep_solutions=part.solutions, sweep_strategies=part.strategies, sweep_cases=part.cases,
-        sweep_interval_ns=part.interval_ns, sweep_queues_ms=part.queues_ms, sweep_heap_factors=part.heap_factors,
-        **{name: getattr(part, name) for name in same},
+        sweep_interval_ns=part.interval_ns, sweep_queue_factors=part.queue_factors,
+        sweep_heap_factors=part.heap_factors,
     )  # fmt: skip
     return list(plan_sweeps(sweeps, block))
 

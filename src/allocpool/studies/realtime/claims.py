@@ -348,9 +348,7 @@ def _saw_too_little(data: Realtime, row: Any, mark: str = "decides_long_pauses")
     return None if decides else "its trials saw no major collection, reached their cap, or were shorter than the queue"
 
 
-def _sweep_pairs(
-    data: Realtime, column: str, usual: float, longer: float, wanted: Wanted
-) -> Iterator[tuple[Any, Any]]:
+def _sweep_pairs(data: Realtime, column: str, usual: float, longer: float, wanted: Wanted) -> Iterator[tuple[Any, Any]]:
     """Trials of one configuration and block at two values of ``column``, the other one as published."""
     rows = wanted.among(data.sweeps)
     if rows.empty:

@@ -59,6 +59,8 @@ class SourceAccount(TypedDict):
     clock_max_error_ns: float
     clock_is_tsc: int
     pinned: int
+    processor: int
+    moves: int
 
 
 class Consumption(TypedDict):
@@ -90,6 +92,25 @@ class Figures(TypedDict):
     slip_max_ns: int
 
 
+class Placement(TypedDict):
+    """Where source and consumer ran; None where the system does not tell."""
+
+    source_processor: int | None
+    """Where the last look, one every 100 ms, found it."""
+    source_moves: int
+    """Looks that found it elsewhere than the look before."""
+    consumer_processor: int | None
+    """Where it ended."""
+    consumer_moved: bool
+    """It was elsewhere at the start."""
+    consumer_preempted: int
+    """Times that the system took its processor away."""
+    pinned: bool
+    """Both were tied to cores of their own."""
+    shared_core: bool | None
+    """Both were on hardware threads of one core."""
+
+
 class SourceRun(TypedDict):
     """One run of the source against a consumer."""
 
@@ -97,6 +118,7 @@ class SourceRun(TypedDict):
     capacity: int
     warmup_ticks: int
     account: SourceAccount
+    placement: Placement
     consumption: Consumption
     delays: Delays
     bursts: list[Burst]
@@ -169,6 +191,7 @@ class WorkerStretch(Majors):
 
     interval_ns: float
     figures: Figures
+    placement: Placement
     waited_s: float
     """For the machine's full pace."""
 

@@ -1,20 +1,34 @@
-"""Real time in pictures: smallest intervals, losses against interval and over time, bursts, delays, sweeps."""
+"""Real time in pictures: smallest intervals, losses against interval and over time, bursts, delays, sweeps; the same
+cells at several scales, and beside their cost in batch."""
 
 from __future__ import annotations
 
 import math
 
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import GRID, INK, SILVER, SKY, legend, log_axis, new_figure, nothing
+from allocpool.evidence.style import (
+    GRID,
+    INK,
+    SILVER,
+    SKY,
+    collector_handles,
+    collector_key,
+    colour_of,
+    legend,
+    log_axis,
+    new_figure,
+    nothing,
+)
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import present, solution_order
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles
-from allocpool.studies.realtime.cells import LOSES
+from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
+from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost."""
@@ -22,7 +36,8 @@ _PAUSE, _SLIP, _BURST = SKY, SILVER, "#b00020"
 
 
 def rates(cells: pd.DataFrame) -> Figure:
-    """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker)."""
+    """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker): the median of a
+    cell's searches, each search, and the bracket over all."""
     cases = sorted(cells["case"].dropna().unique())
     done = cells[cells["ndr_ns"].notna()]
     if done.empty:
@@ -45,7 +60,9 @@ def rates(cells: pd.DataFrame) -> Figure:
                 continue
             if pd.notna(row.ndr_fails_ns):
                 axis.plot([1e3 / row.ndr_ns, 1e3 / row.ndr_fails_ns], [y, y], color=colour, linewidth=2)
-            axis.plot(1e3 / row.ndr_ns, y, marker=marker, color=colour, markersize=6, markeredgecolor="white")
+            each = [1e3 / ns for ns in row.every_ndr_ns]
+            axis.plot(each, [y] * len(each), linestyle="", marker="|", color=colour, markersize=8, alpha=0.7)
+            axis.plot(1e3 / row.ndr_median_ns, y, marker=marker, color=colour, markersize=6, markeredgecolor="white")
         log_axis(axis, float(rate.min()), float(rate.max()), room=1.6)
         axis.set_title(f"case {case}", fontsize=11, color=INK)
         axis.set_xlabel("million packets per second (log scale)", fontsize=9)
@@ -62,7 +79,7 @@ def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame) -> Figure:
     """Loss against interval, every measurement of every search with its own heap: filled marks are of full length,
     hollow ones probes."""
     joined = probes[probes["kind"] != "larger heap"].merge(
-        searches[["trial_id", "solution", "strategy", "case", *_FACTS]], on="trial_id"
+        searches[["trial_id", "solution", "strategy", "case", "pdr_loss_ratio", *_FACTS]], on="trial_id"
     )
     if joined.empty:
         return nothing("no search has finished yet")
@@ -80,7 +97,8 @@ def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame) -> Figure:
             )  # fmt: skip
         log_axis(axis, float(joined["interval_ns"].min()), float(joined["interval_ns"].max()))
         log_axis(axis, _NOTHING_LOST_PPM, 1e6, "y", 1.6)
-        axis.axhline(200, color=INK, linewidth=0.7, linestyle="--")
+        for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
+            axis.axhline(1e6 * loss_ratio, color=INK, linewidth=0.7, linestyle="--")
         axis.set_title(f"{solution}, case {case}", fontsize=9, color=INK)
     figure.supxlabel("interval, ns", fontsize=9)
     figure.supylabel("lost of a million (lowest: none)", fontsize=9)
@@ -175,6 +193,72 @@ def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     return figure
 
 
+def similarity(rows: pd.DataFrame) -> Figure:
+    """Loss of the same cells at several scales (`allocpool.studies.realtime.cells.similar`) against the interval, in
+    units of the cell's own cost: with a queue that follows the scale, and with that of scale 1."""
+    if rows.empty:
+        return nothing("no cell was tried at several scales yet")
+    figure, axes = new_figure(1, 2, 10.5, 4.6, sharey=True)
+    drawn = rows.assign(
+        lost=rows["lost_percent"].clip(lower=_NOTHING_LOST_PPM / 1e4), scale=rows["scale"].map("{:g}".format)
+    )
+    shared = {"x": "over_cost", "y": "lost", "hue": "scale", "style": "cell", "markers": True, "palette": "viridis"}
+    for axis, rule in zip(axes, (FOLLOWS, UNSCALED), strict=True):
+        group = drawn[drawn["queue"] == rule]
+        sns.lineplot(
+            group,
+            **shared,
+            hue_order=sorted(drawn["scale"].unique(), key=float),
+            ax=axis,
+            errorbar=None,
+            legend=axis is axes[0],
+        )
+        for row in records(group):
+            ends = [max(value, _NOTHING_LOST_PPM / 1e4) for value in (row.lost_low_percent, row.lost_high_percent)]
+            axis.plot([row.over_cost] * 2, ends, color=GRID, linewidth=3, zorder=1)
+        log_axis(axis, float(drawn["over_cost"].min()), float(drawn["over_cost"].max()), room=1.3)
+        log_axis(axis, _NOTHING_LOST_PPM / 1e4, 100, "y", 1.6)
+        axis.set_title(rule, fontsize=10, color=INK)
+        axis.set_xlabel("interval, over the cell's cost by the batch path", fontsize=9)
+        axis.set_ylabel("lost, % (lowest: none)", fontsize=9)
+    axes[0].legend(fontsize=8, frameon=False)
+    return figure
+
+
+def batch_and_realtime(both: pd.DataFrame) -> Figure:
+    """Smallest interval against cost in batch (`allocpool.studies.realtime.cells.against_batch`), with the line on
+    which they are the same: bars are the range of the searches and the interval of the cost."""
+    if both.empty:
+        return nothing("no cell has both a smallest interval and a cost in batch yet")
+    figure, (axis,) = new_figure(1, 1, 8.5, 6.0)
+    drawn = both.assign(collector=[collector_key(row.language, row.collector) for row in records(both)])
+    used = list(dict.fromkeys(drawn["collector"]))
+    for row in records(drawn):
+        colour = colour_of(row.collector)
+        axis.plot([row.ns] * 2, [row.pdr_smallest_ns, row.pdr_largest_ns], color=colour, linewidth=1.4, zorder=2)
+        axis.plot([row.low, row.high], [row.pdr_median_ns] * 2, color=colour, linewidth=1.4, zorder=2)
+    sns.scatterplot(
+        drawn, x="ns", y="pdr_median_ns", hue="collector", palette={key: colour_of(key) for key in used},
+        style="strategy", markers={name: marker for name, (_, marker) in STRATEGY_STYLE.items()}, s=55, ax=axis,
+        legend=False, zorder=3,
+    )  # fmt: skip
+    for row in records(drawn[drawn["layout"].str.startswith(("flat", "slab"))]):
+        axis.annotate(
+            f"{row.layout} {row.case}", (row.ns, row.pdr_median_ns), xytext=(5, -9), textcoords="offset points",
+            fontsize=7, color=INK,
+        )  # fmt: skip
+    low = float(min(drawn["ns"].min(), drawn["pdr_smallest_ns"].min()))
+    high = float(max(drawn["ns"].max(), drawn["pdr_largest_ns"].max()))
+    axis.plot([low / 2, high * 2], [low / 2, high * 2], color=SILVER, linewidth=1, zorder=1)
+    log_axis(axis, low, high, room=1.4)
+    log_axis(axis, low, high, "y", 1.4)
+    axis.set_xlabel("cost in batch, ns per packet (log scale)", fontsize=9)
+    axis.set_ylabel("smallest interval, ns (log scale)", fontsize=9)
+    handles = [*collector_handles(set(used)), *strategy_shapes(set(drawn["strategy"]))]
+    legend(figure, handles, min(len(handles), 6))
+    return figure
+
+
 def sweeps(trials: pd.DataFrame) -> Figure:
     """Loss at one interval against the length of the input queue, and against the heap."""
     done = finished(trials)
@@ -182,13 +266,19 @@ def sweeps(trials: pd.DataFrame) -> Figure:
         return nothing("no single trial has finished yet")
     figure, axes = new_figure(1, 2, 10.5, 4.4, sharey=True)
     usual_heap = done["heap_factor"].isna() | (done["heap_factor"] == 1)
-    _sweep(axes[0], done[usual_heap], "input_queue_ms", "input queue, ms of ticks (log scale)")
-    by_heap = done[done["heap_factor"].notna() & (done["input_queue_ms"] == done["input_queue_ms"].mode().iloc[0])]
+    _sweep(axes[0], done[usual_heap], "queue_factor", "input queue, times the published one at this scale (log scale)")
+    by_heap = done[done["heap_factor"].notna() & (done["queue_factor"] == _usual_queue(done))]
     _sweep(axes[1], by_heap, "heap_factor", "heap, times the published one (log scale)")
     axes[0].set_ylabel("lost of a million (lowest: none)", fontsize=9)
     handles = {str(line.get_label()): line for axis in axes for line in axis.get_lines()}
     figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
+
+
+def _usual_queue(trials: pd.DataFrame) -> float:
+    """The queue with which heaps were varied: that of the trials with a larger heap, or the most common."""
+    larger = trials[trials["heap_factor"].astype(float) > 1.05]
+    return float((larger if len(larger) else trials)["queue_factor"].astype(float).mode().iloc[0])
 
 
 def _sweep(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:

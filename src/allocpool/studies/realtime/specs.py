@@ -2,16 +2,22 @@
 
 A source ticks every ``interval_ns``; each tick is one packet to be received. The input queue between source and
 consumer holds exactly ``input_queue_ms`` worth of ticks, and a tick that finds it full is lost.
+
+Every time of the experiment follows ``scale`` unless it is given: a live set of a tenth is collected in a tenth of the
+time and fills its heap ten times as often, so the queue must last a tenth as well, or another experiment is made. An
+interval between packets is none of these times: what a packet costs does not shrink with the pool.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from allocpool.packets.laps import LAPS, lap_packets
 from allocpool.packets.specs import DEFAULT_COLLECTOR, DEFAULT_RUNTIME, SET_UP_S, PacketsSpec, packets_to_fill
 from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import require_combination
@@ -22,6 +28,14 @@ LONGEST_INTERVAL_NS = 1e9
 LARGEST_QUEUE = (2**31 - 1 - 512) // 8
 """Ticks that a ring can hold: Java addresses 2 GiB of it, 512 bytes are its header (``allocpool.h``)."""
 INPUT_QUEUE_MS = 100.0
+"""The article's, at scale 1."""
+FULL_SECONDS, CAP_SECONDS = 10.0, 30.0
+"""A trial of full length, at least and at most, at scale 1. The article tells no length; so long a trial holds several
+major collections of most of its collectors."""
+PROBE_SECONDS, PROBE_WARMUP_SECONDS = 1.0, 0.5
+PROLOGUE_SECONDS, WARMUP_SECONDS = 3.0, 3.0
+LOWEST_INTERVAL_NS, HIGHEST_INTERVAL_NS = 5.0, 10_000.0
+"""What a search tries; the highest is the article's."""
 FULL_LENGTH_MAJORS = 3
 """Major collections that a trial of full length holds, where there are any."""
 COMPARISON_INTERVAL_NS = 1000.0
@@ -30,6 +44,11 @@ PDR_LOSS_RATIO = 200e-6
 """At the partial-drop rate (PDR) at most so many ticks are lost of those generated, at the non-drop rate (NDR) none
 (RFC 2544, section 26.1; MLRsearch)."""
 RING_HEAP_MB = 256
+
+
+def scaled_time(at_scale_1: float) -> Callable[[dict[str, Any]], float]:
+    """The default of a time that ``scale`` multiplies."""
+    return lambda settings: at_scale_1 * float(settings["scale"])
 
 
 def queue_ticks(input_queue_ms: float, interval_ns: float) -> int:
@@ -45,6 +64,18 @@ def queue_ticks(input_queue_ms: float, interval_ns: float) -> int:
             f"it must hold 1 to {LARGEST_QUEUE}"
         )
     return ticks
+
+
+def check_queue_length(input_queue_ms: float, seconds: float, name: str) -> None:
+    """ValueError, on one line, where the input queue lasts longer than the trial, whose ``name`` is the length given.
+
+    Such a queue loses nothing whatever the consumer does, so the trial would decide nothing.
+    """
+    if input_queue_ms > 1e3 * seconds * (1 + 1e-9):
+        raise ValueError(
+            f"input_queue_ms {input_queue_ms:g} is longer than its trial of {seconds:g} s: give at most "
+            f"{1e3 * seconds:g}, or {name} of at least {input_queue_ms / 1e3:g}"
+        )
 
 
 class RingSpec(TrialSpec):
@@ -82,6 +113,7 @@ class RingSpec(TrialSpec):
             raise ValueError("runtime, collector, heap_mb belong to Java")
         if self.interval_ns > 0:
             queue_ticks(self.input_queue_ms, self.interval_ns)
+            check_queue_length(self.input_queue_ms, self.seconds, "seconds")
         return self
 
 
@@ -97,12 +129,19 @@ class LiveSpec(PacketsSpec):
         default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
         description="packets received by the batch path before the source starts",
     )
-    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0, description="ticks between source and consumer")
-    prologue_seconds: float = Field(default=0.5, ge=0, le=600, description="of the batch path, after filling")
-    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="ticks left out, at the trial's interval")
+    input_queue_ms: float = Field(
+        default_factory=scaled_time(INPUT_QUEUE_MS), gt=0, description="ticks between source and consumer"
+    )
+    prologue_seconds: float = Field(
+        default_factory=scaled_time(PROLOGUE_SECONDS), ge=0, le=600, description="of the batch path, after filling"
+    )
+    warmup_seconds: float = Field(
+        default_factory=scaled_time(WARMUP_SECONDS), ge=0, le=600, description="ticks left out, at the trial's interval"
+    )
     major_collections: int = Field(
         default=0, ge=0, description="the trial lasts until it has seen so many, where the collector has any"
     )
+    laps: float = Field(default=LAPS, ge=0, description="it lasts at least so many laps, or as long as its cap")
 
     def needs(self) -> Needs:
         """The source is native whatever the processor is."""
@@ -112,8 +151,10 @@ class LiveSpec(PacketsSpec):
         """Before the first tick: also the prologue."""
         return super().set_up_seconds() + self.prologue_seconds
 
-    def stretch_seconds(self, seconds: float, cap_seconds: float) -> float:
+    def stretch_seconds(self, seconds: float, cap_seconds: float, interval_ns: float) -> float:
         """One run of the source: half of the way to the cap where major collections are waited for."""
+        lap = lap_packets(self.pool_size, self.queue_size, self.stored_count)
+        seconds = min(cap_seconds, max(seconds, self.laps * lap * interval_ns / 1e9))
         waits = self.major_collections > 0 and self.language == "java"
         return self.warmup_seconds + ((seconds + cap_seconds) / 2 if waits else seconds) + _STRETCH_S
 
@@ -125,12 +166,14 @@ class RealtimeSpec(LiveSpec):
 
     mode: Literal["realtime"] = "realtime"
     interval_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="time between ticks, fractions allowed")
-    seconds: float = Field(gt=0, le=86_400, description="shortest length, after the warm-up")
+    seconds: float = Field(
+        default_factory=scaled_time(FULL_SECONDS), gt=0, le=86_400, description="shortest length, after the warm-up"
+    )
     cap_seconds: float = Field(
         gt=0,
         le=86_400,
-        default_factory=lambda spec: spec["seconds"],
-        description="longest length, however few major collections there were",
+        default_factory=lambda spec: max(spec["seconds"], CAP_SECONDS * spec["scale"]),
+        description="longest length, however few major collections or laps there were",
     )
     stall_at_s: float = Field(default=0.0, ge=0, description="the consumer stops on purpose so long after the warm-up")
     stall_ms: float = Field(default=0.0, ge=0, description="for so long; 0: never")
@@ -139,11 +182,12 @@ class RealtimeSpec(LiveSpec):
         return _GRACE_S + 3 * (self.cap_seconds + self.warmup_seconds + self.prologue_seconds)
 
     def expected_seconds(self) -> float:
-        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.cap_seconds)
+        return self.set_up_seconds() + self.stretch_seconds(self.seconds, self.cap_seconds, self.interval_ns)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         queue_ticks(self.input_queue_ms, self.interval_ns)
+        check_queue_length(self.input_queue_ms, self.seconds, "seconds")
         if self.cap_seconds < self.seconds:
             raise ValueError(f"cap_seconds {self.cap_seconds:g} is below seconds {self.seconds:g}: give at least that")
         if self.seconds * 1e9 < self.interval_ns:
@@ -159,16 +203,27 @@ class SearchSpec(LiveSpec):
     CHILD: ClassVar[str] = "allocpool.studies.realtime.child.search"
 
     mode: Literal["search"] = "search"
-    low_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="smallest interval that is tried")
-    high_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried")
+    low_ns: float = Field(
+        default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="smallest interval that is tried"
+    )
+    high_ns: float = Field(
+        default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried"
+    )
     resolution: float = Field(default=0.05, gt=0, lt=0.5, description="width of a bracket over its larger end")
-    probe_seconds: float = Field(gt=0, le=600, description="length of a bracketing probe")
-    probe_warmup_seconds: float = Field(default=0.2, ge=0, le=600)
-    full_seconds: float = Field(gt=0, le=86_400, description="shortest length of a trial of full length")
+    probe_seconds: float = Field(
+        default_factory=scaled_time(PROBE_SECONDS), gt=0, le=600, description="length of a bracketing probe"
+    )
+    probe_warmup_seconds: float = Field(default_factory=scaled_time(PROBE_WARMUP_SECONDS), ge=0, le=600)
+    full_seconds: float = Field(
+        default_factory=scaled_time(FULL_SECONDS),
+        gt=0,
+        le=86_400,
+        description="shortest length of a trial of full length",
+    )
     cap_seconds: float = Field(
         gt=0,
         le=86_400,
-        default_factory=lambda spec: spec["full_seconds"],
+        default_factory=lambda spec: max(spec["full_seconds"], CAP_SECONDS * spec["scale"]),
         description="longest length of a trial of full length",
     )
     pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
@@ -205,8 +260,10 @@ class SearchSpec(LiveSpec):
 
     def expected_seconds(self) -> float:
         probe_s = self.probe_warmup_seconds + self.probe_seconds + _STRETCH_S
-        full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds)
-        return self.set_up_seconds() + _PROBES * probe_s + (_FULL_TRIALS + 3 * self.confirmations - 2) * full_s
+        full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds, self.compared_ns)
+        points = math.log(self.high_ns / self.low_ns) / self.resolution
+        probes = _PROBES_A_HALVING * max(1.0, math.log2(points))
+        return self.set_up_seconds() + probes * probe_s + (_FULL_TRIALS + 3 * self.confirmations - 2) * full_s
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -222,13 +279,14 @@ class SearchSpec(LiveSpec):
             raise ValueError(f"larger_heap_mb {self.larger_heap_mb} belongs to Java and must be above its heap_mb")
         if self.full_seconds < self.probe_seconds:
             raise ValueError(f"full_seconds {self.full_seconds:g} is below probe_seconds {self.probe_seconds:g}")
+        check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
         for interval_ns in (min(self.low_ns, self.compared_ns), self.high_ns):
             queue_ticks(self.input_queue_ms, interval_ns)
         return self
 
 
-_PROBES, _FULL_TRIALS = 12, 5
-"""What a search takes in practice, beside its confirmations."""
+_PROBES_A_HALVING, _FULL_TRIALS = 1.7, 5
+"""What a search takes in practice, beside its confirmations, to halve a grid of its resolution down to one point."""
 _FULL_TRIALS_AT_MOST = 40
 """Trials of full length for which a search is given time, for each confirmation."""
 _STRETCH_S = 0.2

@@ -1,44 +1,76 @@
 """Study 3, real time: at what packet rate does each solution stop losing packets?
 
-A *cell* is a solution with a strategy and a case; each is one search for its smallest interval. *Sweeps* are single
-trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have helped?
+A *cell* is a solution with a strategy and a case; it is searched for its smallest interval in each block. *Sweeps* are
+single trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have helped?
+*Similar* trials are the same cell at several scales, with an input queue that follows the scale and with one that does
+not. *Batch* trials are those of the batch study, of the cells that are searched, so that a cell's cost in batch can be
+set against its smallest interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
-from pydantic import Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
-from allocpool.packets.batch import catalogue_of, every_solution
-from allocpool.packets.columns import as_now
-from allocpool.packets.specs import PUBLISHED_CASES, Case, Solution, SolutionKey, scaled_heap_mb
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
+from allocpool.packets.laps import COLLECTIONS
+from allocpool.packets.specs import PUBLISHED_CASES, Case, Solution, SolutionKey, no_such_pair, scaled_heap_mb
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
 from allocpool.studies.realtime.specs import (
+    CAP_SECONDS,
     COMPARISON_INTERVAL_NS,
     FULL_LENGTH_MAJORS,
+    FULL_SECONDS,
+    HIGHEST_INTERVAL_NS,
     INPUT_QUEUE_MS,
     LONGEST_INTERVAL_NS,
+    LOWEST_INTERVAL_NS,
+    PDR_LOSS_RATIO,
+    PROBE_SECONDS,
+    PROBE_WARMUP_SECONDS,
+    PROLOGUE_SECONDS,
+    WARMUP_SECONDS,
     RealtimeSpec,
     RingSpec,
     SearchSpec,
+    check_queue_length,
+    scaled_time,
 )
 from allocpool.studies.realtime.tables import (
     SCHEMAS,
+    as_now,
     summarise_realtime,
     summarise_ring,
     summarise_search,
     tidy_realtime,
 )
+from allocpool.trial.spec import TrialSpec
+
+
+class BatchPart(BaseModel):
+    """The batch trials of the cells that are searched; those of the batch study where its settings are the same."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    blocks: int = Field(default=1, ge=1, le=1000)
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+    iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+    timeout_s: float = Field(default=120.0, gt=0)
+    collections: int = Field(default=COLLECTIONS, ge=0)
 
 
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every solution x strategy x case x heap, and sweeps."""
+    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; similar and batch trials.
+
+    Its times follow ``scale`` unless they are given.
+    """
 
     solutions: tuple[SolutionKey, ...] = Field(min_length=1)
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
@@ -48,40 +80,102 @@ class RealtimeProfile(StudyProfile):
     larger_heap_factor: float | None = Field(
         default=5.0, gt=1, description="second heap, over the first, where no interval passes"
     )
-    low_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
-    high_ns: float = Field(gt=0, le=LONGEST_INTERVAL_NS)
+    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
+    high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
+    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
     resolution: float = Field(default=0.05, gt=0, lt=0.5)
-    probe_seconds: float = Field(gt=0, le=600)
-    probe_warmup_seconds: float = Field(default=0.2, ge=0, le=600)
-    full_seconds: float = Field(gt=0, le=86_400)
-    cap_seconds: float = Field(gt=0, le=86_400)
+    probe_seconds: float = Field(default_factory=scaled_time(PROBE_SECONDS), gt=0, le=600)
+    probe_warmup_seconds: float = Field(default_factory=scaled_time(PROBE_WARMUP_SECONDS), ge=0, le=600)
+    full_seconds: float = Field(default_factory=scaled_time(FULL_SECONDS), gt=0, le=86_400)
+    cap_seconds: float = Field(
+        default_factory=lambda settings: max(settings["full_seconds"], CAP_SECONDS * settings["scale"]),
+        gt=0,
+        le=86_400,
+    )
     confirmations: int = Field(default=1, ge=1, le=100)
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
-    prologue_seconds: float = Field(default=0.5, ge=0, le=600)
-    warmup_seconds: float = Field(default=0.5, ge=0, le=600)
-    input_queue_ms: float = Field(default=INPUT_QUEUE_MS, gt=0)
+    prologue_seconds: float = Field(default_factory=scaled_time(PROLOGUE_SECONDS), ge=0, le=600)
+    warmup_seconds: float = Field(default_factory=scaled_time(WARMUP_SECONDS), ge=0, le=600)
+    input_queue_ms: float = Field(default_factory=scaled_time(INPUT_QUEUE_MS), gt=0)
+    single_blocks: int | None = Field(
+        default=None, ge=1, le=1000, description="repetitions of sweeps and of similar trials; as many as of searches"
+    )
     sweep_solutions: tuple[SolutionKey, ...] = Field(default=(), description="varied at one interval")
     sweep_strategies: tuple[StrategyName, ...] = ("alloc", "pool")
     sweep_cases: tuple[Case, ...] = ("B",)
     sweep_interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
-    sweep_queues_ms: tuple[float, ...] = ()
+    sweep_queue_factors: tuple[float, ...] = Field(default=(), description="input queues over input_queue_ms")
     sweep_heap_factors: tuple[float, ...] = ()
+    similar_solutions: tuple[SolutionKey, ...] = Field(default=(), description="the same cells at several scales")
+    similar_strategies: tuple[StrategyName, ...] = ("pool",)
+    similar_cases: tuple[Case, ...] = ("B", "C")
+    similar_scales: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5)
+    similar_intervals_ns: tuple[float, ...] = (300.0, 600.0, 1000.0, 3000.0)
+    batch: BatchPart | None = None
 
-    @field_validator("heap_factors", "sweep_heap_factors", "sweep_queues_ms")
+    @field_validator(
+        "heap_factors", "sweep_heap_factors", "sweep_queue_factors", "similar_scales", "similar_intervals_ns"
+    )
     @classmethod
     def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
         if any(not value > 0 for value in values):
             raise ValueError(f"{info.field_name}: every value must be above 0")
         return values
 
+    @model_validator(mode="after")
+    def _queues_end_before_trials(self) -> Self:
+        check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
+        smallest = INPUT_QUEUE_MS / 1e3 / FULL_SECONDS
+        if self.similar_solutions and min(self.similar_scales, default=1.0) < smallest:
+            raise ValueError(
+                f"similar_scales: below {smallest:g} the queue of scale 1 is longer than its trial: give {smallest:g} "
+                "or more"
+            )
+        longest = max(self.sweep_queue_factors, default=1.0)
+        if self.sweep_solutions and longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
+            raise ValueError(
+                f"sweep_queue_factors: a queue of {longest:g} times input_queue_ms {self.input_queue_ms:g} is longer "
+                f"than its trial of {self.full_seconds:g} s: give at most "
+                f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
+            )
+        return self
+
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Searches and sweeps, block after block."""
-    planned: list[Planned] = []
+    """Searches, sweeps, similar and batch trials, block after block; what two parts ask for runs once."""
+    planned: dict[TrialSpec, Planned] = {}
     for block in range(profile.blocks):
-        planned += _searches(profile, block)
-        planned += plan_sweeps(profile, block)
-    return planned
+        items = [*_searches(profile, block), *_batch(profile, block)]
+        if block < (profile.single_blocks or profile.blocks):
+            items += [*plan_sweeps(profile, block), *_similar(profile, block)]
+        planned |= {item.spec: item for item in items}
+    return list(planned.values())
+
+
+def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
+    part = profile.batch
+    if part is None or block >= part.blocks:
+        return []
+    sizes = Sizes(profile="batch", scale=profile.scale, **part.model_dump())
+    selection = Selection(solutions=profile.solutions, strategies=profile.strategies, cases=profile.cases)
+    return plan_block(sizes, selection, block)
+
+
+def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    """The same cells at each scale, at each interval, with the input queue of that scale and with that of scale 1."""
+    for text in profile.similar_solutions:
+        solution = Solution.parse(text)
+        for strategy in filter(solution.offers, profile.similar_strategies):
+            for case in profile.similar_cases:
+                for scale in profile.similar_scales:
+                    for interval_ns in profile.similar_intervals_ns:
+                        for queue_ms in dict.fromkeys((scale * INPUT_QUEUE_MS, INPUT_QUEUE_MS)):
+                            spec = RealtimeSpec(
+                                **solution.model_dump(exclude_none=True),
+                                strategy=strategy, case=case, scale=scale, block=block, interval_ns=interval_ns,
+                                input_queue_ms=queue_ms, major_collections=profile.major_collections,
+                            )  # fmt: skip
+                            yield Planned(spec, _impossible(solution, strategy))
 
 
 def estimate_seconds(profile: RealtimeProfile) -> float:
@@ -104,6 +198,7 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         larger_heap_mb=_larger_heap_mb(profile, solution, factor),
                         low_ns=profile.low_ns,
                         high_ns=profile.high_ns,
+                        pdr_loss_ratio=profile.pdr_loss_ratio,
                         resolution=profile.resolution,
                         probe_seconds=profile.probe_seconds,
                         probe_warmup_seconds=profile.probe_warmup_seconds,
@@ -111,20 +206,21 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         confirmations=profile.confirmations,
                         input_queue_ms=profile.input_queue_ms,
                     )
-                    yield Planned(spec, _never_ends_in(solution))
+                    yield Planned(spec, _impossible(solution, strategy))
 
 
-def _never_ends_in(solution: Solution) -> str | None:
-    """One line that says why a stream without an end has no place in the solution's heap; None where it has."""
+def _impossible(solution: Solution, strategy: str) -> str | None:
+    """One line that says why the solution has no such strategy, or why a stream without an end has no place in its
+    heap; None where neither is so."""
     if not never_frees(solution.collector):
-        return None
+        return no_such_pair(solution, strategy)
     label = collector_named(solution.collector or "").label
     return f"{label} never frees: a stream without an end has no place in any heap"
 
 
 def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     """The single trials at one interval of one block."""
-    points = {(queue_ms, 1.0): None for queue_ms in profile.sweep_queues_ms}
+    points = {(factor * profile.input_queue_ms, 1.0): None for factor in profile.sweep_queue_factors}
     points |= {(profile.input_queue_ms, factor): None for factor in profile.sweep_heap_factors}
     for text in profile.sweep_solutions:
         solution = Solution.parse(text)
@@ -139,7 +235,7 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         seconds=profile.full_seconds,
                         input_queue_ms=queue_ms,
                     )
-                    yield Planned(spec, _never_ends_in(solution))
+                    yield Planned(spec, _impossible(solution, strategy))
 
 
 def _heap_mb(profile: RealtimeProfile, solution: Solution, factor: float) -> int:
@@ -181,15 +277,13 @@ STUDY = Study(
             RealtimeSpec,
             RealtimeMeasurement,
             summarise_realtime,
-            "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 "
-            "interval_ns=1000 seconds=10",
+            "mode=realtime layout=heap runtime=25 collector=g1 strategy=pool case=B scale=0.1 interval_ns=1000",
         ),
         Mode(
             SearchSpec,
             SearchMeasurement,
             summarise_search,
-            "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000 probe_seconds=0.3 "
-            "full_seconds=2",
+            "mode=search layout=allocating strategy=pool scale=0.1 low_ns=10 high_ns=2000",
         ),
         Mode(RingSpec, RingMeasurement, summarise_ring, "mode=ring language=java runtime=25 interval_ns=10 seconds=60"),
     ),

@@ -222,8 +222,8 @@ class Measurer:
         wall_s = (monotonic_ns() - begun_ns) / 1e9
         self.probes.append({
             "interval_ns": answer["interval_ns"], "figures": answer["figures"], "majors": answer["majors"],
-            "cap_reached": answer["cap_reached"], "waited_s": answer["waited_s"], "kind": kind, "pace": pace,
-            "wall_s": wall_s,
+            "cap_reached": answer["cap_reached"], "placement": answer["placement"], "waited_s": answer["waited_s"],
+            "kind": kind, "pace": pace, "wall_s": wall_s,
         })  # fmt: skip
         if self._waits and answer["figures"]["lost"]:
             self._patience_s -= wall_s if self.was_slowed else answer["waited_s"]

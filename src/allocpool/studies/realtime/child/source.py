@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
+from allocpool.studies.realtime.child import placement
 from allocpool.studies.realtime.measurement import (
     Burst,
     Consumption,
@@ -81,6 +82,7 @@ class Source:
 
     def __init__(self, launch: dict[str, Any], max_capacity: int, longest_s: float) -> None:
         self.ffi, self.library = native.load(launch)
+        self._cores = placement.own_cores()
         self._error = self.ffi.new("char[]", native.MESSAGE_BYTES)
         samples = int(longest_s * SAMPLES_PER_S) + 100
         self.handle = self.library.ap_realtime_create(
@@ -113,7 +115,7 @@ class Source:
                 "warmup_ticks": plan.warmup_ticks,
                 "slip_threshold_ns": SLIP_THRESHOLD_NS,
                 "burst_gap_ns": BURST_GAP_NS,
-                "processor": -1,
+                "processor": -1 if self._cores is None else self._cores[0],
                 "clock": clock,
             },
         )
@@ -123,17 +125,22 @@ class Source:
         if plan.is_open:
             ender.start()
         stall_at_ns = round((plan.warmup_seconds + plan.stall_at_s) * 1e9)
+        # The ender has begun before this thread is tied to its processor, which it would inherit.
+        watched = placement.Watched(self._cores and self._cores[1], self.library.ap_current_processor)
         try:
-            consumption, delays = consumer.consume(self, stall_at_ns, round(plan.stall_ms * 1e6))
+            with watched:
+                consumption, delays = consumer.consume(self, stall_at_ns, round(plan.stall_ms * 1e6))
         except BaseException:
             ender.cancel()
             self.library.ap_realtime_stop(self.handle)
             raise
         ender.cancel()
         native.checked(self.library, self.library.ap_realtime_wait(self.handle))
-        return self._run(plan, consumption, delays)
+        return self._run(plan, consumption, delays, watched)
 
-    def _run(self, plan: Plan, consumption: Consumption, delays: Delays) -> tuple[SourceRun, str]:
+    def _run(
+        self, plan: Plan, consumption: Consumption, delays: Delays, watched: placement.Watched
+    ) -> tuple[SourceRun, str]:
         account = cast(SourceAccount, self._account())
         bursts, bursts_left_out = self._log(self.library.ap_realtime_bursts, Burst)
         slips, slips_left_out = self._log(self.library.ap_realtime_slips, Slip)
@@ -143,6 +150,7 @@ class Source:
             "capacity": plan.capacity,
             "warmup_ticks": plan.warmup_ticks,
             "account": account,
+            "placement": watched.placement(account),
             "consumption": consumption,
             "delays": delays,
             "bursts": bursts,

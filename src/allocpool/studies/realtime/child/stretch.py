@@ -7,48 +7,20 @@ interval, with nothing restarted in between.
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child import workload as packets
+from allocpool.packets.laps import lap_packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.child.consumers import consumer_of
 from allocpool.studies.realtime.child.source import Plan, Source
 from allocpool.studies.realtime.measurement import Processed, Prologue, Stretch
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.trial.child.gc_log import MAJOR, Collections
 
 _PARTS = 20
 _PROLOGUE_ITERATION_NS = 50_000_000
-
-_MAJOR = re.compile(
-    rb"\[(\d+)ns\].*GC\((\d+)\) (?:Pause (?:Full|Remark)\b.*ms$"
-    rb"|(?:Garbage|Major) Collection \(.*->"
-    rb"|Pause (?:Final Mark|Degenerated GC)(?!.*\(Young\)).*ms$)"
-)
-"""Lines of HotSpot's log that only a collection of the whole heap, or of its old part, writes: full pauses of every
-collector, the remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah but that of the young part alone."""
-
-
-class MajorCollections:
-    """How many major collections a growing log tells of; read from the file, so that the JVM is left alone."""
-
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        self._offset = log.stat().st_size if log.exists() else 0
-        self._ended_ns: dict[bytes, int] = {}
-
-    def since(self, start_ns: float) -> int:
-        """Major collections that ended at or after this instant of CLOCK_MONOTONIC, and after this object was made."""
-        if self._log.exists():
-            with self._log.open("rb") as file:
-                file.seek(self._offset)
-                complete = file.read().rpartition(b"\n")[0]
-            self._offset += len(complete)
-            for line in complete.splitlines():
-                if major := _MAJOR.match(line):
-                    self._ended_ns[major.group(2)] = int(major.group(1))
-        return sum(1 for ended_ns in self._ended_ns.values() if ended_ns >= start_ns)
 
 
 class Stretches:
@@ -60,6 +32,8 @@ class Stretches:
         self._spec = spec
         self._log = folder / "gc.log"
         self._has_majors = spec["language"] == "java" and not never_frees(spec["collector"])
+        lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
+        self._packets_at_least = spec["laps"] * lap
         iterations = math.ceil(spec["prologue_seconds"] * 1e9 / _PROLOGUE_ITERATION_NS)
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
         self._source = Source(launch, self._capacity(smallest_ns), longest_s)
@@ -87,8 +61,10 @@ class Stretches:
         stall_at_s: float = 0.0,
         stall_ms: float = 0.0,
     ) -> tuple[Stretch, str]:
-        """One run of the source; see ``Source.run``. Adds the CPU spent and the major collections seen."""
+        """One run of the source, see ``Source.run``, for the laps asked for or up to its cap; with the CPU that it took
+        and its major collections."""
         wanted = majors if self._has_majors else 0
+        seconds = min(cap_seconds, max(seconds, self._packets_at_least * interval_ns / 1e9))
         plan = Plan(
             interval_ns=interval_ns,
             capacity=self._capacity(interval_ns),
@@ -98,7 +74,7 @@ class Stretches:
             stall_at_s=stall_at_s,
             stall_ms=stall_ms,
         )
-        seen = MajorCollections(self._log)
+        seen = Collections(self._log, MAJOR)
         measured_ns = monotonic_ns() + round(warmup_seconds * 1e9)
         window = CpuWindow()
         run, fault = self._source.run(plan, self._consumer, lambda: seen.since(measured_ns) >= wanted)

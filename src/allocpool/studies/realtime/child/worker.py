@@ -62,6 +62,7 @@ def _answer(
     return {
         "interval_ns": stretch["interval_ns"],
         "figures": stretch["figures"],
+        "placement": stretch["placement"],
         "majors": stretch["majors"],
         "cap_reached": stretch["cap_reached"],
         "waited_s": waited_s,
