@@ -2,8 +2,8 @@
 
 A question asks which of two cells costs less. First every cell of a question gets `FEWEST` trials, in whole rounds, so
 that none is early and none late. Then the time goes to the open questions that are nearest to a decision, by their own
-variances, up to the next look of each; what is decided gets no more. Verdicts stay valid under that, since they are made
-to be looked at whenever one likes (`allocpool.decisions`).
+variances, up to the next look of each; what is decided gets no more. Verdicts stay valid under that: they are made to
+be looked at whenever one likes (`allocpool.decisions`).
 """
 
 from __future__ import annotations
