@@ -27,12 +27,14 @@ prerequisites:
 	  { echo 'missing: the venv module of $(PYTHON): install python3-venv (Debian)' >&2; exit 1; }
 	@PYTHONPATH=src $(PYTHON) -m allocpool.prerequisites
 
+# Fetching runtimes needs no package, so it goes on meanwhile; `setup` says what came of it.
 .venv/.installed: requirements.lock pyproject.toml
 	@$(MAKE) --no-print-directory prerequisites
 	@echo 'Installing the locked Python packages into .venv (about a minute)'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-	  --require-hashes --requirement requirements.lock
+	@PYTHONPATH=src $(BIN)/python -m allocpool.runtimes >/dev/null 2>&1 & runtimes=$$!; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+	  --require-hashes --requirement requirements.lock; installed=$$?; wait $$runtimes; exit $$installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
 	  --no-build-isolation --editable .
 	@touch $@

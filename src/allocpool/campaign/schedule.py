@@ -1,0 +1,114 @@
+"""What to measure next, so that as many questions as possible are decided in the time there is.
+
+A question asks which of two cells costs less. First every cell of a question gets `FEWEST` trials, in whole rounds, so
+that none is early and none late. Then the time goes to the open questions that are nearest to a decision, by their own
+variances, up to the next look of each; what is decided gets no more. Verdicts stay valid under that: they are made to
+be looked at whenever one likes (`allocpool.decisions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from allocpool.decisions import EFFECT, FEWEST, LOOKS, OPEN, Decision, decide_together
+
+Cell = TypeVar("Cell", bound=Hashable)
+_AT_ONCE = 8
+"""Questions that a round is shared by, so that what disturbs a minute disturbs no question alone."""
+GIVEN_UP_AFTER = 2
+"""Trials of a cell without a figure after which it gets no more."""
+
+
+@dataclass(frozen=True)
+class Question(Generic[Cell]):
+    """Does cell ``a`` cost less than cell ``b``? Primary questions come before all others."""
+
+    a: Cell
+    b: Cell
+    primary: bool = True
+
+    @property
+    def cells(self) -> tuple[Cell, Cell]:
+        return self.a, self.b
+
+
+@dataclass(frozen=True)
+class Progress(Generic[Cell]):
+    """What has been measured: ``costs`` of each cell in order of time, trials without a figure (``failures``)."""
+
+    costs: Mapping[Cell, Sequence[float]]
+    failures: Mapping[Cell, int]
+
+    def n(self, cell: Cell) -> int:
+        """Trials with a figure."""
+        return len(self.costs.get(cell, ()))
+
+    def given_up(self, question: Question[Cell]) -> bool:
+        """Whether a side can't be measured."""
+        return any(self.failures.get(cell, 0) >= GIVEN_UP_AFTER for cell in question.cells)
+
+
+def decisions_of(
+    questions: Sequence[Question[Cell]], progress: Progress[Cell], effect: float = EFFECT
+) -> list[Decision]:
+    """The verdict on each question. Primary ones are decided together, and so are the others."""
+    verdicts: dict[int, Decision] = {}
+    for primary in (True, False):
+        asked = [k for k, question in enumerate(questions) if question.primary == primary]
+        sides = [tuple(list(progress.costs.get(cell, ())) for cell in questions[k].cells) for k in asked]
+        verdicts |= dict(zip(asked, decide_together([(a, b) for a, b in sides], effect), strict=True))
+    return [verdicts[k] for k in range(len(questions))]
+
+
+def next_round(
+    questions: Sequence[Question[Cell]],
+    progress: Progress[Cell],
+    seconds: Callable[[Cell], float],
+    left_s: float,
+    effect: float = EFFECT,
+) -> dict[Cell, int]:
+    """How many more trials of which cells to run now; empty where all is decided or no time is left.
+
+    ``seconds``: what a trial of a cell takes. The caller runs a round in random order and asks again.
+    """
+    for primary in (True, False):
+        asked = [q for q in questions if q.primary == primary and not progress.given_up(q)]
+        wanted = _first_round(asked, progress) or _towards_decisions(asked, progress, seconds, effect)
+        fitting = _fitting(wanted, seconds, left_s)
+        if fitting:
+            return fitting
+    return {}
+
+
+def _first_round(questions: Sequence[Question[Cell]], progress: Progress[Cell]) -> list[dict[Cell, int]]:
+    """One more trial of each cell that has the fewest of those that have too few."""
+    few = {cell: progress.n(cell) for question in questions for cell in question.cells if progress.n(cell) < FEWEST}
+    least = min(few.values(), default=0)
+    return [{cell: 1} for cell, n in few.items() if n == least]
+
+
+def _towards_decisions(
+    questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float], effect: float
+) -> list[dict[Cell, int]]:
+    """For each of the open questions that are nearest to a decision, the trials up to its next look."""
+    nearest: list[tuple[float, int, dict[Cell, int]]] = []
+    for question, decision in zip(questions, decisions_of(questions, progress, effect), strict=True):
+        if decision.verdict != OPEN or decision.blocks_needed is None:
+            continue
+        look = next(size for size in LOOKS if size > decision.used)
+        trials = {cell: max(0, look - progress.n(cell)) for cell in question.cells}
+        cost_s = decision.blocks_needed * sum(seconds(cell) for cell in question.cells)
+        nearest.append((cost_s, len(nearest), trials))
+    return [trials for _, _, trials in sorted(nearest)[:_AT_ONCE]]
+
+
+def _fitting(wanted: Sequence[Mapping[Cell, int]], seconds: Callable[[Cell], float], left_s: float) -> dict[Cell, int]:
+    """Those that fit into the time left, one after the other; a cell that several ask for is measured once."""
+    taken: dict[Cell, int] = {}
+    for trials in wanted:
+        together = {**taken, **{cell: max(n, taken.get(cell, 0)) for cell, n in trials.items()}}
+        if sum(n * seconds(cell) for cell, n in together.items()) <= left_s:
+            taken = together
+    return {cell: n for cell, n in taken.items() if n > 0}
