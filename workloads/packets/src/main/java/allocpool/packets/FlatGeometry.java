@@ -17,7 +17,7 @@ package allocpool.packets;
  * nothing.
  */
 final class FlatGeometry {
-    private static final int LINE = 64;
+    static final int LINE = 64;
     private static final int RESULT_BYTES = 32;
 
     /** In a line, behind the header's 20 bytes. */

@@ -152,11 +152,15 @@ final class FlatProcessor extends Processor {
         region.putByte(header + PacketFormat.TRANSPORT_OFFSET, PacketGenerator.transport(bits));
     }
 
-    /** Reads what parsing will touch of the packets from a place on. Returns the place behind the last of them. */
+    /**
+     * Reads what parsing will touch of the packets from a place on, of a payload two lines. Returns the place behind
+     * the last of them.
+     */
     private int touchFrom(final int first) {
         final int[] queued = queue.places;
         final int end = Math.min(first + GROUP, queued.length);
         final boolean apart = geometry.hasResultsApart();
+        final boolean touchesPayload = options.payloadTouch;
         long sum = touched;
         for (int place = first; place < end; place++) {
             // While the queue fills, an empty place stands for slot 0, which harms nobody.
@@ -164,6 +168,10 @@ final class FlatProcessor extends Processor {
             sum += memory.getLong(slot * geometry.headerBytes);
             if (apart) {
                 sum += memory.getLong(geometry.resultBase + slot * geometry.resultBytes);
+            }
+            if (touchesPayload) {
+                final long payload = geometry.payloadBase + slot * geometry.payloadBytes;
+                sum += memory.getWord(payload) + memory.getWord(payload + FlatGeometry.LINE);
             }
         }
         touched = sum;

@@ -4,8 +4,8 @@
  *
  * <p>What is done with a packet never varies: {@link allocpool.packets.Processor} says it. What varies is the
  * <em>layout</em> (where buffers and parse results live) and the <em>strategy</em> (who provides a packet and
- * who takes it back). One JVM runs one trial with one of each, so the virtual calls between them have one
- * target and are inlined.
+ * who takes it back); {@link allocpool.packets.Options} says what is done in one of several ways. One JVM runs one
+ * trial with one of each, so the virtual calls between them have one target and are inlined.
  *
  * <p>Where to add more, in this jar or in one beside it on the class path:
  * <ul>
