@@ -9,7 +9,8 @@ The generator is SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom N
 OOPSLA 2014, https://doi.org/10.1145/2660193.2660195) used counter-based: the n-th output depends on the
 seed and n alone, so a receiver that lost packets draws the same contents as one that did not.
 
-Run as a script, it writes the shared test vectors as CSV to standard output.
+Run as a script with the word ``packets`` or ``ageing``, it writes the shared test vectors of that name as CSV to
+standard output.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from dataclasses import asdict, dataclass
 MASK_64 = (1 << 64) - 1
 GOLDEN_GAMMA = 0x9E3779B97F4A7C15
 STORE_SEED_FLIP = 0x5DEECE66D1CE4E5B
+PAYLOAD_SEED_FLIP = 0x5061796C6F616421
+AGEING_SEED_FLIP = 0x9E6D1CE4AA570B3D
 
 # Protocol marker, payload length, source address, destination address, source port, destination port,
 # transport protocol: network byte order, at the start of the buffer.
@@ -84,10 +87,37 @@ def parse(header: bytes) -> Packet:
     return Packet(*fields)
 
 
+def payload(seed: int, sequence: int) -> bytes:
+    """Return the payload of the packet with that sequence number: one word over and over."""
+    length = parse(generate(seed, sequence)).payload_length
+    word = draw(seed ^ PAYLOAD_SEED_FLIP, sequence).to_bytes(8, "little")
+    return (word * (length // 8 + 1))[:length]
+
+
+def payload_sum(content: bytes) -> int:
+    """Return the sum modulo 2**64 of the payload's little-endian words of 8 bytes, the last one extended by zeros."""
+    words = (int.from_bytes(content[at : at + 8], "little") for at in range(0, len(content), 8))
+    return sum(words) & MASK_64
+
+
+def aged(seed: int, count: int) -> list[int]:
+    """Return the order of long use of count things whose first order is 0, 1, 2 ...: Fisher and Yates, from the end."""
+    order = list(range(count))
+    for i in range(count - 1, 0, -1):
+        j = ((draw((seed & MASK_64) ^ AGEING_SEED_FLIP, i) >> 32) * (i + 1)) >> 32
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
 def fold(checksum: int, packet: Packet) -> int:
     """Return the 64-bit checksum after one more packet."""
-    a = packet.source << 32 | packet.destination
-    b = packet.source_port << 48 | packet.destination_port << 32 | packet.transport << 16 | packet.payload_length
+    addresses = packet.source << 32 | packet.destination
+    ports = packet.source_port << 48 | packet.destination_port << 32
+    return fold_words(checksum, addresses, ports | packet.transport << 16 | packet.payload_length)
+
+
+def fold_words(checksum: int, a: int, b: int) -> int:
+    """Return the 64-bit checksum after two words more."""
     a = (a * GOLDEN_GAMMA) & MASK_64
     b = (b * 0xC2B2AE3D27D4EB4F) & MASK_64
     b = (b << 32 | b >> 32) & MASK_64
@@ -107,29 +137,35 @@ class Outcome:
     checksum: int
 
 
-def run(seed: int, queue_size: int, stored_count: int, packets: int) -> Outcome:
+def run(seed: int, queue_size: int, stored_count: int, packets: int, payload_touch: bool = False) -> Outcome:
     """Return what a trial that receives the sequence numbers 0 to packets - 1 ends with."""
-    return receive(seed, queue_size, stored_count, range(packets))
+    return receive(seed, queue_size, stored_count, range(packets), payload_touch)
 
 
-def receive(seed: int, queue_size: int, stored_count: int, sequences: Iterable[int]) -> Outcome:
+def receive(
+    seed: int, queue_size: int, stored_count: int, sequences: Iterable[int], payload_touch: bool = False
+) -> Outcome:
     """Return what a trial that receives just these sequence numbers, in this order, ends with.
 
-    seed is any integer and counts modulo 2**64; queue_size and stored_count are positive numbers of packets.
+    seed is any integer and counts modulo 2**64; queue_size and stored_count are positive numbers of packets. With
+    payload_touch payloads are written and read, and what was read is part of the checksum.
     """
     seed &= MASK_64
     store_seed = seed ^ STORE_SEED_FLIP
-    queue: deque[bytes] = deque()
+    queue: deque[tuple[bytes, bytes]] = deque()
     store: list[Packet] = []
     received = parsed = tcp = evicted = freed = checksum = 0
     for sequence in sequences:
         received += 1
-        queue.append(generate(seed, sequence))
+        queue.append((generate(seed, sequence), payload(seed, sequence) if payload_touch else b""))
         if len(queue) <= queue_size:
             continue
-        packet = parse(queue.popleft())
+        header, content = queue.popleft()
+        packet = parse(header)
         parsed += 1
         checksum = fold(checksum, packet)
+        if payload_touch:
+            checksum = fold_words(checksum, payload_sum(content), len(content))
         if packet.transport != TRANSPORT_TCP:
             freed += 1
         elif len(store) < stored_count:
@@ -166,15 +202,33 @@ VECTOR_CASES = (
 )
 
 
-def main() -> None:
-    """Write the shared vectors: one row per case, seeds as signed decimal numbers."""
+AGEING_CASES = ((1, 1), (1, 2), (42, 3), (7, 10), (-1, 1_000), (2_024, 100_000))
+"""Seed and number of things."""
+AGEING_SHOWN = 8
+
+
+def write_packets() -> None:
+    """Write what trials end with: one row per case, seeds as signed decimal numbers."""
     columns = ["received", "parsed", "tcp", "evicted", "freed", "live"]
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["seed", "queue_size", "stored_count", "packets", *columns, "checksum_hex"])
+    writer.writerow(["seed", "queue_size", "stored_count", "packets", *columns, "checksum_hex", "payload_checksum_hex"])
     for case in VECTOR_CASES:
         outcome = asdict(run(*case))
-        writer.writerow([*case, *(outcome[name] for name in columns), f"{outcome['checksum']:016x}"])
+        touched = run(*case, payload_touch=True)
+        checksums = (f"{checksum:016x}" for checksum in (outcome["checksum"], touched.checksum))
+        writer.writerow([*case, *(outcome[name] for name in columns), *checksums])
+
+
+def write_ageing() -> None:
+    """Write orders of long use: the first things, and a checksum over all, each folded with its place."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["seed", "count", "first", "checksum_hex"])
+    for seed, count in AGEING_CASES:
+        order, checksum = aged(seed, count), 0
+        for place, thing in enumerate(order):
+            checksum = fold_words(checksum, thing, place)
+        writer.writerow([seed, count, " ".join(map(str, order[:AGEING_SHOWN])), f"{checksum:016x}"])
 
 
 if __name__ == "__main__":
-    main()
+    {"packets": write_packets, "ageing": write_ageing}[sys.argv[1]]()
