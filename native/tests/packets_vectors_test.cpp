@@ -56,9 +56,6 @@ TEST(Vectors, everyCombinationGivesTheKnownAnswers) {
       Settings settings{sizes, static_cast<std::uint64_t>(v.seed), nullptr, true};
       const auto workload = make_workload(names.layout, names.strategy, names.memory, settings);
       workload->run(v.packets);
-      settings.payload_touch = true;
-      const auto touching = make_workload(names.layout, names.strategy, names.memory, settings);
-      touching->run(v.packets);
       const ap_packets_counts counts = workload->counts();
       EXPECT_EQ(counts.received, v.received);
       EXPECT_EQ(counts.parsed, v.parsed);
@@ -67,8 +64,12 @@ TEST(Vectors, everyCombinationGivesTheKnownAnswers) {
       EXPECT_EQ(counts.freed, v.freed);
       EXPECT_EQ(counts.live, v.live);
       EXPECT_EQ(workload->checksum(), v.checksum);
-      EXPECT_EQ(touching->checksum(), v.payload_checksum);
       EXPECT_EQ(workload->audit(), "");
+      if (names.strategy != "pool") continue;  // where a packet comes from does not matter to its payload
+      settings.payload_touch = true;
+      const auto touching = make_workload(names.layout, names.strategy, names.memory, settings);
+      touching->run(v.packets);
+      EXPECT_EQ(touching->checksum(), v.payload_checksum);
     }
   }
 }
