@@ -29,6 +29,9 @@ from allocpool.runtimes import Javac, find_javac
 ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(tiny LANGUAGES CXX)
+if(ALLOCPOOL_HOST_CPU)
+  add_compile_options(-march=native)
+endif()
 add_library(allocpool_native SHARED src/answer.cpp)
 file(WRITE ${CMAKE_BINARY_DIR}/driver.cpp "int main() {}\\n")
 add_executable(packets_driver ${CMAKE_BINARY_DIR}/driver.cpp)
@@ -169,6 +172,13 @@ def test_other_compiler_flags_are_another_build(checkout: Path, monkeypatch: pyt
     assert second.library != first.library
     assert second.code_hash == first.code_hash
     assert "-fno-inline" in second.flags
+
+
+def test_a_library_for_the_cpu_of_this_machine_is_another_build(checkout: Path) -> None:
+    plain, host = native_library(), native_library(host_cpu=True)
+    assert host.library != plain.library
+    assert host.code_hash == plain.code_hash
+    assert "-march=native" in host.flags and "-march=native" not in plain.flags
 
 
 def test_a_moved_checkout_finds_its_builds(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

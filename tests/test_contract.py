@@ -47,10 +47,10 @@ def run(*settings: str) -> dict[str, Any]:
     return single.summary_of(record)
 
 
-def assert_is_the_known_answer(summary: dict[str, Any]) -> None:
+def assert_is_the_known_answer(summary: dict[str, Any], checksum: str = "checksum_hex") -> None:
     counts = summary["counts"]
     assert {name: counts[name] for name in SAME_IN_ALL} == {name: int(VECTOR[name]) for name in SAME_IN_ALL}
-    assert summary["checksum"] == VECTOR["checksum_hex"]
+    assert summary["checksum"] == VECTOR[checksum]
     assert counts["allocated"] == counts["freed"] + counts["live"]
     assert counts["allocated"] == counts["received"]
 
@@ -68,13 +68,36 @@ def test_cpp_does_the_known_work(data: Path, layout: str, strategy: str) -> None
     assert_is_the_known_answer(run("language=cpp", f"layout={layout}", f"strategy={strategy}"))
 
 
+def settings_of(key: str) -> list[str]:
+    """A solution as a user would ask for it."""
+    return [f"{name}={value}" for name, value in Solution.parse(key).model_dump(exclude_none=True).items()]
+
+
 @pytest.mark.parametrize("key", [key for key in ladder("cpp").values() if "slab" in key])
 def test_every_rung_of_the_ladder_does_the_known_work(data: Path, key: str) -> None:
-    steps = Solution.parse(key).steps
-    summary = run("language=cpp", "layout=slab", "strategy=pool", f"steps={steps}")
+    summary = run(*settings_of(key), "strategy=pool")
     assert_is_the_known_answer(summary)
-    assert summary["steps"] == steps
+    assert summary["solution"] == Solution.parse(key).label
     assert summary["region_mb"] > 0
+
+
+@pytest.mark.parametrize(
+    ("key", "strategy"),
+    [
+        ("cpp/allocating/glibc/inline/fresh", "alloc"), ("cpp/flat/glibc/inline+one_line+stride+prefetch", "pool"),
+        ("cpp/flat/fresh", "mix"),
+    ],
+)  # fmt: skip
+def test_every_option_does_the_known_work(data: Path, key: str, strategy: str) -> None:
+    summary = run(*settings_of(key), f"strategy={strategy}")
+    assert_is_the_known_answer(summary)
+    assert summary["solution"] == Solution.parse(key).label
+
+
+@pytest.mark.parametrize("key", ["cpp/slab/payload", "cpp/flat/payload"])
+def test_a_touched_payload_is_the_known_one(data: Path, key: str) -> None:
+    summary = run(*settings_of(key), "strategy=pool")
+    assert_is_the_known_answer(summary, "payload_checksum_hex")
 
 
 @pytest.mark.parametrize("name", RESOURCES)

@@ -59,7 +59,11 @@ typedef struct {
   int64_t queue_size;    /* slots of the internal FIFO */
   int64_t stored_count;  /* slots of the store of TCP packets */
   uint64_t seed;         /* seed of the packet generator */
-  const char* steps;     /* of layout slab: names out of ap_packets_steps(); NULL for all, and for other layouts */
+  const char* steps;     /* names out of ap_packets_steps(), comma-separated; NULL for the layout's own: of slab all that
+                            it has, of the others none */
+  int32_t aged;          /* not 0: free packets wait in an order that the seed shuffles, and so does what the heap gives to
+                            mix and alloc first; 0: in the order in which they were made */
+  int32_t payload_touch; /* not 0: the payload is written when a packet is filled and read when it is parsed */
 } ap_packets_config;
 
 /* A stretch of memory. */
@@ -75,7 +79,7 @@ typedef struct {
   int64_t packets; /* packets received in [start_ns, end_ns) */
 } ap_iteration;
 
-/* What was done since creation. allocated = freed + live, for every strategy but dummy. */
+/* What was done since creation, each counted where it is done. allocated = freed + live, for every strategy but dummy. */
 typedef struct {
   int64_t received;    /* packets obtained, filled and queued */
   int64_t parsed;      /* packets that left the FIFO and were parsed */
@@ -88,8 +92,8 @@ typedef struct {
   int64_t discarded;   /* packet objects dropped after start: pool full, or no pool */
 } ap_packets_counts;
 
-/* Valid layouts, strategies, memories and steps of layout slab, comma-separated. Not every layout goes together with
-   every memory, nor that with every strategy: ap_packets_create says which do. Static storage. */
+/* Valid layouts, strategies, memories and steps, comma-separated. Not every layout goes together with every memory, nor that
+   with every strategy, nor has a layout every step: ap_packets_create says which do. Static storage. */
 const char* ap_packets_layouts(void);
 const char* ap_packets_strategies(void);
 const char* ap_packets_memories(void);
@@ -120,8 +124,9 @@ ap_status ap_packets_get_checksum(const ap_packets* packets, uint64_t* checksum)
 /* Where the packets of layout slab lie, to look up what pages the kernel gave; no address and 0 bytes for other layouts. */
 ap_status ap_packets_get_region(const ap_packets* packets, ap_region* region);
 
-/* Proves that no packet is in two places of FIFO, store and pool, that every packet carried the protocol marker and
-   that the counts agree; AP_FAULT and one line in (message, message_bytes) where not so. */
+/* Proves that no packet is in two places of FIFO, store and pool and none is in no place, that every packet carried the
+   protocol marker, that those in the FIFO have no parse result and those in the store have one, and that the counts agree;
+   AP_FAULT and one line in (message, message_bytes) where not so. */
 ap_status ap_packets_audit(const ap_packets* packets, char* message, size_t message_bytes);
 
 /* Frees everything. NULL is allowed. */

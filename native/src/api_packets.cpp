@@ -12,7 +12,7 @@
 #include "handles.hpp"
 #include "packets/iterations.hpp"
 #include "packets/registry.hpp"
-#include "packets/slab_steps.hpp"
+#include "packets/steps.hpp"
 
 namespace c_api = allocpool::c_api;
 
@@ -59,7 +59,7 @@ const char* ap_packets_memories() {
 }
 
 const char* ap_packets_steps() {
-  return c_api::made({}, [] { return allocpool::slab_step_names().c_str(); });
+  return c_api::made({}, [] { return allocpool::step_names().c_str(); });
 }
 
 ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size_t error_bytes) {
@@ -70,9 +70,13 @@ ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size
                                  "; strategies are " + allocpool::strategy_names());
     }
     auto packets = std::make_unique<ap_packets>();
-    packets->workload = allocpool::make_workload(asked.layout, asked.strategy, asked.memory ? asked.memory : "",
-                                                 {asked.pool_size, asked.queue_size, asked.stored_count}, asked.seed,
-                                                 asked.steps);
+    const allocpool::Settings settings{{asked.pool_size, asked.queue_size, asked.stored_count},
+                                       asked.seed,
+                                       asked.steps,
+                                       asked.aged != 0,
+                                       asked.payload_touch != 0};
+    packets->workload =
+        allocpool::make_workload(asked.layout, asked.strategy, asked.memory ? asked.memory : "", settings);
     return packets.release();
   });
 }

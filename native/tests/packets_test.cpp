@@ -26,8 +26,7 @@
 #include "packets/packet_generator.hpp"
 #include "packets/processor.hpp"
 #include "packets/registry.hpp"
-#include "packets/slab_steps.hpp"
-#include "packets/strategy_alloc.hpp"
+#include "packets/steps.hpp"
 #include "packets/strategy_pool.hpp"
 
 namespace allocpool {
@@ -40,7 +39,8 @@ constexpr std::uint64_t kSeed = 42;
 ap_packets_config config(const Combination& names) {
   const std::int64_t pool_size = names.strategy == "mix" ? 50 : kQueue + kStore + 1;
   // The names of the registry are string literals.
-  return {names.layout.data(), names.strategy.data(), names.memory.data(), pool_size, kQueue, kStore, kSeed, nullptr};
+  return {names.layout.data(), names.strategy.data(), names.memory.data(), pool_size, kQueue, kStore, kSeed, nullptr,
+          1, 0};
 }
 
 constexpr Combination kUsual{"flat", "alloc", "new"};
@@ -124,8 +124,8 @@ TEST(Registry, knowsEveryNameOfItsCombinations) {
 
 TEST(Registry, takesTheFirstMemoryOfALayoutWhereNoneIsNamed) {
   const Sizes sizes{kQueue + kStore + 1, kQueue, kStore};
-  EXPECT_EQ(make_workload("flat", "pool", "", sizes, kSeed)->region().bytes, 0);
-  EXPECT_GT(make_workload("slab", "pool", "", sizes, kSeed)->region().bytes, 0);
+  EXPECT_EQ(make_workload("flat", "pool", "", {sizes, kSeed})->region().bytes, 0);
+  EXPECT_GT(make_workload("slab", "pool", "", {sizes, kSeed})->region().bytes, 0);
 }
 
 TEST_P(Contract, checksumIsAQuery) {
@@ -157,7 +157,8 @@ TEST_P(Contract, allocatesWhatTheModelSays) {
   const std::int64_t constructed = after.constructed - before.constructed;
   if (GetParam().memory == "new") {
     const std::int64_t per_parse = GetParam().layout == "allocating" ? 4 : 0;  // result, header, two addresses
-    EXPECT_EQ(allocated, (after.parsed - before.parsed) * per_parse + constructed);
+    const std::int64_t per_packet = 2;  // with a buffer of its own
+    EXPECT_EQ(allocated, (after.parsed - before.parsed) * per_parse + constructed * per_packet);
   } else if (GetParam().memory == "region") {
     EXPECT_EQ(allocated, 0);
   } else {
@@ -186,35 +187,146 @@ TEST_P(Contract, runsForAGivenTime) {
 INSTANTIATE_TEST_SUITE_P(Packets, Contract, testing::ValuesIn(combinations()),
                          [](const auto& info) { return test::name_of(info.param); });
 
-// Every combination of the steps, also those that are no rung of the ladder.
-class Steps : public testing::TestWithParam<int> {
- protected:
-  Steps() : steps_("contiguous") {
-    const std::vector<std::string> all = test::split(ap_packets_steps());
-    for (std::size_t i = 1; i < all.size(); ++i) {
-      if (GetParam() >> (i - 1) & 1) steps_ += "," + all[i];
+// Every combination of the steps of each layout, also those that are no rung of the ladder.
+class EverySteps : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(EverySteps, doTheSameWork) {
+  const auto [layout, steps] = GetParam();
+  for (const bool payload : {false, true}) {
+    for (const char* strategy : {"alloc", "pool"}) {
+      const bool slab = std::string(layout) == "slab";
+      if (slab && std::string(strategy) != "pool") continue;
+      ap_packets_config asked = config({layout, strategy, slab ? "region" : "new"});
+      asked.steps = steps;
+      asked.payload_touch = payload ? 1 : 0;
+      ap_packets_config usual = config(kUsual);
+      usual.payload_touch = asked.payload_touch;
+      Handle reference(usual), handle(asked);
+      ASSERT_NE(handle.packets, nullptr) << handle.error;
+      run(reference, 5'050);
+      run(handle, 5'050);
+      EXPECT_EQ(checksum_of(handle), checksum_of(reference)) << strategy << (payload ? " with payload" : "");
+      expect_clean(handle);
     }
   }
-
-  ap_packets_config slab() const {
-    return {"slab", "pool", "region", kQueue + kStore + 1, kQueue, kStore, kSeed, steps_.c_str()};
-  }
-
- private:
-  std::string steps_;
-};
-
-TEST_P(Steps, doTheSameWork) {
-  Handle reference(config(kUsual));
-  Handle handle(slab());
-  ASSERT_NE(handle.packets, nullptr) << handle.error;
-  run(reference, 20'050);
-  run(handle, 20'050);
-  EXPECT_EQ(checksum_of(handle), checksum_of(reference));
-  expect_clean(handle);
 }
 
-INSTANTIATE_TEST_SUITE_P(Slab, Steps, testing::Range(0, 16));
+INSTANTIATE_TEST_SUITE_P(
+    Packets, EverySteps,
+    testing::ValuesIn(std::vector<std::pair<const char*, const char*>>{
+        {"allocating", ""},
+        {"allocating", "inline"},
+        {"flat", ""},
+        {"flat", "inline"},
+        {"flat", "inline,prefetch"},
+        {"flat", "inline,one_line"},
+        {"flat", "inline,one_line,prefetch"},
+        {"flat", "inline,one_line,stride"},
+        {"flat", "inline,one_line,stride,prefetch"},
+        {"slab", "contiguous"},
+        {"slab", "one_line"},
+        {"slab", "stride"},
+        {"slab", "huge_pages"},
+        {"slab", "prefetch"},
+        {"slab", "one_line,stride"},
+        {"slab", "one_line,prefetch"},
+        {"slab", "stride,prefetch"},
+        {"slab", "contiguous,one_line,stride,huge_pages,prefetch"},
+    }),
+    [](const auto& info) {
+      std::string name = std::string(info.param.first) + "_" + info.param.second;
+      std::replace(name.begin(), name.end(), ',', '_');
+      return name;
+    });
+
+TEST(Payload, isFoldedIntoTheChecksum) {
+  Handle without(config(kUsual));
+  ap_packets_config touched = config(kUsual);
+  touched.payload_touch = 1;
+  Handle with(touched);
+  for (const Handle* handle : {&without, &with}) run(*handle, 1'000);
+  EXPECT_NE(checksum_of(with), checksum_of(without));
+  EXPECT_EQ(counts_of(with).tcp, counts_of(without).tcp);
+}
+
+TEST(Payload, isReadFromThePacket) {
+  using Layout = FlatLayout<New, true, false, false, false>;
+  std::vector<std::uint64_t> checksums;
+  for (const std::size_t damaged : {std::size_t{0}, std::size_t{49}, std::size_t{127}}) {
+    const Settings settings{{kQueue + kStore + 1, kQueue, kStore}, kSeed, nullptr, true, true};
+    Processor<Layout, PoolStrategy<Layout>> processor(settings, {settings.sizes.pool_size, settings.sizes.pool_size,
+                                                                 true, kSeed});
+    processor.run(10);
+    Layout::payload(processor.queued(0))[damaged] ^= 1U;
+    processor.run(kQueue);
+    checksums.push_back(processor.checksum());
+  }
+  const Settings settings{{kQueue + kStore + 1, kQueue, kStore}, kSeed, nullptr, true, true};
+  const auto whole = make_workload("flat", "pool", "", settings);
+  whole->run(10 + kQueue);
+  EXPECT_NE(checksums[0], whole->checksum());
+  EXPECT_NE(checksums[1], whole->checksum());
+  EXPECT_EQ(checksums[2], whole->checksum()) << "beyond the longest payload";
+}
+
+// The addresses of what a pool hands out, in that order, as places in the order in which they were made.
+std::vector<std::size_t> handed_out(bool aged, std::uint64_t seed, std::int64_t count) {
+  using Layout = SlabLayout<Region, true, true, true>;
+  Layout layout(count, false);
+  PoolStrategy<Layout> pool(layout, {count, count, aged, seed});
+  std::vector<std::size_t> order;
+  PoolStrategy<Layout>::Run run(pool);
+  for (std::int64_t i = 0; i < count; ++i) order.push_back(run.obtain());
+  return order;
+}
+
+TEST(Age, isAnOrderThatTheSeedDecides) {
+  std::vector<std::size_t> fresh = handed_out(false, 1, 1'000), aged = handed_out(true, 1, 1'000);
+  EXPECT_TRUE(std::is_sorted(fresh.rbegin(), fresh.rend()));
+  EXPECT_EQ(aged, handed_out(true, 1, 1'000));
+  EXPECT_NE(aged, handed_out(true, 2, 1'000));
+  std::int64_t neighbours = 0;
+  for (std::size_t i = 1; i < aged.size(); ++i) neighbours += aged[i] + 1 == aged[i - 1] || aged[i] == aged[i - 1] + 1;
+  EXPECT_LT(neighbours, 10);
+  std::sort(aged.begin(), aged.end());
+  std::sort(fresh.begin(), fresh.end());
+  EXPECT_EQ(aged, fresh);
+}
+
+TEST(Age, changesNothingThatIsDone) {
+  for (const Combination& names : combinations()) {
+    if (names.strategy == "dummy") continue;
+    ap_packets_config fresh_config = config(names);
+    fresh_config.aged = 0;
+    Handle aged(config(names)), fresh(fresh_config);
+    for (const Handle* handle : {&aged, &fresh}) run(*handle, 5'000);
+    EXPECT_EQ(checksum_of(aged), checksum_of(fresh)) << test::name_of(names);
+    expect_clean(fresh);
+  }
+}
+
+// The heap's order is seen by packets that are out, none of which has been freed: whatever the allocator does with what is.
+TEST(Age, ofTheHeapIsThatOfThePacketsWhichAreOutFirst) {
+  using Layout = FlatLayout<New, true, false, false, false>;
+  const Settings settings{{0, 1'000, 1}, kSeed, nullptr, true, false};
+  for (const bool aged : {false, true}) {
+    Processor<Layout, PoolStrategy<Layout>> processor(settings, {0, aged ? 1'002 : 0, aged, kSeed});
+    processor.run(1'000);
+    EXPECT_EQ(processor.counts().constructed, aged ? 0 : 1'000);
+    std::int64_t near = 0;
+    for (std::size_t i = 1; i < 1'000; ++i) {
+      const auto here = reinterpret_cast<std::uintptr_t>(processor.queued(i));
+      const auto before = reinterpret_cast<std::uintptr_t>(processor.queued(i - 1));
+      near += std::max(here, before) - std::min(here, before) < 4'096;
+    }
+    if (aged) {
+      EXPECT_LT(near, 100);
+    } else {
+      EXPECT_GT(near, 500);
+    }
+    EXPECT_EQ(processor.audit(), "");
+  }
+}
 
 template <class T>
 class SlabBuffers : public testing::Test {};
@@ -246,22 +358,59 @@ TYPED_TEST(SlabBuffers, holdHeaderPayloadAndParseResultApart) {
   EXPECT_THROW(slab.construct(), std::bad_alloc);
 }
 
-TEST(Slab, startsWithAllStepsOn) {
-  const SlabSteps steps = parse_slab_steps(nullptr);
-  EXPECT_TRUE(steps.one_line && steps.stride && steps.huge_pages && steps.prefetch);
-  const SlabSteps one = parse_slab_steps("contiguous,stride");
+TEST(Steps, areTheLayoutsOwnUnlessSomeAreNamed) {
+  const Steps slab = parse_steps("slab", Slab::kLadder, nullptr);
+  EXPECT_TRUE(slab.one_line && slab.stride && slab.huge_pages && slab.prefetch && !slab.inline_buffer);
+  EXPECT_EQ(parse_steps("flat", Flat::kLadder, nullptr), Steps());
+  const Steps one = parse_steps("slab", Slab::kLadder, "contiguous,stride");
   EXPECT_TRUE(one.stride && !one.one_line && !one.huge_pages && !one.prefetch);
 }
 
-TEST(Slab, worksWithAQueueShorterThanThePrefetchDistance) {
+// Most cache lines that header and parse result of one packet lie in.
+template <class Layout>
+std::size_t lines_of_one_packet() {
+  Layout layout;
+  std::size_t most = 0;
+  std::vector<typename Layout::Handle> packets;
+  for (int i = 0; i < 64; ++i) {
+    packets.push_back(layout.construct());
+    const auto first = reinterpret_cast<std::uintptr_t>(packets.back()) / kLineBytes;
+    const auto last = reinterpret_cast<std::uintptr_t>(layout.header(packets.back()) + 16) / kLineBytes;
+    most = std::max(most, static_cast<std::size_t>(last - first + 1));
+  }
+  for (const auto packet : packets) layout.destroy(packet);
+  return most;
+}
+
+TEST(Steps, oneLineIsOneLine) {
+  EXPECT_EQ((lines_of_one_packet<FlatLayout<New, true, true, false, false>>()), 1U);
+  EXPECT_EQ((lines_of_one_packet<FlatLayout<New, true, true, true, false>>()), 1U);
+}
+
+TEST(Steps, separateIsAnAllocationOfItsOwn) {
+  FlatLayout<New, false, false, false, false> apart;
+  FlatLayout<New, true, false, false, false> together;
+  const std::int64_t before = test::allocations();
+  const auto packet = apart.construct();
+  EXPECT_EQ(test::allocations() - before, 2);
+  const auto one = together.construct();
+  EXPECT_EQ(test::allocations() - before, 3);
+  apart.destroy(packet);
+  together.destroy(one);
+}
+
+TEST(Prefetch, worksWithAQueueShorterThanThePrefetchDistance) {
   for (std::int64_t queue = 1; queue < 70; ++queue) {
     const Sizes sizes{queue + 3, queue, 2};
-    const auto slab = make_workload("slab", "pool", "", sizes, kSeed);
-    const auto flat = make_workload("flat", "pool", "", sizes, kSeed);
-    slab->run(2'000);
+    const auto flat = make_workload("flat", "pool", "", {sizes, kSeed});
     flat->run(2'000);
-    ASSERT_EQ(slab->checksum(), flat->checksum()) << queue;
-    ASSERT_EQ(slab->audit(), "");
+    const auto ahead = make_workload("flat", "pool", "", {sizes, kSeed, "inline,prefetch", true});
+    const auto slab = make_workload("slab", "pool", "", {sizes, kSeed, nullptr, true});
+    for (Workload* const fetching : {ahead.get(), slab.get()}) {
+      fetching->run(2'000);
+      ASSERT_EQ(fetching->checksum(), flat->checksum()) << queue;
+      ASSERT_EQ(fetching->audit(), "");
+    }
   }
 }
 
@@ -274,15 +423,20 @@ struct Exhausted {
 };
 
 TEST(Pmr, monotonicEndsByMemoryWithoutHarm) {
-  using Layout = FlatLayout<Exhausted>;
-  Processor<Layout, AllocStrategy<Layout>> processor({0, kQueue, kStore}, kSeed);
+  using Layout = FlatLayout<Exhausted, true, false, false, false>;
+  Processor<Layout, PoolStrategy<Layout>> processor({{0, kQueue, kStore}, kSeed}, {0, 0, false, kSeed});
   EXPECT_THROW(processor.run(1), std::bad_alloc);
-  EXPECT_EQ(processor.counts().live, 0);
+  const ap_packets_counts counts = processor.counts();
+  EXPECT_EQ(counts.live, 0);
+  // Received is what came in, allocated what there was memory for.
+  EXPECT_EQ(counts.received, 1);
+  EXPECT_EQ(counts.allocated, 0);
+  EXPECT_EQ(counts.constructed, 0);
 }
 
 TEST(Mix, constructsBeyondThePoolAndDiscardsWhatDoesNotFitBack) {
   const Sizes sizes{50, kQueue, kStore};
-  const auto workload = make_workload("flat", "mix", "", sizes, kSeed);
+  const auto workload = make_workload("flat", "mix", "", {sizes, kSeed});
   workload->run(50);
   EXPECT_EQ(workload->counts().constructed, 0);
   workload->run(50);
@@ -292,17 +446,20 @@ TEST(Mix, constructsBeyondThePoolAndDiscardsWhatDoesNotFitBack) {
 
 template <class T>
 class Audit : public testing::Test {};
-using PooledLayouts = testing::Types<AllocatingLayout<New>, FlatLayout<New>, SlabLayout<Region, false, false, false>,
-                                     SlabLayout<Region, true, true, true>>;
+using PooledLayouts =
+    testing::Types<AllocatingLayout<New, false>, FlatLayout<New, false, false, false, false>,
+                   FlatLayout<New, true, true, true, true>, SlabLayout<Region, false, false, false>,
+                   SlabLayout<Region, true, true, true>>;
 TYPED_TEST_SUITE(Audit, PooledLayouts);
 
-template <class Layout>
-std::unique_ptr<Processor<Layout, PoolStrategy<Layout>>> pooled(std::int64_t pool_size) {
-  const Sizes sizes{pool_size, kQueue, kStore};
+template <class Layout, class Strategy = PoolStrategy<Layout>>
+std::unique_ptr<Processor<Layout, Strategy>> pooled(std::int64_t pool_size) {
+  const Settings settings{{pool_size, kQueue, kStore}, kSeed};
+  const Stock stock{pool_size, pool_size, false, kSeed};
   if constexpr (std::is_pointer_v<typename Layout::Handle>) {
-    return std::make_unique<Processor<Layout, PoolStrategy<Layout>>>(sizes, kSeed);
+    return std::make_unique<Processor<Layout, Strategy>>(settings, stock);
   } else {
-    return std::make_unique<Processor<Layout, PoolStrategy<Layout>>>(sizes, kSeed, pool_size, false);
+    return std::make_unique<Processor<Layout, Strategy>>(settings, stock, pool_size, false);
   }
 }
 
@@ -326,6 +483,84 @@ TYPED_TEST(Audit, findsAPacketThatIsGivenBackTwice) {
   EXPECT_EQ(processor->audit().find("one packet is in two places: pool slot "), 0U) << processor->audit();
 }
 
+// What each finding of the audit is for: a fault that it alone tells.
+template <class T>
+class Mutant : public testing::Test {};
+using MutantLayouts = testing::Types<FlatLayout<New, true, true, true, true>, SlabLayout<Region, true, true, true>>;
+TYPED_TEST_SUITE(Mutant, MutantLayouts);
+
+// Forgets a packet that it should take back.
+template <class Layout>
+struct Forgetful : PoolStrategy<Layout> {
+  using PoolStrategy<Layout>::PoolStrategy;
+  struct Run : PoolStrategy<Layout>::Run {
+    using PoolStrategy<Layout>::Run::Run;
+    void give_back(typename Layout::Handle packet) {
+      if (lost == Layout::kNone) {
+        lost = packet;
+      } else {
+        PoolStrategy<Layout>::Run::give_back(packet);
+      }
+    }
+    typename Layout::Handle lost = Layout::kNone;
+    ~Run() { forgotten = lost; }
+    static inline typename Layout::Handle forgotten = Layout::kNone;
+  };
+};
+
+TYPED_TEST(Mutant, losesAPacket) {
+  using Strategy = Forgetful<TypeParam>;
+  const auto processor = pooled<TypeParam, Strategy>(200);
+  processor->run(1'000);
+  EXPECT_EQ(processor->audit(), "packets in queue, store and pool: 199, expected 200");
+  typename PoolStrategy<TypeParam>::Run(processor->strategy()).give_back(Strategy::Run::forgotten);
+  EXPECT_EQ(processor->audit(), "");
+}
+
+// Keeps the parse result of a packet that is given back.
+template <class Layout>
+struct Keeping : Layout {
+  using Layout::Layout;
+  void release(typename Layout::Handle) {}
+};
+
+TYPED_TEST(Mutant, keepsAParseResult) {
+  const auto processor = pooled<Keeping<TypeParam>>(kQueue + kStore + 1);
+  processor->run(kQueue);
+  ASSERT_EQ(processor->audit(), "");
+  processor->run(1'000);
+  EXPECT_EQ(processor->audit().find("packets in the queue that are parsed already: "), 0U) << processor->audit();
+}
+
+TYPED_TEST(Audit, findsAParseResultThatIsMissingInTheStore) {
+  const auto processor = pooled<TypeParam>(200);
+  processor->run(1'000);
+  ASSERT_GT(processor->counts().tcp, 0);
+  processor->layout().release(processor->stored(0));
+  EXPECT_EQ(processor->audit().find("packets in the store with their parse result: "), 0U) << processor->audit();
+}
+
+// Parsing runs out of memory once.
+template <class Layout>
+struct ParsesAllButOne : Layout {
+  using Layout::Layout;
+  Fields parse(typename Layout::Handle packet) {
+    if (++parsed == 5) throw std::bad_alloc();
+    return Layout::parse(packet);
+  }
+  int parsed = 0;
+};
+
+TYPED_TEST(Mutant, parsesAllButOne) {
+  const auto processor = pooled<ParsesAllButOne<TypeParam>>(200);
+  EXPECT_THROW(processor->run(1'000), std::bad_alloc);
+  const ap_packets_counts counts = processor->counts();
+  EXPECT_EQ(counts.received, kQueue + 5);
+  EXPECT_EQ(counts.parsed, 4);
+  EXPECT_EQ(counts.allocated, counts.freed + counts.live) << "what could not be parsed is given back";
+  EXPECT_EQ(processor->audit().find("packets received and not parsed: "), 0U) << processor->audit();
+}
+
 TYPED_TEST(Audit, findsAHeaderThatWasOverwritten) {
   const auto processor = pooled<TypeParam>(200);
   processor->run(10);
@@ -343,11 +578,11 @@ std::string error_of(const ap_packets_config& config) {
 TEST(Errors, areOneLineThatNamesTheChoices) {
   const auto refused = [](const char* layout, const char* strategy, const char* memory = nullptr,
                           const char* steps = nullptr) {
-    return error_of({layout, strategy, memory, 21, 10, 10, 1, steps});
+    return error_of({layout, strategy, memory, 21, 10, 10, 1, steps, 1, 0});
   };
   const auto refused_sizes = [](const char* strategy, std::int64_t pool_size, std::int64_t queue_size,
                                 std::int64_t stored_count) {
-    return error_of({"flat", strategy, "new", pool_size, queue_size, stored_count, 1, nullptr});
+    return error_of({"flat", strategy, "new", pool_size, queue_size, stored_count, 1, nullptr, 1, 0});
   };
   EXPECT_EQ(refused("heap", "pool"), "unknown layout 'heap': choose one of " + layout_names());
   EXPECT_EQ(refused("flat", "slab"), "unknown strategy 'slab': choose one of " + strategy_names());
@@ -361,8 +596,14 @@ TEST(Errors, areOneLineThatNamesTheChoices) {
             "layout flat with memory pmr_pool has no strategy pool: choose one of alloc (this memory is tried where "
             "each message asks it for a packet)");
   EXPECT_EQ(refused("slab", "pool", nullptr, "contiguous,jump"),
-            "unknown step 'jump': choose from contiguous,one_line,stride,huge_pages,prefetch");
-  EXPECT_EQ(refused("flat", "pool", nullptr, "prefetch"), "steps belong to layout slab, not to layout flat");
+            "unknown step of layout slab 'jump': choose from contiguous,one_line,stride,huge_pages,prefetch");
+  EXPECT_EQ(refused("allocating", "pool", nullptr, "prefetch"),
+            "unknown step of layout allocating 'prefetch': choose from inline");
+  EXPECT_EQ(refused("flat", "pool", nullptr, "prefetch"), "step prefetch of layout flat rests on inline: add inline");
+  EXPECT_EQ(refused("flat", "alloc", "pmr_pool", "inline,prefetch"),
+            "memory pmr_pool does not align packets: choose steps inline, or none");
+  EXPECT_EQ(refused("flat", "dummy", nullptr, "inline"),
+            "strategy dummy has one packet, always in the nearest cache: leave steps out");
   EXPECT_EQ(refused_sizes("pool", 20, 10, 10),
             "pool_size is 20: strategy pool needs at least 21 (queue_size + stored_count + 1)");
   EXPECT_EQ(refused_sizes("alloc", 0, 0, 10), "queue_size is 0: it must be from 1 to 2147483647");
@@ -373,12 +614,13 @@ TEST(Errors, areOneLineThatNamesTheChoices) {
 }
 
 TEST(Errors, refuseMoreMemoryThanTheMachineHas) {
-  const ap_packets_config huge{"flat", "mix", "new", 2'147'483'647, 2'147'483'647, 2'147'483'647, 1, nullptr};
+  const ap_packets_config huge{"flat", "mix", "new", 2'147'483'647, 2'147'483'647, 2'147'483'647, 1, nullptr,
+                               1, 0};
   EXPECT_NE(error_of(huge).find("choose smaller sizes"), std::string::npos);
 }
 
 TEST(Errors, areCutToTheCallersBuffer) {
-  const ap_packets_config wrong{"heap", "pool", nullptr, 10, 10, 10, 1, nullptr};
+  const ap_packets_config wrong{"heap", "pool", nullptr, 10, 10, 10, 1, nullptr, 1, 0};
   char error[10];
   EXPECT_EQ(ap_packets_create(&wrong, error, sizeof error), nullptr);
   EXPECT_STREQ(error, "unknown l");

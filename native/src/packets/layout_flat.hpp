@@ -8,54 +8,70 @@
 
 #include "allocpool.h"
 #include "packets/packet_format.hpp"
+#include "packets/packet_object.hpp"
+#include "packets/steps.hpp"
 
 namespace allocpool {
 
-template <class Memory>
+template <class Memory, bool kInline, bool kOneLine, bool kStride, bool kPrefetched>
 class FlatLayout {
- public:
-  struct Packet {
-    Packet() {}  // leaves the buffer unwritten, as a plain `new` of the published model does
-    Fields result{};
-    const std::uint8_t* payload = nullptr;
-    std::array<std::uint8_t, kBufferBytes> buffer;
+  struct Result {
+    Fields fields;
+    const std::uint8_t* payload;
   };
 
+ public:
+  using Packet = PacketObject<Result, kInline, kOneLine, kStride>;
   using Handle = Packet*;
   static constexpr Handle kNone = nullptr;
-  static constexpr std::size_t kPrefetch = 0;
-  static constexpr std::size_t kPacketBytes = sizeof(Packet);
+  // As far as in layout slab.
+  static constexpr std::size_t kPrefetch = kPrefetched ? 32 : 0;
+  static constexpr std::size_t kPacketBytes = sizeof(Packet) + (kInline ? 0 : kBufferBytes);
 
   Handle construct() { return packets_.construct(); }
   void destroy(Handle packet) { packets_.destroy(packet); }
 
   static ap_region region() { return {nullptr, 0}; }
 
-  static std::uint8_t* header(Handle packet) { return packet->buffer.data(); }
+  static std::uint8_t* header(Handle packet) { return packet->bytes(); }
+  static std::uint8_t* payload(Handle packet) { return packet->bytes() + kPayloadOffset; }
 
   Fields parse(Handle packet) {
-    const Fields read = read_header(packet->buffer.data());
-    packet->result = read;
-    packet->payload = packet->buffer.data() + kPayloadOffset;
+    const Fields read = read_header(header(packet));
+    packet->kept = {read, payload(packet)};
     return read;
   }
 
-  void release(Handle) {}
+  // A free packet has no parse result.
+  void release(Handle packet) { packet->kept.payload = nullptr; }
 
-  static bool is_parsed(Handle packet) { return packet->payload != nullptr; }
+  static bool is_parsed(Handle packet) { return packet->kept.payload != nullptr; }
 
-  static Fields fields(Handle packet) { return packet->result; }
+  static Fields fields(Handle packet) { return packet->kept.fields; }
+
+  // Fetches what parsing will touch. Where the object is not aligned, that may be in two lines.
+  __attribute__((always_inline)) void prefetch(Handle packet) const {
+    __builtin_prefetch(packet, 1);
+    if constexpr (!kOneLine) __builtin_prefetch(payload(packet), 1);
+  }
 
  private:
-  typename Memory::template Of<Packet> packets_;
+  PacketObjects<Memory, Packet, kInline> packets_;
 };
 
 struct Flat {
   static constexpr std::string_view kName = "flat";
+  static constexpr Ladder kLadder{"", "inline,one_line,stride,prefetch", false,
+                                  "one_line:inline,stride:one_line,prefetch:inline"};
+  static constexpr std::array kSwitches{&Steps::inline_buffer, &Steps::one_line, &Steps::stride, &Steps::prefetch};
   template <class Memory>
   static constexpr bool kTakes = Memory::kGivesObjects;
-  template <class Memory>
-  using With = FlatLayout<Memory>;
+  template <class Memory, bool kInline, bool kOneLine, bool kStride, bool kPrefetched>
+  static constexpr bool kMakesSense =
+      (kInline || !(kOneLine || kPrefetched)) && (kOneLine || !kStride) &&
+      (Memory::kAligns || !(kOneLine || kPrefetched));
+  template <class Memory, bool... kSteps>
+  using With = FlatLayout<Memory, kSteps...>;
 };
 
 }  // namespace allocpool

@@ -9,9 +9,11 @@
 //   + both             line, 64 bytes apart                       the buffer without its header
 //
 // A line is 64 bytes: header and parse result. Headers 1024 bytes apart share 4 of the 64 sets of a usual first-level
-// cache. Each packet has its 1024 bytes of buffer in every variant, all of them resident, though nobody reads the payload.
+// cache. Each packet has its 1024 bytes of buffer in every variant, all of them resident, though the payload is read only
+// where that is asked for.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -19,6 +21,8 @@
 
 #include "allocpool.h"
 #include "packets/packet_format.hpp"
+#include "packets/packet_object.hpp"
+#include "packets/steps.hpp"
 
 namespace allocpool {
 
@@ -29,7 +33,6 @@ class SlabLayout {
     const std::uint8_t* payload;
   };
 
-  static constexpr std::size_t kLineBytes = 64;
   static constexpr std::size_t kResultOffset = 24;  // behind the header's 20 bytes
   static_assert(kResultOffset >= kPayloadOffset && kResultOffset + sizeof(Result) <= kLineBytes);
 
@@ -54,7 +57,7 @@ class SlabLayout {
         front_(region_.data()),
         back_(front_ + slots_ * kFrontBytes) {}
 
-  // Slots are handed out once, to fill the pool.
+  // Slots are handed out once, before the start.
   Handle construct() {
     if (next_ == slots_) throw std::bad_alloc();
     new (result(next_)) Result{};
@@ -70,10 +73,11 @@ class SlabLayout {
     return read;
   }
 
-  void release(Handle) {}
+  // A free packet has no parse result.
+  void release(Handle packet) { result(packet)->payload = nullptr; }
 
   // The payload's first bytes, kPayloadBytes together.
-  const std::uint8_t* payload(Handle packet) const {
+  std::uint8_t* payload(Handle packet) const {
     if constexpr (!kOneLine) return header(packet) + kPayloadOffset;
     return kStride ? back_ + packet * kBackBytes : header(packet) + kLineBytes;
   }
@@ -104,11 +108,14 @@ class SlabLayout {
 
 struct Slab {
   static constexpr std::string_view kName = "slab";
+  static constexpr Ladder kLadder{"contiguous", "one_line,stride,huge_pages,prefetch", true, ""};
+  static constexpr std::array kSwitches{&Steps::one_line, &Steps::stride, &Steps::prefetch};
   template <class Memory>
   static constexpr bool kTakes = !Memory::kGivesObjects;
-  // Every variant takes as much memory, give or take a line.
-  template <class Memory>
-  using With = SlabLayout<Memory, true, true, true>;
+  template <class Memory, bool... kSteps>
+  static constexpr bool kMakesSense = true;
+  template <class Memory, bool... kSteps>
+  using With = SlabLayout<Memory, kSteps...>;
 };
 
 }  // namespace allocpool

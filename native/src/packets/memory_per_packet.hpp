@@ -8,6 +8,7 @@ namespace allocpool {
 
 struct PerPacket {
   static constexpr bool kGivesObjects = true;
+  static constexpr bool kAligns = false;
   template <class Strategy>
   static constexpr bool kServes = Strategy::kConstructs && !Strategy::kPooled;
   static constexpr std::string_view kWhyNotOthers = " (this memory is tried where each message asks it for a packet)";

@@ -10,6 +10,7 @@ namespace allocpool {
 struct Region {
   static constexpr std::string_view kName = "region";
   static constexpr bool kGivesObjects = false;
+  static constexpr bool kAligns = true;
   template <class Strategy>
   static constexpr bool kServes = !Strategy::kConstructs;
   static constexpr std::string_view kWhyNotOthers =

@@ -5,7 +5,6 @@
 // index into a slab.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -16,6 +15,8 @@
 #include "packets/checksum.hpp"
 #include "packets/packet_format.hpp"
 #include "packets/packet_generator.hpp"
+#include "packets/packet_object.hpp"
+#include "packets/payload.hpp"
 #include "packets/places.hpp"
 #include "packets/workload.hpp"
 #include "splitmix.hpp"
@@ -27,61 +28,43 @@ class Processor final : public Workload {
  public:
   using Handle = typename Layout::Handle;
 
-  // What follows the seed is the layout's own.
+  // What follows the stock is the layout's own.
   template <class... LayoutArguments>
-  Processor(const Sizes& sizes, std::uint64_t seed, LayoutArguments&&... arguments)
+  Processor(const Settings& settings, const Stock& stock, LayoutArguments&&... arguments)
       : layout_(std::forward<LayoutArguments>(arguments)...),
-        strategy_(layout_, sizes.pool_size),
-        fifo_(static_cast<std::size_t>(sizes.queue_size), Layout::kNone),
-        store_(static_cast<std::size_t>(sizes.stored_count), Layout::kNone),
-        seed_(seed),
-        store_seed_(seed ^ kStoreStream) {
+        strategy_(layout_, stock),
+        fifo_(static_cast<std::size_t>(settings.sizes.queue_size), Layout::kNone),
+        store_(static_cast<std::size_t>(settings.sizes.stored_count), Layout::kNone),
+        seed_(settings.seed),
+        store_seed_(settings.seed ^ kStoreStream),
+        payload_seed_(settings.seed ^ kPayloadStream),
+        payload_touch_(settings.payload_touch) {
     state_.ahead = Layout::kPrefetch % fifo_.size();
   }
 
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
 
-  ~Processor() override {
+  __attribute__((cold)) ~Processor() override {
     // A packet that a faulty strategy gave out twice is still deleted once.
     for (const Places::Key key : places().each_once()) layout_.destroy(handle_of(key));
   }
 
   void run(std::int64_t count) override {
-    Run run(*this);
-    for (std::int64_t i = 0; i < count; ++i) run.receive(next_sequence_ + static_cast<std::uint64_t>(i));
+    payload_touch_ ? run_on<true>(count) : run_on<false>(count);
     next_sequence_ += static_cast<std::uint64_t>(count);
   }
 
-  void receive(Bursts& bursts) override {
-    Run run(*this);
-    for (Burst burst = bursts.next(); burst.count > 0; burst = bursts.next()) {
-      for (std::size_t i = 0; i < burst.count; ++i) run.receive(static_cast<std::uint64_t>(burst.sequences[i]));
-    }
-  }
+  void receive(Bursts& bursts) override { payload_touch_ ? receive_on<true>(bursts) : receive_on<false>(bursts); }
 
   Strategy& strategy() { return strategy_; }
-  const Layout& layout() const { return layout_; }
+  Layout& layout() { return layout_; }
   Handle queued(std::size_t slot) const { return fifo_[slot]; }
+  Handle stored(std::size_t slot) const { return store_[slot]; }
 
-  ap_packets_counts counts() const override {
-    ap_packets_counts counts{};
-    counts.received = state_.allocated;  // every received packet is obtained exactly once
-    counts.tcp = static_cast<std::int64_t>(state_.tcp);
-    counts.evicted = static_cast<std::int64_t>(state_.tcp - state_.filled);
-    counts.allocated = state_.allocated;
-    counts.freed = state_.freed;
-    // Every parsed packet is kept or freed; freed are also the evicted and what was no packet.
-    counts.parsed = counts.tcp + counts.freed - counts.evicted - state_.malformed;
-    for (const auto* slots : {&fifo_, &store_}) {
-      counts.live += static_cast<std::int64_t>(slots->size()) - std::count(slots->begin(), slots->end(), Layout::kNone);
-    }
-    counts.constructed = strategy_.constructed();
-    counts.discarded = strategy_.discarded();
-    return counts;
-  }
+  ap_packets_counts counts() const override { return books().counts; }
 
-  std::uint64_t checksum() const override {
+  __attribute__((cold)) std::uint64_t checksum() const override {
     std::uint64_t checksum = state_.checksum;
     for (const Handle packet : store_) {
       if (packet != Layout::kNone && layout_.is_parsed(packet)) checksum = fold(checksum, layout_.fields(packet));
@@ -91,16 +74,10 @@ class Processor final : public Workload {
 
   ap_region region() const override { return layout_.region(); }
 
-  std::string audit() const override {
-    if (state_.malformed != 0) {
-      return std::to_string(state_.malformed) + " packets reached the parser without the protocol marker";
-    }
-    const ap_packets_counts count = counts();
-    if (count.allocated != count.freed + count.live) {
-      return "allocated " + std::to_string(count.allocated) + " is not freed " + std::to_string(count.freed) +
-             " + live " + std::to_string(count.live);
-    }
-    return Strategy::kShared ? std::string() : places().find_duplicate();
+  __attribute__((cold)) std::string audit() const override {
+    // The plainest finding first: one that is in two places makes the counts disagree, too.
+    const std::string twice = Strategy::kShared || state_.malformed != 0 ? "" : places().find_duplicate();
+    return twice.empty() ? fault_of(books(), Strategy::kShared) : twice;
   }
 
  private:
@@ -114,6 +91,9 @@ class Processor final : public Workload {
     std::size_t filled = 0;
     std::uint64_t tcp = 0;
     std::uint64_t checksum = 0;
+    std::int64_t received = 0;
+    std::int64_t parsed = 0;
+    std::int64_t evicted = 0;
     std::int64_t allocated = 0;
     std::int64_t freed = 0;
     std::int64_t malformed = 0;
@@ -125,6 +105,7 @@ class Processor final : public Workload {
   //
   // What each packet goes through is inlined by force, here and in what layouts and the format add: how much of it the
   // compiler would inline depends on how much else is in the same file, and so on which other layouts there are.
+  template <bool kPayload>
   class Run {
    public:
     explicit Run(Processor& processor)
@@ -141,9 +122,14 @@ class Processor final : public Workload {
     Run& operator=(const Run&) = delete;
 
     __attribute__((always_inline)) void receive(std::uint64_t sequence) {
+      ++state_.received;
       const Handle packet = strategy_.obtain();
       ++state_.allocated;
-      write_header(layout_.header(packet), drawn_fields(processor_.seed_, sequence));
+      const Fields drawn = drawn_fields(processor_.seed_, sequence);
+      write_header(layout_.header(packet), drawn);
+      if constexpr (kPayload) {
+        write_payload(layout_.payload(packet), draw(processor_.payload_seed_, sequence), drawn.length);
+      }
       const Handle oldest = fifo_[state_.cursor];
       fifo_[state_.cursor] = packet;
       if (++state_.cursor == fifo_size_) state_.cursor = 0;
@@ -158,12 +144,27 @@ class Processor final : public Workload {
         release(packet);
         return;
       }
-      const Fields parsed = layout_.parse(packet);
+      const Fields parsed = parse(packet);
       state_.checksum = fold(state_.checksum, parsed);
+      if constexpr (kPayload) {
+        const std::uint64_t sum = sum_of_payload(layout_.payload(packet), parsed.length);
+        state_.checksum = fold(state_.checksum, sum, parsed.length);
+      }
       if (parsed.transport == kTcp) {
         keep(packet);
       } else {
         release(packet);
+      }
+    }
+
+    __attribute__((always_inline)) Fields parse(Handle packet) {
+      try {
+        const Fields parsed = layout_.parse(packet);
+        ++state_.parsed;
+        return parsed;
+      } catch (...) {  // out of memory: the packet is in no place any more
+        release(packet);
+        throw;
       }
     }
 
@@ -177,6 +178,7 @@ class Processor final : public Workload {
       const std::size_t slot = replaced_slot(ordinal);
       const Handle evicted = store_[slot];
       store_[slot] = packet;
+      ++state_.evicted;
       release(evicted);
       if constexpr (Layout::kPrefetch) prefetch_victims(ordinal);
     }
@@ -192,10 +194,18 @@ class Processor final : public Workload {
     }
 
     // The packet that the FIFO yields kPrefetch packets later.
-    void prefetch_queued() {
+    __attribute__((always_inline)) void prefetch_queued() {
       if (++state_.ahead == fifo_size_) state_.ahead = 0;
       const Handle soon = fifo_[state_.ahead];
-      if (soon != Layout::kNone) layout_.prefetch(soon);
+      if (soon != Layout::kNone) prefetch(soon);
+    }
+
+    __attribute__((always_inline)) void prefetch(Handle packet) {
+      layout_.prefetch(packet);
+      if constexpr (kPayload) {
+        __builtin_prefetch(layout_.payload(packet), 1);
+        __builtin_prefetch(layout_.payload(packet) + kLineBytes, 1);
+      }
     }
 
     // An evicted packet is the next one to be written. Which one that will be is known before: first its place in the
@@ -203,7 +213,7 @@ class Processor final : public Workload {
     // for one without effect and drops its calls.
     __attribute__((always_inline)) void prefetch_victims(std::uint64_t ordinal) {
       __builtin_prefetch(&store_[replaced_slot(ordinal + 2)]);
-      layout_.prefetch(store_[replaced_slot(ordinal + 1)]);
+      prefetch(store_[replaced_slot(ordinal + 1)]);
     }
 
     Processor& processor_;
@@ -215,6 +225,47 @@ class Processor final : public Workload {
     Handle* const store_;
     const std::size_t store_size_;
   };
+
+  template <bool kPayload>
+  void run_on(std::int64_t count) {
+    Run<kPayload> run(*this);
+    for (std::int64_t i = 0; i < count; ++i) run.receive(next_sequence_ + static_cast<std::uint64_t>(i));
+  }
+
+  template <bool kPayload>
+  void receive_on(Bursts& bursts) {
+    Run<kPayload> run(*this);
+    for (Burst burst = bursts.next(); burst.count > 0; burst = bursts.next()) {
+      for (std::size_t i = 0; i < burst.count; ++i) run.receive(static_cast<std::uint64_t>(burst.sequences[i]));
+    }
+  }
+
+  __attribute__((cold)) Books books() const {
+    Books books{};
+    ap_packets_counts& counts = books.counts;
+    counts.received = state_.received;
+    counts.parsed = state_.parsed;
+    counts.tcp = static_cast<std::int64_t>(state_.tcp);
+    counts.evicted = state_.evicted;
+    counts.allocated = state_.allocated;
+    counts.freed = state_.freed;
+    counts.constructed = strategy_.constructed();
+    counts.discarded = strategy_.discarded();
+    const auto walk = [this](const std::vector<Handle>& slots, std::int64_t& found, std::int64_t& parsed) {
+      for (const Handle packet : slots) {
+        if (packet == Layout::kNone) continue;
+        ++found;
+        if (layout_.is_parsed(packet)) ++parsed;
+      }
+    };
+    walk(fifo_, books.queued, books.queued_parsed);
+    walk(store_, books.stored, books.stored_parsed);
+    counts.live = books.queued + books.stored;
+    strategy_.each_pooled([&](Handle) { ++books.pooled; });
+    books.prepared = strategy_.prepared();
+    books.malformed = state_.malformed;
+    return books;
+  }
 
   static Places::Key key_of(Handle packet) {
     if constexpr (std::is_pointer_v<Handle>) {
@@ -232,7 +283,7 @@ class Processor final : public Workload {
     }
   }
 
-  Places places() const {
+  __attribute__((cold)) Places places() const {
     Places places;
     const auto add = [&](const char* where, const std::vector<Handle>& slots) {
       for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -253,6 +304,8 @@ class Processor final : public Workload {
   State state_;
   const std::uint64_t seed_;
   const std::uint64_t store_seed_;
+  const std::uint64_t payload_seed_;
+  const bool payload_touch_;
   std::uint64_t next_sequence_ = 0;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <type_traits>
+#include <stdexcept>
 
 #include "os/memory.hpp"
 #include "packets/layout_allocating.hpp"
@@ -16,7 +16,7 @@
 #include "packets/memory_pmr.hpp"
 #include "packets/memory_region.hpp"
 #include "packets/processor.hpp"
-#include "packets/slab_steps.hpp"
+#include "packets/steps.hpp"
 #include "packets/strategy_alloc.hpp"
 #include "packets/strategy_dummy.hpp"
 #include "packets/strategy_pool.hpp"
@@ -27,6 +27,11 @@ namespace {
 
 template <class...>
 struct Axis {};
+
+// One packet is always in the nearest cache, wherever it lies: `dummy` has its layout's own steps only.
+template <class Layout, class Strategy, bool... kSteps>
+constexpr bool kTakesSteps =
+    Strategy::kPooled || Strategy::kConstructs || ((kSteps == Layout::kLadder.all_on) && ...);
 
 // A new layout, strategy or memory is its header and one row here; what it goes together with it says itself.
 using Layouts = Axis<
@@ -47,42 +52,49 @@ using Memories = Axis<
 #endif
     Region>;
 
-using Make = std::unique_ptr<Workload> (*)(const Sizes&, std::uint64_t seed, const SlabSteps&);
+using Make = std::unique_ptr<Workload> (*)(const Settings&, const Steps&, const Stock&);
 
 struct Entry {
   Combination names;
   bool pooled;
   bool constructs;
+  bool aligns;
+  const Ladder* ladder;
   std::size_t packet_bytes;
   std::string_view why_not_others;
   Make make;
 };
 
-template <class Layout, class Strategy, class... Arguments>
-std::unique_ptr<Workload> processor(Arguments&&... arguments) {
-  return std::make_unique<Processor<Layout, typename Strategy::template With<Layout>>>(
-      std::forward<Arguments>(arguments)...);
-}
-
 // A step is a template parameter, so that one that is off costs nothing: run-time flags become types one by one.
-template <class Strategy, class Memory, bool... kSteps>
-std::unique_ptr<Workload> make_slab(const Sizes& sizes, std::uint64_t seed, const SlabSteps& steps) {
-  constexpr std::array kMembers{&SlabSteps::one_line, &SlabSteps::stride, &SlabSteps::prefetch};
-  if constexpr (sizeof...(kSteps) < kMembers.size()) {
-    return steps.*kMembers[sizeof...(kSteps)] ? make_slab<Strategy, Memory, kSteps..., true>(sizes, seed, steps)
-                                              : make_slab<Strategy, Memory, kSteps..., false>(sizes, seed, steps);
+template <class Layout, class Strategy, class Memory, bool... kSteps>
+std::unique_ptr<Workload> make(const Settings& settings, const Steps& steps, const Stock& stock) {
+  constexpr const auto& kSwitches = Layout::kSwitches;
+  if constexpr (sizeof...(kSteps) < kSwitches.size()) {
+    return steps.*kSwitches[sizeof...(kSteps)] ? make<Layout, Strategy, Memory, kSteps..., true>(settings, steps, stock)
+                                               : make<Layout, Strategy, Memory, kSteps..., false>(settings, steps, stock);
+  } else if constexpr (Layout::template kMakesSense<Memory, kSteps...> && kTakesSteps<Layout, Strategy, kSteps...>) {
+    using With = typename Layout::template With<Memory, kSteps...>;
+    using Made = Processor<With, typename Strategy::template With<With>>;
+    if constexpr (Memory::kGivesObjects) {
+      return std::make_unique<Made>(settings, stock);
+    } else {
+      const std::int64_t slots = std::max<std::int64_t>(1, stock.prepared);
+      return std::make_unique<Made>(settings, stock, slots, steps.huge_pages);
+    }
   } else {
-    const std::int64_t slots = Strategy::kPooled ? sizes.pool_size : 1;
-    return processor<SlabLayout<Memory, kSteps...>, Strategy>(sizes, seed, slots, steps.huge_pages);
+    throw std::logic_error("steps that make no sense were let pass");
   }
 }
 
-template <class Layout, class Strategy, class Memory>
-std::unique_ptr<Workload> make(const Sizes& sizes, std::uint64_t seed, const SlabSteps& steps) {
-  if constexpr (std::is_same_v<Layout, Slab>) {
-    return make_slab<Strategy, Memory>(sizes, seed, steps);
+// The most that any of the layout's steps takes.
+template <class Layout, class Memory, bool... kSteps>
+constexpr std::size_t packet_bytes() {
+  if constexpr (sizeof...(kSteps) < Layout::kSwitches.size()) {
+    return std::max(packet_bytes<Layout, Memory, kSteps..., true>(), packet_bytes<Layout, Memory, kSteps..., false>());
+  } else if constexpr (Layout::template kMakesSense<Memory, kSteps...>) {
+    return Layout::template With<Memory, kSteps...>::kPacketBytes;
   } else {
-    return processor<typename Layout::template With<Memory>, Strategy>(sizes, seed);
+    return 0;
   }
 }
 
@@ -92,7 +104,9 @@ void add(std::vector<Entry>& entries) {
     entries.push_back({{Layout::kName, Strategy::kName, Memory::kName},
                        Strategy::kPooled,
                        Strategy::kConstructs,
-                       Layout::template With<Memory>::kPacketBytes,
+                       Memory::kAligns,
+                       &Layout::kLadder,
+                       packet_bytes<Layout, Memory>(),
                        Memory::kWhyNotOthers,
                        make<Layout, Strategy, Memory>});
   }
@@ -188,10 +202,22 @@ void require_memory(std::size_t packet_bytes, std::int64_t packets) {
   }
 }
 
+// Besides those in queue and store, the one that is received.
+std::int64_t out_at_once(const Sizes& sizes) { return sizes.queue_size + sizes.stored_count + 1; }
+
+void require_steps(const Entry& entry, const Steps& steps, bool own) {
+  if (!entry.pooled && !entry.constructs && !own) {
+    throw UserError("strategy " + std::string(entry.names.strategy) +
+                    " has one packet, always in the nearest cache: leave steps out");
+  }
+  if (entry.aligns || !(steps.one_line || steps.prefetch)) return;
+  throw UserError("memory " + std::string(entry.names.memory) + " does not align packets: choose steps inline, or none");
+}
+
 void require_sizes(const Entry& entry, const Sizes& sizes) {
   require_size("queue_size", sizes.queue_size);
   require_size("stored_count", sizes.stored_count);
-  const std::int64_t live = sizes.queue_size + sizes.stored_count + 1;
+  const std::int64_t live = out_at_once(sizes);
   std::int64_t packets = entry.pooled || entry.constructs ? live : 1;
   if (entry.pooled) {
     require_size("pool_size", sizes.pool_size);
@@ -229,14 +255,15 @@ const std::string& memory_names() {
 }
 
 std::unique_ptr<Workload> make_workload(std::string_view layout, std::string_view strategy, std::string_view memory,
-                                        const Sizes& sizes, std::uint64_t seed, const char* steps) {
+                                        const Settings& settings) {
   const Entry& entry = entry_of(layout, strategy, memory);
-  if (steps != nullptr && layout != Slab::kName) {
-    throw UserError("steps belong to layout slab, not to layout " + std::string(layout));
-  }
-  const SlabSteps parsed_steps = parse_slab_steps(steps);
-  require_sizes(entry, sizes);
-  return entry.make(sizes, seed, parsed_steps);
+  const Steps steps = parse_steps(layout, *entry.ladder, settings.steps);
+  require_steps(entry, steps, settings.steps == nullptr || steps == parse_steps(layout, *entry.ladder, nullptr));
+  require_sizes(entry, settings.sizes);
+  const Sizes& sizes = settings.sizes;
+  Stock stock{entry.pooled ? sizes.pool_size : 0, 0, settings.aged, settings.seed};
+  stock.prepared = settings.aged && entry.constructs ? std::max(stock.pool_size, out_at_once(sizes)) : stock.pool_size;
+  return entry.make(settings, steps, stock);
 }
 
 }  // namespace allocpool

@@ -27,9 +27,8 @@ struct Combination {
 [[nodiscard]] const std::string& memory_names();
 
 // Throws UserError when a name, a size or the memory needed is out of bounds. `memory` is empty for the first that the
-// layout takes. `steps` are those of layout slab, comma-separated; null for all of them, and for the other layouts.
+// layout takes.
 [[nodiscard]] std::unique_ptr<Workload> make_workload(std::string_view layout, std::string_view strategy,
-                                                      std::string_view memory, const Sizes& sizes, std::uint64_t seed,
-                                                      const char* steps = nullptr);
+                                                      std::string_view memory, const Settings& settings);
 
 }  // namespace allocpool

@@ -3,12 +3,15 @@
 // What a strategy says (see registry.cpp): its name; whether packets wait in a pool, whether it constructs packets after
 // the start, and the class With<Layout>.
 //
-// What that class gives (see Processor): a Run with obtain and give_back; the number of packet objects made and dropped
-// after start; each_pooled, which visits the packets that wait to be handed out, for the audit and for the end.
+// What that class gives (see Processor): a Run with obtain and give_back; the number of packet objects made before the
+// start, and made and dropped after it; each_pooled, which visits the packets that wait to be handed out, for the audit and
+// for the end.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "packets/workload.hpp"
 
 namespace allocpool {
 
@@ -18,7 +21,7 @@ class DummyStrategy {
   using Handle = typename Layout::Handle;
   static constexpr bool kShared = true;  // one packet stands for all: the audit has nothing to tell apart
 
-  DummyStrategy(Layout& layout, std::int64_t) : packet_(layout.construct()) {}
+  DummyStrategy(Layout& layout, const Stock&) : packet_(layout.construct()) {}
 
   class Run {
    public:
@@ -31,6 +34,7 @@ class DummyStrategy {
     const Handle packet_;
   };
 
+  std::int64_t prepared() const { return 1; }
   std::int64_t constructed() const { return 0; }
   std::int64_t discarded() const { return 0; }
 

@@ -1,14 +1,22 @@
 // Strategies `mix` and `pool`: a stack of packets, full at the start, last in first out. A packet is constructed when
-// the stack is empty and dropped when it does not fit back. The two differ only in the size that the registry lets
-// pass: a pool that is never empty constructs nothing.
+// the stack is empty and dropped when it does not fit back. They differ only in the size that the registry lets
+// pass: a pool that is never empty constructs nothing. Strategy `alloc` is the same with a pool of none.
 //
 // The stack's top is what was just freed, so there is nothing to prefetch; doing it all the same bought nothing.
+//
+// Aged, the packets lie in the order that long use brings about (ageing.hpp). So do those that the heap gives: as many as
+// will be out at once are made before the start, and what the pool does not hold of them is handed out first in place of
+// fresh ones. To free them all in that order would not do: glibc joins neighbours that are free, and is young again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
+
+#include "packets/ageing.hpp"
+#include "packets/packet_format.hpp"
+#include "packets/workload.hpp"
 
 namespace allocpool {
 
@@ -18,32 +26,56 @@ class PoolStrategy {
   using Handle = typename Layout::Handle;
   static constexpr bool kShared = false;
 
-  PoolStrategy(Layout& layout, std::int64_t pool_size)
-      : layout_(layout), stack_(static_cast<std::size_t>(pool_size)), capacity_(stack_.size()), size_(capacity_) {
-    for (Handle& slot : stack_) slot = layout_.construct();
+  PoolStrategy(Layout& layout, const Stock& stock)
+      : layout_(layout),
+        capacity_(static_cast<std::size_t>(stock.pool_size)),
+        prepared_(static_cast<std::size_t>(stock.prepared)),
+        size_(capacity_) {
+    stack_.reserve(prepared_);
+    try {
+      for (std::size_t i = 0; i < prepared_; ++i) {
+        stack_.push_back(layout_.construct());
+        if (stock.aged) leave_traces(stack_.back());
+      }
+    } catch (...) {
+      for (const Handle packet : stack_) layout_.destroy(packet);
+      throw;
+    }
+    if (!stock.aged) return;
+    age(stack_.data(), prepared_, stock.seed);
+    for (const Handle packet : stack_) layout_.release(packet);
   }
 
   // The stack's top during a stretch of receiving; see Processor::Run.
   class Run {
    public:
     explicit Run(PoolStrategy& pool)
-        : pool_(pool), stack_(pool.stack_.data()), capacity_(pool.capacity_), size_(pool.size_) {}
-    ~Run() { pool_.size_ = size_; }
+        : pool_(pool),
+          stack_(pool.stack_.data()),
+          capacity_(pool.capacity_),
+          size_(pool.size_),
+          constructed_(pool.constructed_),
+          discarded_(pool.discarded_) {}
+    ~Run() {
+      pool_.size_ = size_;
+      pool_.constructed_ = constructed_;
+      pool_.discarded_ = discarded_;
+    }
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
     Handle obtain() {
-      if (size_ == 0) {
-        ++pool_.constructed_;
-        return pool_.layout_.construct();
-      }
-      return stack_[--size_];
+      if (size_ > 0) return stack_[--size_];
+      if (pool_.stack_.size() > capacity_) return pool_.beyond();
+      const Handle packet = pool_.layout_.construct();
+      ++constructed_;
+      return packet;
     }
 
     void give_back(Handle packet) {
       if (size_ == capacity_) {
-        ++pool_.discarded_;
         pool_.layout_.destroy(packet);
+        ++discarded_;
       } else {
         stack_[size_++] = packet;
       }
@@ -54,20 +86,40 @@ class PoolStrategy {
     Handle* const stack_;
     const std::size_t capacity_;
     std::size_t size_;
+    std::int64_t constructed_;
+    std::int64_t discarded_;
   };
 
+  std::int64_t prepared() const { return static_cast<std::int64_t>(prepared_); }
   std::int64_t constructed() const { return constructed_; }
   std::int64_t discarded() const { return discarded_; }
 
   template <class Visit>
   void each_pooled(Visit visit) const {
-    for (std::size_t i = 0; i < size_; ++i) visit(stack_[i]);
+    for (std::size_t i = 0; i < stack_.size(); ++i) {
+      if (i < size_ || i >= capacity_) visit(stack_[i]);
+    }
   }
 
  private:
+  // What parsing makes comes from the heap as well, and leaves a gap there.
+  void leave_traces(Handle packet) {
+    write_header(layout_.header(packet), Fields{});
+    layout_.parse(packet);
+  }
+
+  // One of those that were made before the start and had no room in the pool.
+  Handle beyond() {
+    const Handle packet = stack_.back();
+    stack_.pop_back();
+    return packet;
+  }
+
   Layout& layout_;
+  // The pool, and behind its capacity what the heap gives before it makes more.
   std::vector<Handle> stack_;
   const std::size_t capacity_;
+  const std::size_t prepared_;
   std::size_t size_;
   std::int64_t constructed_ = 0;
   std::int64_t discarded_ = 0;

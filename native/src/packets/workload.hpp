@@ -15,6 +15,38 @@ struct Sizes {
   std::int64_t stored_count;
 };
 
+// What is asked of a workload beside its layout, strategy and memory.
+struct Settings {
+  Sizes sizes;
+  std::uint64_t seed;
+  const char* steps = nullptr;  // comma-separated; null: the layout's own
+  bool aged = false;            // packets lie in the order that long use brings about
+  bool payload_touch = false;   // the payload is written and read
+};
+
+// The packets that a strategy starts with.
+struct Stock {
+  std::int64_t pool_size;  // that wait in a pool
+  std::int64_t prepared;   // made before the start: at least those
+  bool aged;
+  std::uint64_t seed;
+};
+
+// What is known of all packets at one moment, each by counting it.
+struct Books {
+  ap_packets_counts counts;
+  std::int64_t prepared;
+  std::int64_t pooled;
+  std::int64_t queued;
+  std::int64_t queued_parsed;
+  std::int64_t stored;
+  std::int64_t stored_parsed;
+  std::int64_t malformed;
+};
+
+// Empty, or one line on what does not agree. `shared`: one packet stands for all of them.
+[[nodiscard]] std::string fault_of(const Books& books, bool shared);
+
 class Workload {
  public:
   virtual ~Workload() = default;

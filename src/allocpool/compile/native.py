@@ -25,7 +25,7 @@ from allocpool.compile.sources import ECHO, code_hash
 from allocpool.errors import UserError
 from allocpool.files import locked
 from allocpool.machine.allocators import Boost, find_boost
-from allocpool.machine.compiler import find_compiler
+from allocpool.machine.compiler import find_compiler, output_of
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 LIBRARY = f"liballocpool_native{_SUFFIX}"
@@ -77,13 +77,16 @@ class NativeBuild(BaseModel):
     programs: dict[str, Path] = {}
 
 
-def native_library() -> NativeBuild:
+def native_library(*, host_cpu: bool = False) -> NativeBuild:
     """The native library of the sources as they are now; builds it if it is not there yet.
+
+    Like any program that is handed out it runs on every CPU of the family, on x86 that of 2003. ``host_cpu`` compiles for
+    this machine's CPU instead, as a JVM does.
 
     Raises:
         UserError: no compiler or no CMake, or the build failed; names the log.
     """
-    return _built(_PACKETS)
+    return _built(_PACKETS, host_cpu)
 
 
 def echo_library() -> NativeBuild:
@@ -95,17 +98,18 @@ def echo_library() -> NativeBuild:
     return _built(_ECHO)
 
 
-def _built(project: _Project) -> NativeBuild:
+def _built(project: _Project, host_cpu: bool = False) -> NativeBuild:
     compiler, version = find_compiler()
     sources = code_hash(project.sources)
     boost = find_boost() if project is _PACKETS else None
     environment = [boost.version if boost else "", os.environ.get("CXXFLAGS", ""), platform.machine()]
+    environment += [_host_cpu(compiler)] if host_cpu else []
     made_with = json.dumps([sources, compiler, version, *environment])
     folder = home.build_dir() / project.name / hashlib.sha256(made_with.encode()).hexdigest()[:16]
     if not (folder / _RECORD).is_file():
         with locked(home.build_dir() / project.name / ".lock"):
             if not (folder / _RECORD).is_file():
-                _build(project, folder, sources, compiler, version, boost)
+                _build(project, folder, sources, compiler, version, boost, host_cpu)
     record = NativeBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
     # The checkout may have moved since.
     return record.model_copy(
@@ -117,7 +121,20 @@ def _built(project: _Project) -> NativeBuild:
     )
 
 
-def _build(project: _Project, folder: Path, sources: str, compiler: str, version: str, boost: Boost | None) -> None:
+def _host_cpu(compiler: str) -> str:
+    """What this machine's CPU means to the compiler: the folder of builds may be another machine's, too."""
+    return output_of([compiler, "-march=native", "-dM", "-E", "-x", "c++", "-"])[1]
+
+
+def _build(
+    project: _Project,
+    folder: Path,
+    sources: str,
+    compiler: str,
+    version: str,
+    boost: Boost | None,
+    host_cpu: bool,
+) -> None:
     log = folder.parent / "build.log"
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
@@ -136,7 +153,7 @@ def _build(project: _Project, folder: Path, sources: str, compiler: str, version
         ]
         if project is _PACKETS:
             boost_include = boost.include if boost else "ALLOCPOOL_BOOST-NOTFOUND"
-            configure.append(f"-DALLOCPOOL_BOOST={boost_include}")
+            configure += [f"-DALLOCPOOL_BOOST={boost_include}", f"-DALLOCPOOL_HOST_CPU={'ON' if host_cpu else 'OFF'}"]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
         targets = [project.library.removeprefix("lib").removesuffix(_SUFFIX), *project.programs]
         try:

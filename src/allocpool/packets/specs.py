@@ -400,7 +400,7 @@ class PacketsSpec(TrialSpec):
         if self.java_layout is None:
             out_at_once = self.queue_size + self.stored_count + 1
             return Needs(
-                native="packets",
+                native="packets-host" if self.host_cpu else "packets",
                 allocator=self.allocator,
                 boost=self.allocator == BOOST_POOL,
                 memory_mb=max(self.pool_size, out_at_once) * _CPP_PACKET_BYTES * self.processes // 2**20,
@@ -433,6 +433,8 @@ def no_such_pair(solution: Solution, strategy: str) -> str | None:
     if solution.allocator in RESOURCES and not (layout.resources and strategy == "alloc"):
         having = " or ".join(name for name, row in CPP_LAYOUTS.items() if row.resources)
         return f"allocator {solution.allocator} makes each packet by itself: choose layout {having} and strategy alloc"
+    if strategy == "dummy" and solution.steps != solution.ladder.default:
+        return "strategy dummy has one packet, always in the nearest cache: leave steps out"
     if solution.allocator in RESOURCES and solution.steps not in (None, "inline"):
         return f"allocator {solution.allocator} does not align packets: choose steps inline, or none"
     return None

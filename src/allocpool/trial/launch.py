@@ -22,7 +22,7 @@ from allocpool.trial.needs import Jvm, NativeProject, Needs
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.trial.spec import TrialSpec
 
-_SOURCES: dict[NativeProject, str] = {"packets": "native", "echo": compiled.ECHO}
+_SOURCES: dict[NativeProject, str] = {"packets": "native", "packets-host": "native", "echo": compiled.ECHO}
 
 
 class Launcher:
@@ -33,7 +33,11 @@ class Launcher:
     """
 
     def __init__(self) -> None:
-        self._libraries = {"packets": cache(compiled.native_library), "echo": cache(compiled.echo_library)}
+        self._libraries = {
+            "packets": cache(compiled.native_library),
+            "packets-host": cache(lambda: compiled.native_library(host_cpu=True)),
+            "echo": cache(compiled.echo_library),
+        }
         self._classpath = cache(compiled.java_classpath)
         self._runtime = cache(find_runtime)
         self._sources_hash = cache(compiled.code_hash)

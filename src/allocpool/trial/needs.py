@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-NativeProject = Literal["packets", "echo"]
-"""The CMake projects of ``native/``: what a child loads through cffi."""
+NativeProject = Literal["packets", "packets-host", "echo"]
+"""The CMake projects of ``native/``: what a child loads through cffi; the second is the first, compiled for the CPU of this
+machine."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ class CppPackets:
         elif spec["allocator"] == "boost_pool":
             self._version = self._ffi.string(self._library.ap_boost_version()).decode()
         names = {key: spec[key] for key in ("layout", "strategy", "steps")} | {"memory": library_memory(spec)}
-        sizes = {key: spec[key] for key in ("pool_size", "queue_size", "stored_count", "seed")}
+        sizes = {key: spec[key] for key in ("pool_size", "queue_size", "stored_count", "seed", "payload_touch")}
+        sizes |= {"aged": spec["pool_order"] == "aged"}
         # The library reads the names while it creates: until then they must be kept.
         texts = {key: self._ffi.new("char[]", name.encode()) if name else self._ffi.NULL for key, name in names.items()}
         config = self._ffi.new("ap_packets_config*", texts | sizes)

@@ -42,6 +42,8 @@ class CountersSpec(PacketsSpec):
     def _simulated_is_for_cpp(self) -> Self:
         if self.counter == "simulated" and self.language != "cpp":
             raise ValueError("counter simulated runs C++ only: choose counter=hardware for Java")
+        if self.counter == "simulated" and self.host_cpu:
+            raise ValueError("counter simulated does not know every instruction of host_cpu: choose counter=hardware")
         return self
 
     def expected_seconds(self) -> float:

@@ -145,7 +145,8 @@ class LiveSpec(PacketsSpec):
 
     def needs(self) -> Needs:
         """The source is native whatever the processor is."""
-        return replace(super().needs(), native="packets")
+        needs = super().needs()
+        return needs if needs.native else replace(needs, native="packets")
 
     def set_up_seconds(self) -> float:
         """Before the first tick: also the prologue."""
