@@ -41,6 +41,8 @@ RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""
 ALLOCATORS = (*PRELOADED, *RESOURCES)
 JAVA_OPTIONS = ("compact_headers", "large_pages", "lazy_heap", "explicit_gc", "pause_target")
+SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
+"""Of these, what shows whether settings matter: no solution that a program would choose."""
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 TCP_ONE_IN = 16
