@@ -11,6 +11,7 @@ import pytest
 from allocpool.campaign import campaign, tidy
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.evidence.style import log_axis, new_figure
+from allocpool.packets.specs import JAVA_OPTIONS
 from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
@@ -19,7 +20,7 @@ from allocpool.studies.realtime.claims import evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
 from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm
 
-_PLAIN: dict[str, Any] = {"allocator": None, "steps": None, "compact_headers": None, "large_pages": None}
+_PLAIN: dict[str, Any] = dict.fromkeys(("allocator", "steps", *JAVA_OPTIONS))
 JAVA: dict[str, Any] = {
     **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "solution": "heap / Parallel / 11",
     "collector": "parallel",

@@ -6,7 +6,7 @@ Costs are compared at one scale only: what fits into a cache is another thing at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,16 @@ import pandas as pd
 from allocpool import stats
 from allocpool.campaign import campaign
 from allocpool.evidence import claims
-from allocpool.evidence.claims import AS_PUBLISHED, NO_DIFFERENCE, NOT_MEASURED, OTHER_WAY, Claim, Evidence, Missing, Verdict
+from allocpool.evidence.claims import (
+    AS_PUBLISHED,
+    NO_DIFFERENCE,
+    NOT_MEASURED,
+    OTHER_WAY,
+    Claim,
+    Evidence,
+    Missing,
+    Verdict,
+)
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell
@@ -163,7 +172,9 @@ def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
 
 
 def _pool_everywhere(data: Both) -> Evidence:
-    return _joined(batch_claims.POOL_EVERYWHERE.evidence(data.batch), realtime_claims.POOL_EVERYWHERE.evidence(data.realtime))
+    return _joined(
+        batch_claims.POOL_EVERYWHERE.evidence(data.batch), realtime_claims.POOL_EVERYWHERE.evidence(data.realtime)
+    )
 
 
 def _published_pool_everywhere() -> Evidence:
@@ -187,7 +198,7 @@ def _matches(data: Both) -> Evidence:
         cost_ns = stats.geometric_mean(costs)
         fails_ns = cell.pdr_ns if pd.isna(cell.pdr_fails_ns) else cell.pdr_fails_ns
         low, high = fails_ns / cost_ns, cell.pdr_ns / cost_ns
-        near = 1 / MATCHES <= low and high <= MATCHES
+        near = low >= 1 / MATCHES and high <= MATCHES
         far = low > MATCHES or high < 1 / MATCHES
         rows.append([str(in_batch), high, AS_PUBLISHED if near else OTHER_WAY if far else NO_DIFFERENCE])
     if cells.empty:

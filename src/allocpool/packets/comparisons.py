@@ -114,7 +114,8 @@ def with_families(rows: pd.DataFrame, set_up: str) -> pd.DataFrame:
     if set_up != PUBLISHED:
         return SET_UPS[set_up].among(rows)
     families = [
-        family(str(language), collector) for language, collector in zip(rows["language"], rows["collector"], strict=True)
+        family(str(language), collector)
+        for language, collector in zip(rows["language"], rows["collector"], strict=True)
     ]
     return rows.assign(family=pd.Series(families, index=rows.index, dtype="object"))
 
@@ -278,8 +279,11 @@ def ordering_claim(
     def published() -> Evidence:
         return as_figures(of_orderings(rule(_published())))
 
+    def published_ratios() -> pd.Series:
+        return published().rows["ratio"].dropna()
+
     return Claim(
-        id, text, ARTICLE, evidence, _sentence, lambda: published().rows["ratio"].dropna(), needs_all=True,
+        id, text, ARTICLE, evidence, _sentence, published_ratios, needs_all=True,
         published=published, asks=asks, set_ups=tuple(set_ups),
     )  # fmt: skip
 

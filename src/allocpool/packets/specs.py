@@ -204,9 +204,11 @@ class PacketsSpec(TrialSpec):
     collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _is_java(spec) else None)
     pause_target: bool | None = Field(default=None, description="the article's for G1, given to another collector")
     pause_target_ms: int | None = Field(
-        default_factory=lambda spec: ARTICLE_PAUSE_TARGET_MS
-        if spec["pause_target"]
-        else published_pause_target_ms(spec["collector"], spec["runtime"]),
+        default_factory=lambda spec: (
+            ARTICLE_PAUSE_TARGET_MS
+            if spec["pause_target"]
+            else published_pause_target_ms(spec["collector"], spec["runtime"])
+        ),
         gt=0,
         description="-XX:MaxGCPauseMillis",
     )

@@ -213,9 +213,7 @@ def options_table(trials: pd.DataFrame, options: Iterable[str] = ("large_pages",
             facts = group.iloc[0]
             key = f"java/{facts['layout']}/{facts['collector']}/{facts['runtime']}"
             plain = cell_data.by_block(trials, Solution.parse(key).label, str(strategy), str(case))
-            compared = stats.compare(
-                cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise
-            )
+            compared = stats.compare(cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise)
             granted_mb = group["huge_pages_mb"].max()
             rows.append({
                 "solution": label, "strategy": strategy, "case": case, "cost with over without": compared.text(),

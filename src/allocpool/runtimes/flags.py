@@ -144,7 +144,7 @@ _CHOOSES = FlagReason(OF_SOLUTION, "chooses the collector")
 
 
 def reason_of(flag: str) -> FlagReason:
-    """Why `jvm_flags` gives a flag: as the published programs had it, to make the solution what it is, or added by us."""
+    """Why `jvm_flags` gives a flag: as the article had it, to make the solution what it is, or added by us."""
     known = [beginning for beginning in _REASONS if flag.startswith(beginning)]
     return _REASONS[max(known, key=len)] if known else _CHOOSES
 

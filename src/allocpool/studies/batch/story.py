@@ -130,7 +130,9 @@ def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
 def case_a_sentence(profile: BatchProfile) -> str:
     """The two sizes of case A, at this scale."""
     code, text = (f"{round(CASES[case] * profile.scale):,}" for case in ("A", "A10k"))
-    return f"Queue and store of case A hold {code} packets here as in the published code; in the article's text, {text}."
+    return (
+        f"Queue and store of case A hold {code} packets here as in the published code; in the article's text, {text}."
+    )
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -162,8 +164,8 @@ def flags_table(profile: BatchProfile) -> pd.DataFrame:
 
 
 def which_cms(trials: pd.DataFrame) -> str:
-    """How far Parallel and CMS of 11 lie from the published "CMS" in shape, as set now, and with the pause target of G1,
-    which an earlier version of this package gave to both."""
+    """How far Parallel and CMS of 11 lie from the published "CMS" in shape: as set now, and with the pause target of
+    G1, which an earlier version of this package gave to both."""
     everything = cell_data.with_cost(trials[trials["collector"].isin(["parallel", "cms"])])
     if everything.empty:
         return "Neither Parallel nor CMS has been measured."

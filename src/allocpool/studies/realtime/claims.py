@@ -322,9 +322,7 @@ def _longer_interval_is_no_help(data: Realtime) -> Evidence:
     wanted = Wanted(layout="heap", families=["CMS"], strategies=["pool"])
     findings = []
     for row in records(wanted.among(data.cells)):
-        if gap := data.gap(row):
-            findings.append(_not_measured(_name(row), gap))
-        elif row.answer != LOSES and (gap := _saw_too_little(data, row)):
+        if (gap := data.gap(row)) or (row.answer != LOSES and (gap := _saw_too_little(data, row))):
             findings.append(_not_measured(_name(row), gap))
         elif row.answer != LOSES:
             findings.append(Finding(_name(row), _outcome(row), OTHER_WAY))
@@ -350,9 +348,7 @@ def _saw_too_little(data: Realtime, row: Any, mark: str = "decides_long_pauses")
     return None if decides else "its trials saw no major collection, reached their cap, or were shorter than the queue"
 
 
-def _sweep_pairs(
-    data: Realtime, column: str, usual: float, longer: float, wanted: Wanted
-) -> Iterator[tuple[Any, Any]]:
+def _sweep_pairs(data: Realtime, column: str, usual: float, longer: float, wanted: Wanted) -> Iterator[tuple[Any, Any]]:
     """Trials of one configuration and block at two values of ``column``, the other one as published."""
     rows = wanted.among(data.sweeps)
     if rows.empty:
