@@ -21,16 +21,16 @@ SOLUTIONS = (
     ("java", "heap", "parallel", 11, None, "heap / Parallel / 11"),
     ("java", "heap", "cms", 11, None, "heap / CMS / 11"),
     ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
-    ("java", "heap", "genzgc", 25, None, "heap / generational ZGC / 25"),
+    ("java", "heap", "zgc", 11, None, "heap / ZGC / 11"),
     ("java", "native", "g1", 25, None, "native / G1 / 25"),
-    ("java", "native", "genzgc", 25, None, "native / generational ZGC / 25"),
+    ("java", "native", "zgc", 11, None, "native / ZGC / 11"),
     ("cpp", "allocating", None, None, "glibc", "C++ allocating"),
     ("cpp", "flat", None, None, "glibc", "C++ flat"),
 )
 STRATEGIES = ("dummy", "alloc", "mix", "pool")
 CASES = ("A", "B", "C")
 CMS_FACTOR = {"dummy": 1.0, "alloc": 0.6, "mix": 2.5, "pool": 0.4}
-QUEUE = {"A": 10_000, "B": 100_000, "C": 495_000}
+QUEUE = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
 
 Centre = Callable[[dict[str, object]], float]
 
@@ -86,6 +86,9 @@ def trials(
                         "host_cpu": False,
                         "pool_order": "aged",
                         "payload_touch": False,
+                        "lazy_heap": None,
+                        "explicit_gc": None,
+                        "pause_target": None,
                         "solution": solution,
                         "strategy": strategy,
                         "case": case,

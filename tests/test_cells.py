@@ -76,7 +76,7 @@ def test_a_planned_cell_without_trials_is_there(trials: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("collector", "family"), [("parallel", "CMS"), ("cms", "CMS"), ("genzgc", "ZGC"), ("serial", None)]
+    ("collector", "family"), [("parallel", "CMS"), ("cms", "CMS"), ("zgc", "ZGC"), ("genzgc", None), ("serial", None)]
 )
 def test_published_families(collector: str, family: str | None) -> None:
     assert published.family("java", collector) == family

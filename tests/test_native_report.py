@@ -13,7 +13,7 @@ from matplotlib.text import Text
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.packets import cells
+from allocpool.packets import cells, tables
 from allocpool.packets.specs import Solution
 from allocpool.studies.native import plots
 from allocpool.studies.native import story as native_report
@@ -99,12 +99,12 @@ def test_the_spread_over_collectors_is_a_factor_beside_the_noise(trials: pd.Data
 
 
 def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> None:
-    row = one(native_report.options_table(trials), case="B", strategy="pool")
+    row = one(tables.options_table(trials), case="B", strategy="pool")
     assert row["solution"] == "native / G1 / 25 / large pages"
     assert float(row["cost with over without"].split()[0]) == pytest.approx(0.8, rel=0.03)
     assert row["on huge pages, MB"] == 512
     refused = synthetic.fail(trials, "native / G1 / 25 / large pages", "pool", "B", "unavailable", "no huge pages here")
-    row = one(native_report.options_table(refused), case="B", strategy="pool")
+    row = one(tables.options_table(refused), case="B", strategy="pool")
     assert (row["cost with over without"], row["why not"]) == ("not measured", "unavailable: no huge pages here")
 
 

@@ -11,6 +11,7 @@ import pytest
 from allocpool.campaign import campaign, tidy
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.evidence.style import log_axis, new_figure
+from allocpool.packets.specs import SETTINGS
 from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
@@ -19,7 +20,8 @@ from allocpool.studies.realtime.claims import evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
 from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm
 
-_PLAIN: dict[str, Any] = {"allocator": None, "steps": None, "compact_headers": None, "large_pages": None,
+_PLAIN: dict[str, Any] = {
+    **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
     "lean_view": False, "host_cpu": False, "pool_order": "aged", "payload_touch": False,
 }  # fmt: skip
 JAVA: dict[str, Any] = {

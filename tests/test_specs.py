@@ -14,10 +14,12 @@ from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.layouts import JAVA_LAYOUTS, STEPS
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import SETTINGS, Solution
+from allocpool.runtimes.flags import OF_SOLUTION, OURS, PUBLISHED, reason_of
 from allocpool.studies.batch.study import BatchProfile, plan_batch
 from allocpool.studies.native.specs import CountersSpec
 from allocpool.studies.native.study import ladder
+from allocpool.trial.launch import flags_of
 
 
 def spec(text: str) -> BatchSpec:
@@ -43,10 +45,38 @@ def test_scale_keeps_the_ratio_of_live_set_to_heap(scale: float) -> None:
 
 
 def test_the_articles_settings_are_the_default_on_11() -> None:
-    for collector in ("cms", "parallel", "g1"):
-        assert spec(f"layout=heap runtime=11 collector={collector} strategy=pool packets=1").pause_target_ms == 80
-    assert spec("layout=heap runtime=11 collector=zgc strategy=pool packets=1").pause_target_ms is None
-    assert spec("layout=heap runtime=25 collector=g1 strategy=pool packets=1").pause_target_ms is None
+    def target_ms(collector: str, runtime: int) -> int | None:
+        return spec(f"layout=heap runtime={runtime} collector={collector} strategy=pool packets=1").pause_target_ms
+
+    assert [target_ms(name, 11) for name in ("cms", "parallel", "zgc", "g1")] == [None, None, None, 80]
+    assert target_ms("g1", 25) is None
+
+
+def flags(text: str) -> tuple[str, ...]:
+    jvm = spec(text).needs().jvm
+    return flags_of(jvm) if jvm else ()
+
+
+def test_a_setting_can_be_left_out_to_see_whether_it_matters() -> None:
+    plain = "layout=heap runtime=11 collector=parallel strategy=pool packets=1"
+    touched, no_calls, target = "-XX:+AlwaysPreTouch", "-XX:+DisableExplicitGC", "-XX:MaxGCPauseMillis=80"
+    without = {word: {touched, no_calls, target} & set(flags(f"{plain} {word}=true")) for word in SETTINGS}
+    assert without == {
+        "lazy_heap": {no_calls}, "explicit_gc": {touched}, "pause_target": {touched, no_calls, target},
+    }  # fmt: skip
+    assert {spec(f"{plain} {word}=true").solution.label for word in SETTINGS} == {
+        f"heap / Parallel / 11 / {word.replace('_', ' ')}" for word in SETTINGS
+    }
+
+
+def test_every_flag_has_a_reason_and_an_owner() -> None:
+    given = flags("layout=native runtime=11 collector=g1 strategy=pool packets=1")
+    owners = {flag: reason_of(flag).whose for flag in given}
+    assert {"-XX:+AlwaysPreTouch", "-XX:+DisableExplicitGC", "-XX:-UsePerfData"} <= {
+        flag for flag, whose in owners.items() if whose == OURS
+    }
+    assert {flag for flag, whose in owners.items() if whose == PUBLISHED} == {"-Xmx1024m", "-XX:MaxGCPauseMillis=80"}
+    assert {flag for flag, whose in owners.items() if whose == OF_SOLUTION} == {"-XX:+UseG1GC"}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +149,8 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
     assert isinstance(settings, BatchProfile)
     planned = plan_batch(settings, Machine(cores=2))
     per_block = len(settings.solutions) * len(settings.strategies) * len(settings.cases)
-    assert len(planned) == per_block * settings.blocks
+    beside = sum(len(part.solutions) * len(part.strategies) * len(part.cases) for part in settings.beside.values())
+    assert len(planned) == (per_block + beside) * settings.blocks
     assert len({item.spec for item in planned}) == len(planned)
     assert planned == plan_batch(settings, Machine(cores=2))
 

@@ -28,7 +28,7 @@ from allocpool.evidence.claims import (
 )
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, UNDECIDED, Batch, Cell
+from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import CASES
 from allocpool.studies.batch import claims as batch_claims
@@ -59,13 +59,19 @@ class Measured:
         """The trials of the batch study."""
         return self._table("batch", "trials")
 
+    @property
+    def shown(self) -> pd.DataFrame:
+        """Of these, those of the solutions that a program would choose; case A in one size."""
+        rows = cell_data.as_set(self.batch)
+        return rows[rows["case"] != "A10k"] if (rows["case"] == "A").any() else rows
+
     @cached_property
     def every_batch(self) -> pd.DataFrame:
         """Batch trials of all studies, each once; without pools in the order in which they were made, a state that does
         not last."""
         tables = [self._table(study, "trials") for study in ("batch", "native", "pauses")]
         rows = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
-        rows = rows[rows["mode"] == "batch"].drop_duplicates("trial_id")
+        rows = cell_data.as_set(rows[rows["mode"] == "batch"].drop_duplicates("trial_id"))
         return rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
 
     @cached_property
@@ -89,18 +95,28 @@ class Measured:
 def answer(measured: Measured) -> str:
     """The first sentences: whether pooling pays, in Java and in C++, over all that was measured in batch."""
     told = [
-        f"{words}: {text}"
+        f"{words}: {say(part)}"
         for words, trials in measured.by_scale()
-        for text in (batch_story.verdict(trials), pooling_in_cpp(trials))
-        if not text.startswith(f"**{UNDECIDED}.**")
+        for language, say in (("java", batch_story.verdict), ("cpp", pooling_in_cpp))
+        if _both_ways(part := trials[trials["language"] == language])
     ]
     return "\n\n".join(told) or batch_story.verdict(measured.batch)
 
 
+def _both_ways(trials: pd.DataFrame) -> bool:
+    """Whether any solution was measured both allocating and with a pool."""
+    done = cell_data.with_cost(trials)
+    ways = [set(done.loc[done["strategy"] == strategy, "solution"]) for strategy in ("alloc", "pool")]
+    return bool(ways[0] & ways[1])
+
+
 def details(measured: Measured) -> str:
     """The answer by case, where it turns, and the cheapest of all solutions, in batch and in real time."""
-    turns = [(words, batch_story.where_it_turns(trials)) for words, trials in measured.by_scale()]
-    parts = [f"{words}:\n\n{text}" for words, text in turns if text]
+    parts = [
+        f"{words}:\n\n{batch_story.where_it_turns(trials)}"
+        for words, trials in measured.by_scale()
+        if _both_ways(trials[trials["language"] == "java"])
+    ]
     return "\n\n".join([*parts, *cheapest_in_batch(measured), fastest_in_realtime(measured)]).strip()
 
 

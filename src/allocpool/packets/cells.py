@@ -15,7 +15,7 @@ from allocpool import stats
 from allocpool.evidence.trials import NOT_RUN, Gap, finished, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
-from allocpool.packets.specs import OPTION_FIELDS, Solution, options_on
+from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Solution, options_on
 from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
 CONFIGURATION = ("solution", "strategy", "case")
@@ -30,6 +30,11 @@ CONTROLS = collectors_that(lambda row: row.is_control)
 def with_cost(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials that ended well and carry a cost per packet."""
     return finished(trials).dropna(subset=["ns_per_packet"])
+
+
+def as_set(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials with the settings of all, without those that show whether the settings matter."""
+    return trials[~trials[list(SETTINGS)].fillna(False).astype(bool).any(axis=1)]
 
 
 def present(order: Iterable[str], values: pd.Series) -> list[str]:

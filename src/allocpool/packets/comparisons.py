@@ -128,6 +128,7 @@ class Batch:
 
     def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
         self.set_up = set_up
+        self._compared: dict[tuple[Cell, Cell, float], stats.Comparison] = {}
         self._started = with_families(trials, set_up)
         self._done = cell_data.with_cost(self._started)
         self.trials = self._done[~self._done["collector"].isin(cell_data.CONTROLS)]
@@ -155,8 +156,11 @@ class Batch:
         return stats.geometric_mean(values) if len(values) else float("inf")
 
     def compare(self, larger: Cell, smaller: Cell, factor: float = 1.0) -> stats.Comparison:
-        """The ratio of two cells over ``factor``, paired within blocks."""
-        return stats.compare(self.values(larger), factor * self.values(smaller), self.noise)
+        """The ratio of two cells over ``factor``, paired within blocks; several claims ask for the same one."""
+        key = (larger, smaller, factor)
+        if key not in self._compared:
+            self._compared[key] = stats.compare(self.values(larger), factor * self.values(smaller), self.noise)
+        return self._compared[key]
 
     def gaps(self, *cells: Cell) -> tuple[Missing, ...]:
         """Those of the cells that have no figure, each with its reason."""
@@ -274,8 +278,11 @@ def ordering_claim(
     def published() -> Evidence:
         return as_figures(of_orderings(rule(_published())))
 
+    def published_ratios() -> pd.Series:
+        return published().rows["ratio"].dropna()
+
     return Claim(
-        id, text, ARTICLE, evidence, _sentence, lambda: published().rows["ratio"].dropna(), needs_all=True,
+        id, text, ARTICLE, evidence, _sentence, published_ratios, needs_all=True,
         published=published, asks=asks, set_ups=tuple(set_ups),
     )  # fmt: skip
 

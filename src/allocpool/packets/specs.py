@@ -52,6 +52,8 @@ ALLOCATORS = (*PRELOADED, *RESOURCES)
 PoolOrder = Literal["aged", "fresh"]
 """Of the free packets at the start: shuffled by the seed, as those of a program are that has run for long, or as they
 were made."""
+SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
+"""Options that show whether a setting matters: no solution that a program would choose."""
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 TCP_ONE_IN = 16

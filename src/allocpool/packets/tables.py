@@ -13,11 +13,11 @@ import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import stats
-from allocpool.evidence.trials import records
+from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
 from allocpool.packets.published import ARTICLE
-from allocpool.packets.specs import CASES
+from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
@@ -196,3 +196,30 @@ def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
     grid = compared.pivot(index="solution", columns="case", values="text").reindex(compared["solution"].unique())
     grid.columns = [f"case {case}" for case in grid.columns]
     return grid.reset_index()
+
+
+def _why_no_ratio(chosen: pd.DataFrame) -> str:
+    return gap_of(chosen).text if cell_data.with_cost(chosen).empty else "not measured without it"
+
+
+def options_table(trials: pd.DataFrame, options: Iterable[str] = ("large_pages", "compact_headers")) -> pd.DataFrame:
+    """What options of the JVM change: one row per solution with one of them, strategy and case."""
+    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
+    rows = []
+    java = trials[trials["language"] == "java"]
+    for option in options:
+        chosen = java[java[option].fillna(False).astype(bool)]
+        for (label, strategy, case), group in chosen.groupby(["solution", "strategy", "case"], observed=True):
+            facts = group.iloc[0]
+            key = f"java/{facts['layout']}/{facts['collector']}/{facts['runtime']}"
+            plain = cell_data.by_block(trials, Solution.parse(key).label, str(strategy), str(case))
+            compared = stats.compare(cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise)
+            granted_mb = group["huge_pages_mb"].max()
+            rows.append({
+                "solution": label, "strategy": strategy, "case": case, "cost with over without": compared.text(),
+                "on huge pages, MB": None if pd.isna(granted_mb) else round(float(granted_mb)),
+                "why not": None if compared.ratio else _why_no_ratio(group),
+            })  # fmt: skip
+    return pd.DataFrame(
+        rows, columns=["solution", "strategy", "case", "cost with over without", "on huge pages, MB", "why not"]
+    )

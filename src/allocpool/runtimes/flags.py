@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from allocpool import home
 from allocpool.errors import UserError
@@ -107,6 +110,43 @@ def jvm_flags(
             # JEP 498: the same for memory access by libraries that are not over it yet.
             flags.append("--sun-misc-unsafe-memory-access=allow")
     return tuple(flags)
+
+
+class FlagReason(NamedTuple):
+    """Why a JVM is started with a flag, and who says so."""
+
+    whose: str
+    why: str
+
+
+PUBLISHED, OF_SOLUTION, OURS = "as published", "of the solution", "ours"
+_REASONS: Mapping[str, FlagReason] = MappingProxyType(
+    {
+        "-Xmx": FlagReason(PUBLISHED, "the published heap, times scale"),
+        "-Xms": FlagReason(OURS, "the heap has one size: growing it is no part of a measurement"),
+        "-XX:MaxDirectMemorySize": FlagReason(OURS, "room for the buffers off the heap, and no more"),
+        "-XX:MaxGCPauseMillis": FlagReason(PUBLISHED, "the soft pause target that the article gave to G1"),
+        "-XX:+DisableExplicitGC": FlagReason(OURS, "a call from outside must not collect"),
+        "-XX:+AlwaysPreTouch": FlagReason(OURS, "the kernel gives the heap's pages before, not while it is measured"),
+        "-XX:-UsePerfData": FlagReason(OURS, "writing back the file of performance counters can stall a safepoint"),
+        "-XX:+UnlockExperimentalVMOptions": FlagReason(OF_SOLUTION, "chooses the collector"),
+        "-XX:+UseTransparentHugePages": FlagReason(OF_SOLUTION, "huge pages"),
+        "-XX:-UseTransparentHugePages": FlagReason(OF_SOLUTION, "no huge pages"),
+        "-XX:+UseCompactObjectHeaders": FlagReason(OF_SOLUTION, "compact object headers"),
+        "-XX:-UseCompactObjectHeaders": FlagReason(OF_SOLUTION, "no compact object headers"),
+        "-Xlog": FlagReason(OURS, "the collector's log, with the clock that every other time is on"),
+        "--enable-native-access": FlagReason(OURS, "no warning of JPype's native code (JEP 472)"),
+        "--sun-misc-unsafe-memory-access": FlagReason(OURS, "no warning of a library's memory access (JEP 498)"),
+    }
+)
+"""By how a flag begins; the longest beginning counts, and any other flag chooses the collector."""
+_CHOOSES = FlagReason(OF_SOLUTION, "chooses the collector")
+
+
+def reason_of(flag: str) -> FlagReason:
+    """Why `jvm_flags` gives a flag: as the article had it, to make the solution what it is, or added by us."""
+    known = [beginning for beginning in _REASONS if flag.startswith(beginning)]
+    return _REASONS[max(known, key=len)] if known else _CHOOSES
 
 
 def needed_mb(heap_mb: int, direct_mb: int) -> int:

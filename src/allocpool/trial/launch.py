@@ -59,7 +59,7 @@ class Launcher:
         jvms = dict.fromkeys(jvm for needs in every for jvm in (needs.jvm, needs.second_jvm) if jvm)
         for jvm in jvms:
             try:
-                try_flags(self._runtime(jvm.runtime), _flags(jvm))
+                try_flags(self._runtime(jvm.runtime), flags_of(jvm))
             except UserError:
                 continue  # no such runtime: said where the trial is refused
         self._jvm_refused.cache_clear()
@@ -103,7 +103,7 @@ class Launcher:
                 check_huge_pages(jvm.collector)
             compiled.check_module(jvm.module, find_javac())
             check(jvm.runtime, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
-            return remembered_refusal(self._runtime(jvm.runtime), _flags(jvm))
+            return remembered_refusal(self._runtime(jvm.runtime), flags_of(jvm))
         except UserError as error:
             several = f"{processes} processes at once: " if processes > 1 else ""
             return f"{several}{error}"
@@ -114,13 +114,14 @@ class Launcher:
         return JvmLaunch(
             libjvm=str(runtime.libjvm),
             version=runtime.version,
-            flags=_flags(jvm),
+            flags=flags_of(jvm),
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
 
 
-def _flags(jvm: Jvm) -> tuple[str, ...]:
+def flags_of(jvm: Jvm) -> tuple[str, ...]:
+    """The flags of a trial's JVM, without its class path."""
     flags = jvm_flags(
         jvm.collector,
         jvm.runtime,

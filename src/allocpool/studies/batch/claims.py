@@ -106,10 +106,10 @@ def _the_pool_is_g1s_exception(batch: Batch) -> list[CellOrdering]:
 
 def _heap_and_native(batch: Batch) -> Iterator[tuple[str, str]]:
     """The two layouts of every collector that has both."""
+    collectors = batch.facts["collector"].astype(str).to_dict()
     for heap in batch.solutions("java", "heap"):
-        collector = batch.facts.loc[heap, "collector"]
         for native in batch.solutions("java", "native"):
-            if batch.facts.loc[native, "collector"] == collector:
+            if collectors[native] == collectors[heap]:
                 yield heap, native
 
 

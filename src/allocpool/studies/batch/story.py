@@ -7,17 +7,23 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import campaign
+from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import UNDECIDED, count, headline, listed
-from allocpool.packets.specs import CASES, HEAP_MB
+from allocpool.packets.batch import BatchSpec
+from allocpool.packets.comparisons import PUBLISHED, UNDECIDED, Batch, count, headline, listed
+from allocpool.packets.specs import CASES, HEAP_MB, SETTINGS, Solution
 from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
-from allocpool.packets.tables import comparison_table, highlights
+from allocpool.packets.tables import comparison_table, highlights, options_table
+from allocpool.runtimes.flags import reason_of
+from allocpool.studies.batch.claims import shape_distance
 from allocpool.studies.batch.study import STUDY, BatchProfile
+from allocpool.trial.launch import flags_of
 
 
 def _choices(trials: pd.DataFrame) -> pd.DataFrame:
-    """The Java trials on collectors that a program can be run with."""
-    return trials[(trials["language"] == "java") & ~trials["collector"].isin(cell_data.CONTROLS)]
+    """The Java trials on collectors that a program can be run with, with the settings of all."""
+    java = (trials["language"] == "java") & ~trials["collector"].isin(cell_data.CONTROLS)
+    return cell_data.as_set(trials[java])
 
 
 def _where(rows: pd.DataFrame) -> str:
@@ -82,7 +88,7 @@ def where_it_turns(trials: pd.DataFrame) -> str:
 
 def cheapest(trials: pd.DataFrame) -> str:
     """The cheapest cells by case, over all solutions but controls, as a list."""
-    cells = cell_data.cells(trials)
+    cells = cell_data.cells(cell_data.as_set(trials))
     marks = highlights(cells).merge(cells, on=["case", "strategy", "solution"])
     lines = []
     for case, group in marks.groupby("case"):
@@ -94,6 +100,90 @@ def cheapest(trials: pd.DataFrame) -> str:
         ]
         lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
     return "\n".join(lines)
+
+
+def main_cells(trials: pd.DataFrame, profile: BatchProfile) -> pd.DataFrame:
+    """The trials of the profile's own solutions, strategies and cases, without those planned beside them."""
+    labels = [Solution.parse(key).label for key in profile.solutions]
+    rows = trials[trials["solution"].isin(labels) & trials["case"].isin(list(profile.cases))]
+    return rows[rows["strategy"].isin(list(profile.strategies))]
+
+
+def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Case A as the published code has it beside the same as the article's text has it, where both were measured."""
+    cells = cell_data.cells(cell_data.as_set(trials))
+    keys = ["solution", "strategy"]
+    code, text = (cells[(cells["case"] == case) & cells["ns"].notna()] for case in ("A", "A10k"))
+    both = code.merge(text, on=keys, suffixes=("", "_text"))
+    rows = [
+        {
+            "solution": row.solution, "strategy": row.strategy, "A, ns": stats.significant(row.ns),
+            "A10k, ns": stats.significant(row.ns_text), "A10k over A": stats.significant(row.ns_text / row.ns),
+            "published, ns": None if pd.isna(row.published_ns) else stats.significant(row.published_ns),
+        }
+        for row in records(both)
+    ]  # fmt: skip
+    columns = [*keys, "A, ns", "A10k, ns", "A10k over A", "published, ns"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def case_a_sentence(profile: BatchProfile) -> str:
+    """The two sizes of case A, at this scale."""
+    code, text = (f"{round(CASES[case] * profile.scale):,}" for case in ("A", "A10k"))
+    return (
+        f"Queue and store of case A hold {code} packets here as in the published code; in the article's text, {text}."
+    )
+
+
+def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """What a cell costs without a setting of ours, or with the pause target of G1, over what it costs as it is."""
+    rows = options_table(trials, SETTINGS)
+    return rows.drop(columns="on huge pages, MB")
+
+
+def flags_table(profile: BatchProfile) -> pd.DataFrame:
+    """The flags of the profile's JVMs from the code that makes them: flag, whose it is, why, and who is given it."""
+    given: dict[str, list[str]] = {}
+    asked = [key for part in (profile, *profile.beside.values()) for key in part.solutions]
+    solutions = [solution for solution in map(Solution.parse, dict.fromkeys(asked)) if solution.language == "java"]
+    for solution in solutions:
+        settings = solution.model_dump(exclude_none=True)
+        spec = BatchSpec(**settings, strategy="pool", case="B", scale=profile.scale, packets=1)
+        jvm = spec.needs().jvm
+        flags = flags_of(jvm) if jvm else ()
+        for flag in dict.fromkeys("-Xlog:..." if flag.startswith("-Xlog:") else flag for flag in flags):
+            given.setdefault(flag, []).append(solution.label)
+    rows = [
+        {
+            "flag": flag, "whose": reason_of(flag).whose, "why": reason_of(flag).why,
+            "given to": "all" if len(labels) == len(solutions) else "; ".join(labels),
+        }
+        for flag, labels in given.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["flag", "whose", "why", "given to"]).sort_values("whose", kind="stable")
+
+
+def which_cms(trials: pd.DataFrame) -> str:
+    """How far Parallel and CMS of 11 lie from the published "CMS" in shape: as set now, and with the pause target of
+    G1, which an earlier version of this package gave to both."""
+    everything = cell_data.with_cost(trials[trials["collector"].isin(["parallel", "cms"])])
+    if everything.empty:
+        return "Neither Parallel nor CMS has been measured."
+    batch = Batch(everything, PUBLISHED)
+    told = {"with the article's flags": "", "with the pause target of G1 as well": "/pause_target"}
+    parts = []
+    for words, option in told.items():
+        labels = {name: Solution.parse(f"java/heap/{name}/11{option}").label for name in ("parallel", "cms")}
+        found = {name: shape_distance(batch, label).mean() for name, label in labels.items()}
+        if all(pd.notna(distance) for distance in found.values()):
+            parts.append(f"{words}, Parallel lies {stats.significant(found['parallel'], 2)} and CMS "
+                         f"{stats.significant(found['cms'], 2)} from it")  # fmt: skip
+    told_in_full = "; ".join(parts)
+    return (
+        f'Distance in shape from the published "CMS" rows (log-ratio): {told_in_full}.'
+        if parts
+        else 'Neither was measured in every cell that the published "CMS" rows have.'
+    )
 
 
 def design(profile: BatchProfile) -> str:

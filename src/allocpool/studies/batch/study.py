@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
+from pydantic import Field
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import BatchSpec, Selection, Sizes, catalogue_of, every_solution, plan_block
@@ -17,12 +18,21 @@ from allocpool.packets.measurement import BatchMeasurement
 
 
 class BatchProfile(Sizes, Selection):
-    """A batch campaign: every solution x strategy x case, ``blocks`` times."""
+    """A batch campaign: every solution x strategy x case, ``blocks`` times, and a few cells beside them."""
+
+    beside: dict[str, Selection] = Field(
+        default_factory=dict, description="cells that a table of their own is about: the text's case A, other settings"
+    )
 
 
 def plan_batch(profile: BatchProfile, _machine: Machine) -> list[Planned]:
     """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
-    return [item for block in range(profile.blocks) for item in plan_block(profile, profile, block)]
+    selections = (profile, *profile.beside.values())
+    planned: list[Planned] = []
+    for block in range(profile.blocks):
+        once = {item.spec: item for selection in selections for item in plan_block(profile, selection, block)}
+        planned += once.values()
+    return planned
 
 
 def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import pandas as pd
 
 from allocpool import stats
@@ -34,13 +36,14 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
             missing.append(Missing(f"{solution}, {counter}, case {' and '.join(lacking)}", NOT_PART.word))
         for light, heavy in (("A", "B"), ("A", "C"), ("B", "C")):
             if light in events.index and heavy in events.index:
-                rows += _compared(f"{solution}, {counter}, {heavy} over {light}", events.loc[light], events.loc[heavy])
+                name = f"{solution}, {counter}, {heavy} over {light}"
+                rows += _compared(name, events.xs(light).to_dict(), events.xs(heavy).to_dict())
     if counted.empty:
         missing.append(Missing("events of C++ without allocation", "nothing was counted"))
     return Evidence(pd.DataFrame(rows, columns=["configuration", "event", "ratio", "shown"]), tuple(missing))
 
 
-def _compared(name: str, light: pd.Series, heavy: pd.Series) -> list[list[object]]:
+def _compared(name: str, light: dict[Hashable, float], heavy: dict[Hashable, float]) -> list[list[object]]:
     rows: list[list[object]] = []
     for event in _WORK:
         if event in light and light[event] > 0:

@@ -11,7 +11,6 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.evidence.trials import gap_of
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import UNDECIDED, count, headline, listed
 from allocpool.packets.specs import CASES, Solution
@@ -119,29 +118,6 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
             before, first = own, own if first is None else first
     names = ["case", "rung", "ns", "low", "high", "n", "method", "gain", "gain_low", "gain_high", "gain_text"]
     return pd.DataFrame(rows, columns=[*names, "of_flat", "of_flat_text"])
-
-
-def options_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """What an option of the JVM changes: one row per solution with an option, strategy and case."""
-    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
-    rows = []
-    java = trials[trials["language"] == "java"]
-    for option in ("large_pages", "compact_headers"):
-        chosen = java[java[option].fillna(False).astype(bool)]
-        for (label, strategy, case), group in chosen.groupby(["solution", "strategy", "case"], observed=True):
-            facts = group.iloc[0]
-            key = f"java/{facts['layout']}/{facts['collector']}/{facts['runtime']}"
-            plain = cell_data.by_block(trials, Solution.parse(key).label, str(strategy), str(case))
-            compared = stats.compare(cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise)
-            granted_mb = group["huge_pages_mb"].max()
-            rows.append({
-                "solution": label, "strategy": strategy, "case": case, "cost with over without": compared.text(),
-                "on huge pages, MB": None if pd.isna(granted_mb) else round(float(granted_mb)),
-                "why not": None if compared.ratio else gap_of(group).text,
-            })  # fmt: skip
-    return pd.DataFrame(
-        rows, columns=["solution", "strategy", "case", "cost with over without", "on huge pages, MB", "why not"]
-    )
 
 
 def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:

@@ -185,8 +185,8 @@ def _rare_and_long(data: Pauses) -> Evidence:
     for measure, (words, more, less) in RARE_AND_LONG.items():
         noise = stats.noise_band(measured[measured[measure] > 0], CONFIGURATION, measure)
         for (solution, case), group in measured.groupby(["solution", "case"], observed=True):
-            sides = [_by_block(group[group["strategy"] == name], measure) for name in (more, less)]
-            row, lacking = _compared(*sides, noise, f"{solution} {case}", words)
+            top, bottom = (_by_block(group[group["strategy"] == name], measure) for name in (more, less))
+            row, lacking = _compared(top, bottom, noise, f"{solution} {case}", words)
             rows.append(row)
             missing += [lacking] if lacking else []
     there = set(measured["family"])
@@ -201,6 +201,11 @@ def _published_pairs() -> Iterator[tuple[str, pd.DataFrame]]:
         yield f"{collector} {case}", group.set_index("strategy")
 
 
+def _ratio(figures: pd.Series, top: str, bottom: str) -> float:
+    values = figures.astype(float).to_dict()
+    return float(values[top] / values[bottom])
+
+
 def _as_ratios(rows: list[tuple[str, str, float]]) -> Evidence:
     """Single published figures: the larger one is larger."""
     shown = [SHOWN[int(np.sign(ratio - 1))] for *_, ratio in rows]
@@ -209,7 +214,7 @@ def _as_ratios(rows: list[tuple[str, str, float]]) -> Evidence:
 
 def _published_rare_and_long() -> Evidence:
     return _as_ratios([
-        (name, words, float(figures.loc[more, measure] / figures.loc[less, measure]))
+        (name, words, _ratio(figures[measure], more, less))
         for name, figures in _published_pairs()
         for measure, (words, more, less) in RARE_AND_LONG.items()
     ])  # fmt: skip
@@ -273,7 +278,7 @@ def _published_worst_in_a() -> Evidence:
     table = reference.load("allocate_or_pool_gc")
     pooled = table[(table["collector"] == "CMS") & (table["strategy"] == "pool")].set_index("case")
     return _as_ratios([
-        ("CMS", f"{words}, A over {other}", float(pooled.loc["A", measure] / pooled.loc[other, measure]))
+        ("CMS", f"{words}, A over {other}", _ratio(pooled[measure], "A", other))
         for measure, words in WORST_IN_A.items()
         for other in ("B", "C")
     ])  # fmt: skip
@@ -316,7 +321,7 @@ PAUSES_CLAIMS: tuple[Claim[Pauses], ...] = (
     ),
     Claim(
         "pool-a-worst-pauses",
-        'With the full pool on "CMS", case A, the lightest, has the longest pauses and the largest share of time in them.',
+        'With the full pool on "CMS", case A, the lightest, has the longest pauses and the largest share of time.',
         ARTICLE,
         _case_a_is_worst,
         _ratios_sentence("Case A over the others is"),
