@@ -196,7 +196,13 @@ def test_the_smallest_interval_is_set_beside_the_cost_in_batch() -> None:
 @pytest.mark.parametrize(("cores", "left"), [(2, "0 are left"), (8, "6 are left")])
 def test_what_is_left_for_concurrent_collectors_is_computed(cores: int, left: str) -> None:
     provenance = {"host": {"logical_cores": 2 * cores, "physical_cores": cores}}
-    where = {"pinned": True, "shared_core": False, "source_moves": 0, "consumer_moved": False, "consumer_preempted": 3}
+    where: dict[str, Any] = {
+        "pinned": True,
+        "shared_core": False,
+        "source_moves": 0,
+        "consumer_moved": False,
+        "consumer_preempted": 3,
+    }
     text = realtime_report.cores(provenance, pd.DataFrame([sweep(0.0, **where)]))
     assert left in text and "In 1 of 1 single trials both were tied" in text
     unknown = pd.DataFrame([sweep(0.0, **dict.fromkeys(where))])
