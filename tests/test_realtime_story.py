@@ -18,7 +18,7 @@ from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.claims import evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
-from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm
+from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm, with_newer_columns
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
@@ -43,7 +43,9 @@ def search(**changes: Any) -> dict[str, Any]:
         "compared_lost_high_ppm": None, "larger_heap_factor": None, "larger_heap_lost_ppm": None,
         "larger_heap_lost_low_ppm": None, "larger_heap_lost_high_ppm": None, "larger_heap_gap": None,
         "probes": 12, "full_trials": 4, "caps_reached": 1, "search_seconds": 20.0, "grid_trials": 110,
-        "grid_seconds": 300.0, **changes,
+        "grid_seconds": 300.0, "queue_factor": 1.0, "input_queue_ms": 10.0, "scale": 0.1, "pdr_loss_ratio": 200e-6,
+        "majors_seen": 3, "hit_cap": False, "decides_long_pauses": True, "larger_heap_majors_seen": None,
+        "larger_heap_hit_cap": None, "larger_heap_decides": None, **changes,
     }  # fmt: skip
 
 
@@ -62,7 +64,8 @@ def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **chang
     return {
         **JAVA, "trial_id": f"{queue_ms}/{factor}", "strategy": "pool", "case": "C", "block": 0, "status": "ok",
         "heap_factor": factor, "input_queue_ms": queue_ms, "interval_ns": 1000.0, "lost_ppm": lost_ppm,
-        "slip_total_ms": 10.0, "slip_max_ms": 2.0, "seconds": 1.0, **changes,
+        "slip_total_ms": 10.0, "slip_max_ms": 2.0, "seconds": 1.0, "scale": 1.0, "queue_factor": queue_ms / 100,
+        "stall_ms": 0.0, "decides_long_pauses": True, "too_short": False, "prologue_ns_per_packet": 200.0, **changes,
     }  # fmt: skip
 
 
@@ -80,6 +83,134 @@ def test_a_cell_passes_where_every_repetition_passes() -> None:
     (row,) = cells(*spread, losing(block=2)).to_dict("records")
     assert row["answer"] == "loses" and np.isnan(row["ndr_ns"])
     assert row["lost_percent"] == pytest.approx(2.0)
+
+
+def test_a_cell_tells_every_repetition_and_their_spread() -> None:
+    answers = (300.0, 330.0, 310.0)
+    (row,) = cells(*(search(block=block, ndr_ns=ns, pdr_ns=ns) for block, ns in enumerate(answers))).to_dict("records")
+    assert row["every_ndr_ns"] == answers and row["n_ndr"] == row["n_passes"] == 3 and row["repeated"]
+    assert (row["ndr_median_ns"], row["ndr_smallest_ns"], row["ndr_largest_ns"]) == (310.0, 300.0, 330.0)
+    table = realtime_report.summary_table(cells(*(search(block=b) for b in range(3))), "t", "s").as_raw_html()
+    assert "300\u2013300" in table and "n = 3" in table
+    (row,) = cells(search(block=0), search(block=1), losing(block=2)).to_dict("records")
+    assert (row["answer"], row["n_ndr"], row["ndr_median_ns"]) == ("loses", 2, 300.0) and np.isnan(
+        row["ndr_largest_ns"]
+    )
+
+
+def test_a_cell_is_as_weak_as_the_weakest_of_its_searches() -> None:
+    weak = {"majors_seen": 0, "hit_cap": True, "decides_long_pauses": False}
+    rows = cells(search(block=0), search(block=1, **weak), search(block=2))
+    (row,) = rows.to_dict("records")
+    assert (row["majors_seen"], row["hit_cap"], row["decides_long_pauses"]) == (0, True, False)
+    table = realtime_report.summary_table(rows, "t", "s").as_raw_html()
+    assert "no major collection" in table and "cap" in table
+    assert "Of 1 cells, 1 rest on trials" in realtime_report.marks(rows, NO_TRIALS)
+
+
+def older(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A table as it was stored before the columns that follow from others."""
+    return table.drop(columns=[column for column in NEWER if column in table and column in SCHEMAS[name].columns])
+
+
+NEWER = ("queue_factor", "pdr_loss_ratio", "majors_seen", "hit_cap", "decides_long_pauses", "laps", "too_short")
+
+
+def test_an_older_search_is_marked_by_its_probes() -> None:
+    searches = older(pd.DataFrame([search(trial_id="a", input_queue_ms=100.0), losing(trial_id="b")]), "searches")
+    probe = {"majors": 3, "cap_reached": False, "seconds": 1.0}
+    probes = pd.DataFrame([
+        {**probe, "trial_id": "a", "kind": "full", "interval_ns": 300.0, "majors": 0, "cap_reached": True},
+        {**probe, "trial_id": "a", "kind": "full", "interval_ns": 285.0},
+        {**probe, "trial_id": "a", "kind": "probe", "interval_ns": 300.0},
+        {**probe, "trial_id": "b", "kind": "compared", "interval_ns": 1000.0},
+    ])  # fmt: skip
+    tables = {"searches": searches, "probes": probes, "trials": older(NO_TRIALS, "trials")}
+    first, second = with_newer_columns(tables)["searches"].to_dict("records")
+    assert first["queue_factor"] == pytest.approx(10.0) and first["pdr_loss_ratio"] == 200e-6
+    assert (first["majors_seen"], first["hit_cap"], first["decides_long_pauses"]) == (0, True, False)
+    assert (second["majors_seen"], second["hit_cap"], second["decides_long_pauses"]) == (3, False, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "decides"),
+    [
+        ({}, True),
+        ({"majors": 0}, False),
+        ({"cap_reached": True}, False),
+        ({"input_queue_ms": 1001.0}, False),
+        ({"majors": 0, **CPP}, True),
+    ],
+)
+def test_an_older_trial_decides_only_what_it_saw(changes: dict[str, Any], decides: bool) -> None:
+    row = sweep(0.0) | {"majors": 3, "cap_reached": False, "received": 150_000} | changes
+    row |= {"pool_size": 100_000, "queue_size": 10_000, "stored_count": 10_000}
+    trials = older(pd.DataFrame([row]), "trials")
+    tables = {"searches": pd.DataFrame([search()]), "probes": pd.DataFrame(), "trials": trials}
+    (found,) = with_newer_columns(tables)["trials"].to_dict("records")
+    assert found["decides_long_pauses"] == decides
+    assert (found["laps"], found["too_short"]) == (1.5, True)
+
+
+def test_shipped_figures_of_another_queue_are_not_told_as_similar() -> None:
+    shipped, _ = campaign.read_tables("realtime", "standard")
+    assert not realtime_report.not_similar(shipped["searches"], shipped["trials"]).startswith("In every search")
+    similar = pd.DataFrame([search()])
+    assert realtime_report.not_similar(similar, NO_TRIALS) == "In every search the input queue follows the scale."
+    other = pd.DataFrame([search(), search(case="B", input_queue_ms=100.0, queue_factor=10.0)])
+    text = realtime_report.not_similar(other, NO_TRIALS)
+    assert "in 1 of 2 searches" in text and "100 ms at scale 0.10, 10 times" in text
+
+
+def at_scale(scale: float, factor: float, lost_ppm: float, **changes: Any) -> dict[str, Any]:
+    trial_id = f"{scale}/{factor}/{lost_ppm}"
+    return (
+        sweep(lost_ppm, 100 * scale * factor) | {"scale": scale, "queue_factor": factor, "trial_id": trial_id} | changes
+    )
+
+
+def test_the_same_cell_at_several_scales_is_compared_by_both_rules_for_the_queue() -> None:
+    rows = [at_scale(scale, 1.0, 1e4 + block, block=block) for scale in (0.1, 0.2, 1.0) for block in (0, 1)]
+    rows += [at_scale(scale, 1 / scale, 1e4 * scale, block=block) for scale in (0.1, 0.2) for block in (0, 1)]
+    table = realtime_cells.similar(pd.DataFrame(rows))
+    assert table.groupby("queue")["scale"].apply(sorted).to_dict() == {
+        realtime_cells.FOLLOWS: [0.1, 0.2, 1.0],
+        realtime_cells.UNSCALED: [0.1, 0.2, 1.0],
+    }
+    assert set(table["over_cost"]) == {5.0} and set(table["n"]) == {2}
+    text = realtime_report.similarity(table)
+    assert "The scales agree where the queue follows" in text
+    assert len(plots.similarity(table).axes) == 2
+    assert "No cell was tried" in realtime_report.similarity(realtime_cells.similar(NO_TRIALS))
+
+
+def test_the_smallest_interval_is_set_beside_the_cost_in_batch() -> None:
+    batch = pd.DataFrame([
+        {**JAVA, "strategy": "pool", "case": "A", "block": block, "status": "ok", "reason": None, "ns_per_packet": cost}
+        for block, cost in enumerate((100.0, 100.0))
+    ])  # fmt: skip
+    rows = cells(search(), losing(case="B"))
+    both = realtime_cells.against_batch(rows, batch)
+    assert both["ratio"].tolist() == [3.0]
+    text = realtime_report.batch_match(both, rows)
+    assert "3.0 times the cost in batch" in text and "1 cells have no smallest interval" in text
+    plots.batch_and_realtime(both)
+
+
+@pytest.mark.parametrize(("cores", "left"), [(2, "0 are left"), (8, "6 are left")])
+def test_what_is_left_for_concurrent_collectors_is_computed(cores: int, left: str) -> None:
+    provenance = {"host": {"logical_cores": 2 * cores, "physical_cores": cores}}
+    where: dict[str, Any] = {
+        "pinned": True,
+        "shared_core": False,
+        "source_moves": 0,
+        "consumer_moved": False,
+        "consumer_preempted": 3,
+    }
+    text = realtime_report.cores(provenance, pd.DataFrame([sweep(0.0, **where)]))
+    assert left in text and "In 1 of 1 single trials both were tied" in text
+    unknown = pd.DataFrame([sweep(0.0, **dict.fromkeys(where))])
+    assert "do not tell where" in realtime_report.cores(provenance, unknown)
 
 
 def test_few_lost_is_told_apart_from_none_and_a_failure_has_its_reason() -> None:
@@ -145,12 +276,18 @@ def test_the_two_remarks_are_put_to_the_sweeps(longer_ppm: float, larger_ppm: fl
     assert verdicts(cells(search()), unneeded)["realtime-long-queue"] == INCONCLUSIVE
 
 
-def test_the_verdict_says_pool_or_allocate_by_brackets() -> None:
+def three(*searches: dict[str, Any]) -> pd.DataFrame:
+    """Cells of three searches each."""
+    return cells(*(one | {"block": block} for one in searches for block in range(3)))
+
+
+def test_the_verdict_says_pool_or_allocate_by_brackets_of_repeated_searches() -> None:
     dear = search(strategy="alloc", ndr_ns=700.0, ndr_fails_ns=660.0)
-    assert "In real time: pool." in realtime_report.verdict(cells(search(), dear))
-    assert "In real time: allocate." in realtime_report.verdict(cells(losing(), dear))
+    assert "In real time: pool." in realtime_report.verdict(three(search(), dear))
+    assert "In real time: allocate." in realtime_report.verdict(three(losing(), dear))
     close = search(strategy="alloc", ndr_ns=310.0, ndr_fails_ns=295.0)
-    assert "brackets overlap in 1" in realtime_report.verdict(cells(search(), close))
+    assert "brackets over all searches overlap in 1" in realtime_report.verdict(three(search(), close))
+    assert "without a spread there is no verdict" in realtime_report.verdict(cells(search(), dear))
     assert "Undecided" in realtime_report.verdict(cells(search()).iloc[:0])
 
 
@@ -171,7 +308,7 @@ def test_losses_are_laid_to_the_platform_or_to_the_collector_in_words() -> None:
 def test_a_design_and_its_length_are_told_from_the_profile() -> None:
     profile = campaign.open_study("realtime", "article").profile
     assert isinstance(profile, RealtimeProfile)
-    assert "72 cells" in realtime_report.design(profile)
+    assert "make 81 cells" in realtime_report.design(profile)
 
 
 def test_nothing_lost_still_has_an_upper_bound() -> None:
@@ -195,6 +332,10 @@ def test_every_figure_can_be_drawn_of_nothing() -> None:
     plots.burst_timeline(empty["bursts"], empty["pauses"], empty["slips"], trials)
     plots.delay_distributions(empty["delays"], trials)
     plots.sweeps(trials)
+    plots.similarity(realtime_cells.similar(trials))
+    plots.batch_and_realtime(
+        realtime_cells.against_batch(realtime_cells.realtime_cells(empty["searches"]), empty["batch"])
+    )
 
 
 def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
@@ -210,7 +351,7 @@ def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
 def test_both_sweeps_are_drawn() -> None:
     trials = pd.DataFrame([sweep(5e4), sweep(10.0, 1000.0), sweep(3e4, factor=5.0)])
     queue, heap = plots.sweeps(trials).axes
-    assert sorted(np.asarray(queue.get_lines()[0].get_xdata())) == [100.0, 1000.0]
+    assert sorted(np.asarray(queue.get_lines()[0].get_xdata())) == [1.0, 10.0]
     assert sorted(np.asarray(heap.get_lines()[0].get_xdata())) == [1.0, 5.0]
 
 

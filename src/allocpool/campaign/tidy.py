@@ -212,13 +212,14 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 def completed(table: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
     """A stored table of an earlier version with the columns that have come since: empty, or what their ``metadata``
-    gives for ``older`` records; a column of that version that is no more stays as it is."""
+    gives for ``older`` records; in the order of the schema, a column that is no more last."""
     lacking = {name: column for name, column in schema.columns.items() if name not in table}
     values = {
         name: pd.Series((column.metadata or {}).get("older"), index=table.index, dtype=str(column.dtype))
         for name, column in lacking.items()
     }
-    return table.assign(**values)
+    whole = table.assign(**values)
+    return whole[[*schema.columns, *(name for name in whole if name not in schema.columns)]]
 
 
 def frame(rows: Sequence[Mapping[str, Any]], schema: DataFrameSchema) -> pd.DataFrame:

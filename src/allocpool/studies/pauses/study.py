@@ -22,7 +22,7 @@ from allocpool.packets.strategies import StrategyName
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
-from allocpool.studies.realtime.study import RealtimeProfile, plan_sweeps
+from allocpool.studies.realtime.study import RealtimeProfile, Sweeps, plan_sweeps
 
 
 class _Part(BaseModel):
@@ -116,13 +116,12 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
 def _losses(part: Losses, block: int) -> list[Planned]:
     if not part.solutions:
         return []
-    sweeps = RealtimeProfile(
-        profile="losses", blocks=1, solutions=part.solutions, scale=part.scale,
-        sweep_solutions=part.solutions, sweep_strategies=part.strategies, sweep_cases=part.cases,
-        sweep_interval_ns=part.interval_ns, sweep_queue_factors=part.queue_factors,
-        sweep_heap_factors=part.heap_factors,
+    sweeps = Sweeps(
+        solutions=part.solutions, strategies=part.strategies, cases=part.cases, interval_ns=part.interval_ns,
+        queue_factors=part.queue_factors, heap_factors=part.heap_factors,
     )  # fmt: skip
-    return list(plan_sweeps(sweeps, block))
+    profile = RealtimeProfile(profile="losses", blocks=1, solutions=part.solutions, scale=part.scale, sweeps=sweeps)
+    return list(plan_sweeps(profile, block))
 
 
 def _known_causes(part: KnownCauses) -> list[Planned]:

@@ -18,7 +18,7 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
 from allocpool.studies.realtime.cells import ENOUGH_SEARCHES, FOLLOWS, LOSES, NDR, PDR, UNSCALED, realtime_cells
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
-from allocpool.studies.realtime.study import STUDY, RealtimeProfile, estimate_seconds
+from allocpool.studies.realtime.study import STUDY, RealtimeProfile, estimate_seconds, searched_cells
 
 _SMALL = "font-size:0.78em;color:#555"
 _LOSS = "#f7dcd9"
@@ -160,7 +160,7 @@ def cost_sentence(searches: pd.DataFrame) -> str:
 
 def design(profile: RealtimeProfile) -> str:
     """What the campaign consists of, from its profile."""
-    cells = len(profile.solutions) * len(profile.strategies) * len(profile.cases)
+    cells = len(searched_cells(profile))
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
     return (
         f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in {len(profile.cases)} case(s) make "

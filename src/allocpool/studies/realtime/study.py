@@ -53,6 +53,60 @@ from allocpool.studies.realtime.tables import (
 from allocpool.trial.spec import TrialSpec
 
 
+def _above_0(values: tuple[float, ...], name: str) -> tuple[float, ...]:
+    if any(not value > 0 for value in values):
+        raise ValueError(f"{name}: every value must be above 0")
+    return values
+
+
+class _SingleTrials(BaseModel):
+    """A part of the campaign that is made of single trials."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[SolutionKey, ...] = ()
+    blocks: int = Field(default=1, ge=1, le=1000, description="repetitions")
+
+
+class Sweeps(_SingleTrials):
+    """Cells at one interval, whose input queue or heap is varied."""
+
+    strategies: tuple[StrategyName, ...] = ("alloc", "pool")
+    cases: tuple[Case, ...] = ("B",)
+    interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
+    queue_factors: tuple[float, ...] = Field(default=(), description="input queues over that of the searches")
+    heap_factors: tuple[float, ...] = ()
+
+    @field_validator("heap_factors", "queue_factors")
+    @classmethod
+    def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
+        return _above_0(values, info.field_name)
+
+
+class Similar(_SingleTrials):
+    """The same cells at several scales, at several intervals."""
+
+    strategies: tuple[StrategyName, ...] = ("pool",)
+    cases: tuple[Case, ...] = ("B", "C")
+    scales: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5)
+    intervals_ns: tuple[float, ...] = (300.0, 600.0, 1000.0, 3000.0)
+
+    @field_validator("scales")
+    @classmethod
+    def _large_enough(cls, scales: tuple[float, ...]) -> tuple[float, ...]:
+        smallest = INPUT_QUEUE_MS / 1e3 / FULL_SECONDS
+        if any(scale < smallest for scale in scales):
+            raise ValueError(
+                f"scales: the queue of scale 1 is longer than a trial below {smallest:g}: give that or more"
+            )
+        return scales
+
+    @field_validator("intervals_ns")
+    @classmethod
+    def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
+        return _above_0(values, info.field_name)
+
+
 class BatchPart(BaseModel):
     """The batch trials of the cells that are searched; those of the batch study where its settings are the same."""
 
@@ -97,46 +151,23 @@ class RealtimeProfile(StudyProfile):
     prologue_seconds: float = Field(default_factory=scaled_time(PROLOGUE_SECONDS), ge=0, le=600)
     warmup_seconds: float = Field(default_factory=scaled_time(WARMUP_SECONDS), ge=0, le=600)
     input_queue_ms: float = Field(default_factory=scaled_time(INPUT_QUEUE_MS), gt=0)
-    single_blocks: int | None = Field(
-        default=None, ge=1, le=1000, description="repetitions of sweeps and of similar trials; as many as of searches"
-    )
-    sweep_solutions: tuple[SolutionKey, ...] = Field(default=(), description="varied at one interval")
-    sweep_strategies: tuple[StrategyName, ...] = ("alloc", "pool")
-    sweep_cases: tuple[Case, ...] = ("B",)
-    sweep_interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
-    sweep_queue_factors: tuple[float, ...] = Field(default=(), description="input queues over input_queue_ms")
-    sweep_heap_factors: tuple[float, ...] = ()
-    similar_solutions: tuple[SolutionKey, ...] = Field(default=(), description="the same cells at several scales")
-    similar_strategies: tuple[StrategyName, ...] = ("pool",)
-    similar_cases: tuple[Case, ...] = ("B", "C")
-    similar_scales: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5)
-    similar_intervals_ns: tuple[float, ...] = (300.0, 600.0, 1000.0, 3000.0)
+    sweeps: Sweeps = Sweeps()
+    similar: Similar = Similar()
     batch: BatchPart | None = None
 
-    @field_validator(
-        "heap_factors", "sweep_heap_factors", "sweep_queue_factors", "similar_scales", "similar_intervals_ns"
-    )
+    @field_validator("heap_factors")
     @classmethod
     def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
-        if any(not value > 0 for value in values):
-            raise ValueError(f"{info.field_name}: every value must be above 0")
-        return values
+        return _above_0(values, info.field_name)
 
     @model_validator(mode="after")
     def _queues_end_before_trials(self) -> Self:
         check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
-        smallest = INPUT_QUEUE_MS / 1e3 / FULL_SECONDS
-        if self.similar_solutions and min(self.similar_scales, default=1.0) < smallest:
+        longest = max(self.sweeps.queue_factors, default=1.0)
+        if longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
             raise ValueError(
-                f"similar_scales: below {smallest:g} the queue of scale 1 is longer than its trial: give {smallest:g} "
-                "or more"
-            )
-        longest = max(self.sweep_queue_factors, default=1.0)
-        if self.sweep_solutions and longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
-            raise ValueError(
-                f"sweep_queue_factors: a queue of {longest:g} times input_queue_ms {self.input_queue_ms:g} is longer "
-                f"than its trial of {self.full_seconds:g} s: give at most "
-                f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
+                f"sweeps.queue_factors: {longest:g} times input_queue_ms {self.input_queue_ms:g} outlasts a trial "
+                f"of {self.full_seconds:g} s: give at most {1e3 * self.full_seconds / self.input_queue_ms:g}"
             )
         return self
 
@@ -144,10 +175,10 @@ class RealtimeProfile(StudyProfile):
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
     """Searches, sweeps, similar and batch trials, block after block; what two parts ask for runs once."""
     planned: dict[TrialSpec, Planned] = {}
-    for block in range(profile.blocks):
-        items = [*_searches(profile, block), *_batch(profile, block)]
-        if block < (profile.single_blocks or profile.blocks):
-            items += [*plan_sweeps(profile, block), *_similar(profile, block)]
+    for block in range(max(profile.blocks, profile.sweeps.blocks, profile.similar.blocks)):
+        items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
+        items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
+        items += _similar(profile, block) if block < profile.similar.blocks else ()
         planned |= {item.spec: item for item in items}
     return list(planned.values())
 
@@ -163,12 +194,13 @@ def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
 
 def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     """The same cells at each scale, at each interval, with the input queue of that scale and with that of scale 1."""
-    for text in profile.similar_solutions:
+    part = profile.similar
+    for text in part.solutions:
         solution = Solution.parse(text)
-        for strategy in filter(solution.offers, profile.similar_strategies):
-            for case in profile.similar_cases:
-                for scale in profile.similar_scales:
-                    for interval_ns in profile.similar_intervals_ns:
+        for strategy in filter(solution.offers, part.strategies):
+            for case in part.cases:
+                for scale in part.scales:
+                    for interval_ns in part.intervals_ns:
                         for queue_ms in dict.fromkeys((scale * INPUT_QUEUE_MS, INPUT_QUEUE_MS)):
                             spec = RealtimeSpec(
                                 **solution.model_dump(exclude_none=True),
@@ -176,6 +208,12 @@ def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                                 input_queue_ms=queue_ms, major_collections=profile.major_collections,
                             )  # fmt: skip
                             yield Planned(spec, _impossible(solution, strategy))
+
+
+def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
+    """Solution, strategy and case of every search that makes sense."""
+    specs = (item.spec for item in _searches(profile, 0) if not item.unavailable)
+    return {(spec.solution.key, spec.strategy, spec.case) for spec in specs if isinstance(spec, SearchSpec)}
 
 
 def estimate_seconds(profile: RealtimeProfile) -> float:
@@ -220,18 +258,19 @@ def _impossible(solution: Solution, strategy: str) -> str | None:
 
 def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     """The single trials at one interval of one block."""
-    points = {(factor * profile.input_queue_ms, 1.0): None for factor in profile.sweep_queue_factors}
-    points |= {(profile.input_queue_ms, factor): None for factor in profile.sweep_heap_factors}
-    for text in profile.sweep_solutions:
+    part = profile.sweeps
+    points = {(factor * profile.input_queue_ms, 1.0): None for factor in part.queue_factors}
+    points |= {(profile.input_queue_ms, factor): None for factor in part.heap_factors}
+    for text in part.solutions:
         solution = Solution.parse(text)
-        for strategy in filter(solution.offers, profile.sweep_strategies):
-            for case in profile.sweep_cases:
+        for strategy in filter(solution.offers, part.strategies):
+            for case in part.cases:
                 for queue_ms, factor in points:
                     if solution.language == "cpp" and factor != 1.0:
                         continue
                     spec = RealtimeSpec(
                         **_common(profile, solution, strategy, case, block, factor),
-                        interval_ns=profile.sweep_interval_ns,
+                        interval_ns=part.interval_ns,
                         seconds=profile.full_seconds,
                         input_queue_ms=queue_ms,
                     )
