@@ -151,7 +151,7 @@ def prediction_sentence(trials: pd.DataFrame) -> str:
 
 
 def _newest(trials: pd.DataFrame, io: str, buffer: int) -> str:
-    rows = finished(trials)
+    rows = connections.usual(finished(trials))
     rows = rows[(rows["io"] == io) & (rows["buffer"].fillna(0) == buffer) & (rows["threads"].fillna("") != "virtual")]
     return str(rows.sort_values("runtime")["variant"].iloc[-1]) if len(rows) else ""
 

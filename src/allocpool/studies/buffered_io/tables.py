@@ -26,7 +26,7 @@ from allocpool.campaign.tidy import (
 )
 from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.buffered_io.measurement import EchoMeasurement
-from allocpool.studies.buffered_io.specs import IO, THREADS, Variant
+from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES, THREADS, Variant
 from allocpool.trial.record import TrialRecord
 
 PARTS = {
@@ -65,7 +65,9 @@ _COUNTS = {
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
-        "variant": text("label of the row: server, I/O, size of the buffer, threads, runtime"),
+        "variant": text(
+            f"label of the row: server, I/O, size of the buffer, threads, runtime; messages, if not of {MESSAGE_BYTES}"
+        ),
         "server": choice(IO, "java or cpp"),
         "io": choice((name for names in IO.values() for name in names), "way of I/O"),
         "buffer": whole("chars (buffered_reader) or bytes (buffered_stream)"),
@@ -123,7 +125,7 @@ def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
     stated = ("server", "io", "buffer", "threads", "runtime", "collector", "heap_mb", "connections", "rate",
               "message_bytes", "seconds")  # fmt: skip
-    row = trial_row(record) | {"variant": variant_of(spec).label} | {name: spec[name] for name in stated}
+    row = trial_row(record) | {"variant": _label(spec)} | {name: spec[name] for name in stated}
     measured = read_trial(record, EchoMeasurement).measurement
     if measured is None:
         return {"trials": [row]}
@@ -169,6 +171,12 @@ def summarise_echo(record: TrialRecord) -> dict[str, Any]:
     rows = _rows_of(record)
     (row,) = rows["trials"]
     return {**row, "parts_bytes": {part["part"]: part["bytes"] for part in rows.get("parts", ())}}
+
+
+def _label(spec: Mapping[str, Any]) -> str:
+    """The variant's, which says so where messages are not of the usual size: such rows never mix."""
+    label, size = variant_of(spec).label, spec["message_bytes"]
+    return label if size == MESSAGE_BYTES else f"{label}, messages of {size}"
 
 
 def variant_of(spec: Mapping[str, Any]) -> Variant:
