@@ -55,6 +55,7 @@ def trials_of(
                     "rss_mb": memory_mb, "collected_rss_mb": memory_mb, "cpu_us_per_message": cpu_us * wobble,
                     "messages_per_second": float(number), "due": number, "errors": 0, "behind": 0,
                     "idle_rss_mb": idle_mb, "neighbour_line_ns": (5 + each / 1e4) * wobble,
+                    "neighbour_again_ns": 5.0 * wobble,
                     "arrived_p99_us": 50.0, "latency_p50_us": 60.0,
                     "latency_p99_us": 100.0, "latency_max_us": 900.0, "cpu_percent_median": 5.0,
                     "cpu_percent_mean": 5.0,

@@ -104,6 +104,7 @@ class Campaign(Figures):
         java = trials["threads"].isin(["platform"]) & (trials["runtime"] == SET_UPS[set_up])
         self._started = trials[(trials["server"] == "cpp") | java]
         self.trials = finished(self._started)
+        self._without = None if java.any() else f"{set_up} is not part of this campaign"
         largest = self.trials.groupby("message_bytes")["connections"].transform("max")
         most = self.trials[self.trials["connections"] == largest]
         tables = {
@@ -140,6 +141,8 @@ class Campaign(Figures):
             for way in (_PLAIN if way == _IDLE else way for way in ways)
             if way.among(self.trials).empty
         ]
+        if self._without and any(way != _CPP for way in ways):
+            return self._without
         return "; ".join(dict.fromkeys(gaps)) or "no block has a figure above noise for both"
 
 

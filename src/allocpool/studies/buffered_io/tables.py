@@ -25,7 +25,7 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.percentiles import histogram_percentiles_us
-from allocpool.studies.buffered_io.measurement import EchoMeasurement
+from allocpool.studies.buffered_io.measurement import EchoMeasurement, Load
 from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES, THREADS, Variant
 from allocpool.trial.record import TrialRecord
 
@@ -98,9 +98,11 @@ TRIALS = DataFrameSchema(
             "p99 of the echoes that came in the window: what choosing by arrival shows, whatever was left behind, us"
         ),
         "neighbour_line_ns": number(
-            "processor time per cache line of a thread outside the server that walks over its own memory, median, ns",
+            "processor time per cache line of a thread outside the server that walks over its own memory, after a rest "
+            "of two ms, median, ns",
             POSITIVE,
         ),
+        "neighbour_again_ns": number("the same at once afterwards, when nothing was evicted, ns", POSITIVE),
         **{name: whole(what) for name, what in _COUNTS.items()},
         **GC_COLUMNS,
     },
@@ -153,12 +155,17 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
         "os_threads": measured["threads"],
         **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
         "arrived_p99_us": histogram_percentiles_us(load["arrived_delays"], [99.0])[0] if load["arrived"] else None,
-        "neighbour_line_ns": (load["neighbour_walk_ns"] / load["neighbour_lines"] if load["neighbour_walks"] else None),
+        "neighbour_line_ns": _per_line_ns(load, load["neighbour_walk_ns"]),
+        "neighbour_again_ns": _per_line_ns(load, load["neighbour_again_ns"]),
         "due": load["due"],
         "errors": load["errors"],
         "behind": load["behind"],
         **gc_row(record, load["start_ns"], load["end_ns"]),
     }
+
+
+def _per_line_ns(load: Load, walk_ns: int) -> float | None:
+    return walk_ns / load["neighbour_lines"] if load["neighbour_walks"] else None
 
 
 def tidy_buffered_io(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
