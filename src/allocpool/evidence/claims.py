@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -167,12 +167,14 @@ def published_says(claim: Claim[Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Ordering:
-    """One expected ordering: ``larger`` is more than ``smaller``; where no block holds both, ``why_not`` says why."""
+    """One expected ordering: ``larger`` is more than ``smaller``; where no block holds both, ``why_not`` says why, or
+    ``gaps`` what of it is missing."""
 
     larger: str
     smaller: str
     comparison: stats.Comparison
     why_not: str = "no block has a figure for both"
+    gaps: tuple[Missing, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -188,18 +190,15 @@ def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ())
         figures = (ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)
         rows.append([item.larger, item.smaller, *figures, item.shown])
     lacking = [
-        Missing(f"{item.larger} over {item.smaller}", item.why_not) for item in orderings if item.shown == NOT_MEASURED
+        gap
+        for item in orderings
+        if item.shown == NOT_MEASURED
+        for gap in item.gaps or (Missing(f"{item.larger} over {item.smaller}", item.why_not),)
     ]
     return Evidence(
         pd.DataFrame(rows, columns=["larger", "smaller", "ratio", "low", "high", "blocks", "shown"]),
-        (*missing, *lacking),
+        tuple(dict.fromkeys([*missing, *lacking])),
     )
-
-
-def as_figures(evidence: Evidence) -> Evidence:
-    """Orderings of single published figures: which side is larger is all that they show."""
-    sides = np.sign(np.log(evidence.rows["ratio"].astype(float)).round(9))
-    return replace(evidence, rows=evidence.rows.assign(shown=[SHOWN.get(side, NOT_MEASURED) for side in sides]))
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:

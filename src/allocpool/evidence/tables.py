@@ -24,11 +24,16 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> GT:
     return table
 
 
-def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """The numbers behind verdicts, one row per comparison; a claim with evidence of another kind tells it as facts."""
+def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
+    """The numbers behind verdicts, one row per comparison; a claim with evidence of another kind tells it as facts.
+
+    Of ``shown`` only, where that is given.
+    """
     rows = []
     for verdict in verdicts:
         for item in verdict.evidence.to_dict("records"):
+            if shown and item["shown"] not in shown:
+                continue
             if "larger" in item:
                 what = f"{item['larger']} over {item['smaller']}"
                 spread = f"{stats.significant(item['low'])} to {stats.significant(item['high'])}"
@@ -36,7 +41,8 @@ def evidence_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
             else:
                 *names, last = (name for name in item if name != "shown")
                 what = " ".join(str(item[name]) for name in names)
-                numbers = f"{str(last).replace('_', ' ')} {_figure(item[last])}"
+                name = "" if isinstance(item[last], str) else f"{str(last).replace('_', ' ')} "
+                numbers = f"{name}{_figure(item[last])}: {item['shown']}"
             row = {"claim": verdict.claim.id, "set-up": verdict.set_up, "comparison": what, "found": numbers}
             rows.append(row)
     table = pd.DataFrame(rows, columns=["claim", "set-up", "comparison", "found"])

@@ -23,9 +23,9 @@ from allocpool.evidence.claims import (
     Evidence,
     Ordering,
     Verdict,
-    as_figures,
     of_orderings,
 )
+from allocpool.evidence.figures import as_figures
 from allocpool.evidence.trials import finished, gap_of, records
 from allocpool.runtimes.collectors import FEATURES
 from allocpool.studies.buffered_io import connections
