@@ -28,7 +28,9 @@ PUBLISHED = ("buffered_reader:256", "buffered_reader:512", "buffered_reader:4096
 IDLE_BYTES = 642e6 / 30_000
 
 
-def trials_of(costs: dict[str, tuple[float, float]], blocks: int = 3, noise: float = 0.001) -> pd.DataFrame:
+def trials_of(
+    costs: dict[str, tuple[float, float]], blocks: int = 3, noise: float = 0.001, message_bytes: int = 512
+) -> pd.DataFrame:
     """Trials of variants given as key: (bytes per connection, CPU microseconds per message), at three numbers.
 
     A neighbour pays more the more a connection takes; threads that wait take what the source says of them.
@@ -46,12 +48,14 @@ def trials_of(costs: dict[str, tuple[float, float]], blocks: int = 3, noise: flo
                 row |= {
                     "trial_id": f"{key}-{block}-{number}", "mode": "echo", "block": block, "status": "ok",
                     "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "2026-01-01", "code_hash": "c",
-                    "host_id": "h", "variant": variant.label, "server": variant.server, "io": variant.io,
+                    "host_id": "h", "server": variant.server, "io": variant.io,
+                    "variant": f"{variant.label} {message_bytes}" if message_bytes != 512 else variant.label,
                     "buffer": variant.buffer, "threads": variant.threads, "runtime": variant.runtime,
-                    "connections": number, "rate": float(number), "message_bytes": 512, "seconds": 1.0,
+                    "connections": number, "rate": float(number), "message_bytes": message_bytes, "seconds": 1.0,
                     "rss_mb": memory_mb, "collected_rss_mb": memory_mb, "cpu_us_per_message": cpu_us * wobble,
                     "messages_per_second": float(number), "due": number, "errors": 0, "behind": 0,
                     "idle_rss_mb": idle_mb, "neighbour_line_ns": (5 + each / 1e4) * wobble,
+                    "neighbour_again_ns": 5.0 * wobble,
                     "arrived_p99_us": 50.0, "latency_p50_us": 60.0,
                     "latency_p99_us": 100.0, "latency_max_us": 900.0, "cpu_percent_median": 5.0,
                     "cpu_percent_mean": 5.0,
@@ -145,20 +149,34 @@ def outcomes(trials: pd.DataFrame, set_up: str = echo_claims.NOW) -> dict[str, s
     return {verdict.claim.id: verdict.outcome for verdict in verdicts if verdict.set_up == set_up}
 
 
+UNPUBLISHED = ("memory-evicts", "best-size-is-the-messages")
 DENIED = {"default-is-the-dearest": "denied in 1 of 8", "two-byte-chars": "denied in 1 of 1"}
 
 
 def test_what_the_published_figures_say_of_each_claim_is_told_and_measured_alike() -> None:
     for claim in echo_claims.ECHO_CLAIMS:
         says = claims.published_says(claim) or ""
-        if claim.id == "memory-evicts":
+        if claim.id in UNPUBLISHED:
             assert says == "no figure"
         else:
             assert says == DENIED.get(claim.id) or says.startswith("borne out"), (claim.id, says)
     found = outcomes(published_trials())
     assert {name for name, outcome in found.items() if outcome == REFUTED} == set(DENIED)
+    assert found.pop("best-size-is-the-messages") == INCONCLUSIVE
     assert {outcome for name, outcome in found.items() if name not in DENIED} == {REPRODUCED}
     assert set(outcomes(published_trials(), echo_claims.THEN).values()) == {INCONCLUSIVE}
+
+
+def test_messages_of_another_size_are_compared_among_themselves() -> None:
+    others = {512: 30.0, 2048: 20.0, 8192: 25.0}
+    costs = {f"java/buffered_reader:{size}/platform/25": (50_000.0, cpu) for size, cpu in others.items()}
+    trials = pd.concat([published_trials(), trials_of(costs, message_bytes=2048)])
+    found = outcomes(trials)
+    assert found["best-size-is-the-messages"] == found["message-sized-buffer-cheapest-in-cpu"] == REPRODUCED
+    assert connections.published_table(trials).equals(connections.published_table(published_trials()))
+    costs["java/buffered_reader:512/platform/25"] = (50_000.0, 10.0)
+    dearer = pd.concat([published_trials(), trials_of(costs, message_bytes=2048)])
+    assert outcomes(dearer)["best-size-is-the-messages"] == REFUTED
 
 
 def test_claims_on_threads_chars_and_evictions_can_go_the_other_way() -> None:

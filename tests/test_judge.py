@@ -153,7 +153,7 @@ def every_verdict(of: str) -> list[Verdict]:
 @pytest.mark.parametrize("study", ["batch", "pauses", "realtime", "allocation", "buffered_io", "stream"])
 def test_every_study_is_judged_by_it_and_told_in_the_same_tables(study: str) -> None:
     verdicts = every_verdict(study)
-    assert len({verdict.claim.id for verdict in verdicts}) == len(verdicts)
+    assert len({(verdict.claim.id, verdict.set_up) for verdict in verdicts}) == len(verdicts)
     assert all(verdict.sentence.endswith(".") for verdict in verdicts)
     assert len(tables.evidence_table(verdicts)) == sum(len(verdict.evidence) for verdict in verdicts)
     unmeasured = [verdict for verdict in verdicts if NOT_MEASURED in set(verdict.evidence["shown"])]

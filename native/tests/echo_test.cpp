@@ -227,6 +227,7 @@ TEST_P(EchoServer, TheLoadGeneratorsBooksAgreeWithTheServers) {
   EXPECT_GE(tally.served, tally.measured);
   EXPECT_GT(generator.neighbour().walks(), 0);
   EXPECT_GT(generator.neighbour().walk_ns(), 0);
+  EXPECT_GT(generator.neighbour().again_ns(), 0);
 }
 
 TEST_P(EchoServer, TheLoadGeneratorEndsWithItsInput) {

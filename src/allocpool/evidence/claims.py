@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -199,12 +199,6 @@ def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ())
         pd.DataFrame(rows, columns=["larger", "smaller", "ratio", "low", "high", "blocks", "shown"]),
         tuple(dict.fromkeys([*missing, *lacking])),
     )
-
-
-def as_figures(evidence: Evidence) -> Evidence:
-    """Orderings of single published figures: which side is larger is all that they show."""
-    sides = np.sign(np.log(evidence.rows["ratio"].astype(float)).round(9))
-    return replace(evidence, rows=evidence.rows.assign(shown=[SHOWN.get(side, NOT_MEASURED) for side in sides]))
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:

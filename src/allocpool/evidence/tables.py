@@ -42,7 +42,7 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
                 *names, last = (name for name in item if name != "shown")
                 what = " ".join(str(item[name]) for name in names)
                 name = "" if isinstance(item[last], str) else f"{str(last).replace('_', ' ')} "
-                numbers = f"{name}{_figure(item[last])}"
+                numbers = f"{name}{_figure(item[last])}: {item['shown']}"
             row = {"claim": verdict.claim.id, "set-up": verdict.set_up, "comparison": what, "found": numbers}
             rows.append(row)
     table = pd.DataFrame(rows, columns=["claim", "set-up", "comparison", "found"])

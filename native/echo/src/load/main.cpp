@@ -38,13 +38,13 @@ void tell(const char* event, const echo::Generator& generator) {
               "\"sent\": %lld, \"echoed\": %lld, \"wrong\": %lld, \"dropped\": %lld, \"unanswered\": %lld, "
               "\"behind\": %lld, \"due\": %lld, \"measured\": %lld, \"arrived\": %lld, \"served\": %lld, "
               "\"errors\": %lld, \"start_ns\": %lld, \"end_ns\": %lld, \"neighbour_walks\": %lld, "
-              "\"neighbour_walk_ns\": %lld, \"neighbour_lines\": %lld, \"delays\": ",
+              "\"neighbour_walk_ns\": %lld, \"neighbour_again_ns\": %lld, \"neighbour_lines\": %lld, \"delays\": ",
               event, number(tally.connected), number(tally.connect_failed), generator.first_failure().c_str(),
               number(tally.sent), number(tally.echoed), number(tally.wrong), number(tally.dropped),
               number(tally.unanswered), number(tally.behind), number(tally.due), number(tally.measured),
               number(tally.arrived), number(tally.served), number(tally.errors()), number(tally.start_ns),
               number(tally.end_ns), number(generator.neighbour().walks()), number(generator.neighbour().walk_ns()),
-              number(echo::Neighbour::kLines));
+              number(generator.neighbour().again_ns()), number(echo::Neighbour::kLines));
   tell_counts(generator.delays());
   std::printf(", \"arrived_delays\": ");
   tell_counts(generator.arrived_delays());

@@ -14,7 +14,7 @@ namespace allocpool::echo {
 
 namespace {
 
-constexpr std::chrono::milliseconds kRest{20};
+constexpr std::chrono::milliseconds kRest{2};
 constexpr std::int64_t kUncounted = 2;  // walks that bring the lines in
 
 // Processor time: what other programs take of the processor meanwhile is not in it, what they evict is.
@@ -22,6 +22,13 @@ std::int64_t processor_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::int64_t median(std::vector<std::int64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 }  // namespace
@@ -47,25 +54,25 @@ void Neighbour::stop() {
 
 void Neighbour::run() {
   for (std::int64_t number = 0; !stopped_; ++number) {
-    const std::int64_t before_ns = processor_ns();
-    walk();
-    const std::int64_t cost_ns = processor_ns() - before_ns;
-    if (number >= kUncounted) costs_ns_.push_back(cost_ns);
+    const std::int64_t after_rest_ns = walk();
+    const std::int64_t again_ns = walk();
+    if (number >= kUncounted) {
+      after_rest_ns_.push_back(after_rest_ns);
+      again_ns_.push_back(again_ns);
+    }
     std::this_thread::sleep_for(kRest);
   }
 }
 
-std::int64_t Neighbour::walk_ns() const {
-  if (costs_ns_.empty()) return 0;
-  std::vector<std::int64_t> sorted = costs_ns_;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
-}
+std::int64_t Neighbour::walk_ns() const { return median(after_rest_ns_); }
 
-void Neighbour::walk() {
+std::int64_t Neighbour::again_ns() const { return median(again_ns_); }
+
+std::int64_t Neighbour::walk() {
+  const std::int64_t before_ns = processor_ns();
   for (std::size_t i = 0; i < kLines; ++i) at_ = at_->next;
   buffers::escape(const_cast<Line*>(at_));
+  return processor_ns() - before_ns;
 }
 
 }  // namespace allocpool::echo

@@ -26,9 +26,9 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
-    as_figures,
     of_orderings,
 )
+from allocpool.evidence.figures import as_figures
 from allocpool.evidence.trials import NOT_PART, finished
 from allocpool.runtimes.collectors import FEATURES, collectors_that
 from allocpool.studies.allocation.specs import CHURNED, SOURCES
@@ -73,7 +73,11 @@ def published_as_trials() -> pd.DataFrame:
                 "ns_per_pass": row["cost_us"] * 1000,
             }
         )
-    frame = pd.DataFrame(rows).assign(status="ok", block=0, served_by="2012", strategy="alloc", touch="none")
+    unmeasured = dict.fromkeys(["distribution", "collector", "runtime"])
+    frame = pd.DataFrame(rows).assign(
+        status="ok", block=0, served_by="2012", strategy="alloc", touch="none", resident_over_live_before=np.nan,
+        resident_over_live_after=np.nan, **unmeasured,
+    )  # fmt: skip
     frame["language"] = frame["technique"].map({"malloc": "cpp"}).fillna("java")
     frame.loc[frame["memory"] == "c", "language"] = "cpp"
     return frame
@@ -104,6 +108,12 @@ class Costs:
         self.access = plain[plain["mode"] == "access"]
         self.fragmentation = plain[plain["mode"] == "fragmentation"]
         self.noise = stats.noise_band(self.allocation, ["technique", "bytes", "served_by"], "ns_per_alloc")
+        self.noise_of_passes = stats.noise_band(
+            self.access, ["memory", "operation", "bytes", "served_by"], "ns_per_pass"
+        )
+        self.noise_of_memory = stats.noise_band(
+            self.fragmentation, ["technique", "distribution", "served_by"], "resident_over_live_after"
+        )
 
     def served_by(self, **facts: object) -> list[str]:
         """What serves the memory in the trials with these facts."""
@@ -128,10 +138,15 @@ class Costs:
         counts = self.values("gc_pauses", technique=technique, served_by=served_by, bytes=size)
         return float(counts.mean()) if len(counts) else 0.0
 
-    def ordering(self, larger: tuple[str, pd.Series], smaller: tuple[str, pd.Series], why_not: str = "") -> Ordering:
-        """The expected ordering of two named series."""
-        compared = stats.compare(larger[1], smaller[1], self.noise)
-        return Ordering(larger[0], smaller[0], compared, *([why_not] if why_not else []))
+    def ordering(
+        self,
+        larger: tuple[str, pd.Series],
+        smaller: tuple[str, pd.Series],
+        noise: stats.NoiseBand | None = None,
+        why_not: str = "no block has a figure for both",
+    ) -> Ordering:
+        """The expected ordering of two named series; ``noise`` is that of allocation unless another is given."""
+        return Ordering(larger[0], smaller[0], stats.compare(larger[1], smaller[1], noise or self.noise), why_not)
 
     def _rows(self, facts: Mapping[str, object]) -> pd.DataFrame:
         if "memory" in facts:
@@ -210,7 +225,11 @@ def _heap_slows_down(costs: Costs) -> Iterator[Ordering]:
         yield costs.ordering(
             (f"growth of byte[] {java}", growth if enough else growth[:0]),
             (f"{MUCH:g} times that of malloc {malloc}", MUCH * costs.growth("malloc", malloc)),
-            "" if enough else f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for",
+            why_not=(
+                "no block has a figure for both"
+                if enough
+                else f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for"
+            ),
         )
 
 
@@ -255,7 +274,7 @@ def _single_bytes(costs: Costs) -> Iterator[Ordering]:
                     )
                     for kind, on in ((slower, one), (faster, other))
                 ]
-                yield costs.ordering(sides[0], sides[1])
+                yield costs.ordering(sides[0], sides[1], costs.noise_of_passes)
 
 
 def _old_sizes_leave_holes(costs: Costs) -> Iterator[Ordering]:
@@ -264,7 +283,8 @@ def _old_sizes_leave_holes(costs: Costs) -> Iterator[Ordering]:
         for on in costs.served_by(technique=technique, distribution="phases"):
             rows = {"technique": technique, "distribution": "phases", "served_by": on}
             before, after = (costs.values(f"resident_over_live_{when}", **rows) for when in ("before", "after"))
-            yield costs.ordering((f"{technique} {on} after the shift", after), (f"{technique} {on} before it", before))
+            shifted = (f"{technique} {on} after the shift", after)
+            yield costs.ordering(shifted, (f"{technique} {on} before it", before), costs.noise_of_memory)
 
 
 Rule = Callable[[Costs], Iterator[Ordering]]
@@ -313,6 +333,7 @@ def _copies(costs: Costs) -> Evidence:
         costs.ordering(
             (f"copy heap {name}", costs.values("ns_per_pass", memory="heap", operation="copy", served_by=name)),
             (f"copy direct {name}", costs.values("ns_per_pass", memory="direct", operation="copy", served_by=name)),
+            costs.noise_of_passes,
         )
         for name in costs.served_by(memory="heap", operation="copy")
     ]

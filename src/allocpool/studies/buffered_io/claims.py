@@ -23,9 +23,9 @@ from allocpool.evidence.claims import (
     Evidence,
     Ordering,
     Verdict,
-    as_figures,
     of_orderings,
 )
+from allocpool.evidence.figures import as_figures
 from allocpool.evidence.trials import finished, gap_of, records
 from allocpool.runtimes.collectors import FEATURES
 from allocpool.studies.buffered_io import connections
@@ -43,20 +43,24 @@ SECOND_BYTES = 2 * MESSAGE_BYTES
 
 
 class Way(NamedTuple):
-    """A way of I/O with its buffer, 0 for none."""
+    """A way of I/O with its buffer, 0 for none, and the bytes of a message."""
 
     io: str
     buffer: int = 0
+    message: int = MESSAGE_BYTES
 
     def among(self, trials: pd.DataFrame) -> pd.DataFrame:
         """The trials of this way."""
-        return trials[(trials["io"] == self.io) & (trials["buffer"].fillna(0) == self.buffer)]
+        io, buffer = trials["io"] == self.io, trials["buffer"].fillna(0) == self.buffer
+        return trials[io & buffer & (trials["message_bytes"] == self.message)]
 
 
 _READERS = tuple(Way("buffered_reader", size) for size in (256, 512, 4096, 8192, 16384))
 _STREAMS = (Way("buffered_stream", 512), Way("buffered_stream", 8192))
 _PLAIN, _CPP, _IDLE = Way("stream"), Way("threads"), Way("idle_threads")
 _SIZED, _DEFAULT = _READERS[1], _READERS[3]
+_OTHER_MESSAGE = 2048
+_OF_OTHERS = tuple(Way("buffered_reader", size, _OTHER_MESSAGE) for size in (512, _OTHER_MESSAGE, 8192))
 
 
 class Figures:
@@ -85,7 +89,8 @@ class Figures:
 
     def label(self, way: Way) -> str:
         """How a way is told."""
-        return " ".join([way.io.replace("_", " "), *([str(way.buffer)] if way.buffer else [])])
+        words = [way.io.replace("_", " "), *([str(way.buffer)] if way.buffer else [])]
+        return " ".join(words) + (f", messages of {way.message}" if way.message != MESSAGE_BYTES else "")
 
     def why_not(self, *_ways: Way) -> str:
         """Why these ways can't be compared."""
@@ -99,7 +104,9 @@ class Campaign(Figures):
         java = trials["threads"].isin(["platform"]) & (trials["runtime"] == SET_UPS[set_up])
         self._started = trials[(trials["server"] == "cpp") | java]
         self.trials = finished(self._started)
-        most = self.trials[self.trials["connections"] == self.trials["connections"].max()]
+        self._without = None if java.any() else f"{set_up} is not part of this campaign"
+        largest = self.trials.groupby("message_bytes")["connections"].transform("max")
+        most = self.trials[self.trials["connections"] == largest]
         tables = {
             MEMORY: _above_noise(connections.block_slopes(self.trials)),
             CPU: most[["variant", "block", CPU]].dropna(),
@@ -120,7 +127,7 @@ class Campaign(Figures):
     def _names(self) -> dict[Way, str]:
         """The variant of each way that ran."""
         return {
-            Way(row.io, int(row.buffer) if pd.notna(row.buffer) else 0): row.variant
+            Way(row.io, int(row.buffer) if pd.notna(row.buffer) else 0, row.message_bytes): row.variant
             for row in records(self.trials.drop_duplicates("variant"))
         }
 
@@ -134,6 +141,8 @@ class Campaign(Figures):
             for way in (_PLAIN if way == _IDLE else way for way in ways)
             if way.among(self.trials).empty
         ]
+        if self._without and any(way != _CPP for way in ways):
+            return self._without
         return "; ".join(dict.fromkeys(gaps)) or "no block has a figure above noise for both"
 
 
@@ -256,6 +265,12 @@ ECHO_CLAIMS: tuple[Claim[Figures], ...] = (
         "message-sized-buffer-cheapest-in-cpu",
         "A reader's buffer of the message's size takes the least CPU: a smaller one costs more, a larger one too.",
         _more(CPU, [(way, _SIZED) for way in _READERS if way != _SIZED]),
+    ),
+    _claim(
+        "best-size-is-the-messages",
+        f"The best size is that of the messages, and messages differ: for those of {_OTHER_MESSAGE} bytes a reader's "
+        "buffer of their size takes the least CPU.",
+        _more(CPU, [(way, _OF_OTHERS[1]) for way in _OF_OTHERS if way != _OF_OTHERS[1]]),
     ),
     _claim(
         "plain-streams-cost-cpu",

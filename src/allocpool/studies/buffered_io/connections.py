@@ -80,6 +80,11 @@ def line(connections: Sequence[float] | pd.Series, memory_mb: Sequence[float] | 
     return Line(slope * _MB, low, high, float(fitted.intercept), n, float(x.mean()), spread, residual)
 
 
+def usual(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials whose messages are of the size that most have: those of another size are compared among themselves."""
+    return trials[trials["message_bytes"].isin(trials["message_bytes"].mode().iloc[:1])]
+
+
 def variants(trials: pd.DataFrame) -> list[str]:
     """The variants in reading order: Java before C++, ways of I/O as the study lists them, small buffers first."""
     order = [name for names in IO.values() for name in names]
@@ -87,7 +92,7 @@ def variants(trials: pd.DataFrame) -> list[str]:
     keys = {
         row.variant: (
             order.index(row.io), row.threads == "virtual", 0 if pd.isna(row.runtime) else -row.runtime,
-            0 if pd.isna(row.buffer) else row.buffer,
+            0 if pd.isna(row.buffer) else row.buffer, row.message_bytes,
         )
         for row in records(rows)
     }  # fmt: skip
@@ -236,7 +241,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
     Ours are platform threads on the newest runtime that ran. Empty where a row was not measured, or at one number of
     connections only.
     """
-    done = finished(trials)
+    done = usual(finished(trials))
     done = done[(done["server"] == "java") & (done["threads"] == "platform")]
     fitted = lines(done)
     rows = []
@@ -265,7 +270,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def baselines_table(trials: pd.DataFrame) -> pd.DataFrame:
     """The published baselines beside ours, predicted from the slope as in `published_table`."""
-    done = finished(trials)
+    done = usual(finished(trials))
     newest = done["runtime"].max()
     waiting = done[done["idle_rss_mb"].notna() & (done["io"] == "stream") & (done["runtime"] == newest)]
     ours = {
@@ -298,7 +303,7 @@ def chars_and_bytes(trials: pd.DataFrame, parts: pd.DataFrame, size: int = MESSA
     Columns: part, chars, bytes, apart (bytes per connection; of parts that both have, their difference is exact to what
     a JVM keeps for itself). Platform threads, the newest runtime, the most connections that both held.
     """
-    done = finished(trials)
+    done = usual(finished(trials))
     done = done[(done["threads"] == "platform") & (done["buffer"] == size) & (done["runtime"] == done["runtime"].max())]
     sides = [done[done["io"] == io] for io in ("buffered_reader", "buffered_stream")]
     both = set(sides[0]["connections"]) & set(sides[1]["connections"])

@@ -46,7 +46,9 @@ class Load(TypedDict):
     """The same of the echoes that came in the window: what choosing by arrival shows."""
     neighbour_walks: int
     neighbour_walk_ns: int
-    """Median processor time of a walk over ``neighbour_lines`` cache lines by a thread of the load generator."""
+    """Median processor time of a walk over ``neighbour_lines`` cache lines by a rested thread of the load."""
+    neighbour_again_ns: int
+    """The same of a walk at once afterwards."""
     neighbour_lines: int
 
 

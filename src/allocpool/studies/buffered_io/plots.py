@@ -101,11 +101,12 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
 
 
 def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
-    """CPU per message against the size of the buffer on platform threads, and the published median beside it."""
-    done = finished(trials)
+    """CPU per message against the size of the buffer on platform threads of the newest Java; the published median."""
+    done = connections.usual(finished(trials))
     done = done[(done["threads"] == "platform") & done["buffer"].notna()]
     if done.empty:
         return nothing("no variant with a buffer has run")
+    done = done[done["runtime"] == done["runtime"].max()]
     done = done[done["connections"] == done["connections"].max()]
     published = connections.published()
     figure, (ours, theirs) = new_figure(1, 2, 9.3, 3.6)

@@ -122,7 +122,8 @@ def eviction_sentence(trials: pd.DataFrame) -> str:
     """What the neighbour paid beside the servers that refer to the least and to the most memory."""
     done = finished(trials[trials["neighbour_line_ns"].notna()])
     done = done[(done["threads"] == "platform") & (done["connections"] == done["connections"].max())]
-    costs = done.groupby("variant")[["rss_mb", "neighbour_line_ns"]].mean().astype(float).sort_values("rss_mb")
+    figures = ["rss_mb", "neighbour_line_ns", "neighbour_again_ns"]
+    costs = done.groupby("variant")[figures].mean().astype(float).sort_values("rss_mb")
     if len(costs) < 2:
         return "A neighbour has not walked beside two servers on platform threads yet."
     told = [
@@ -130,8 +131,9 @@ def eviction_sentence(trials: pd.DataFrame) -> str:
         for row in records(costs.iloc[[0, -1]])
     ]
     return (
-        "A thread outside the server walks over memory of its own, fifty times a second, and takes the time by its own "
-        f"processor clock. A cache line cost it {told[0]} and {told[1]}."
+        "A thread outside the server walks over memory of its own, rests for a moment, and takes the time by its own "
+        f"processor clock. A cache line cost it {told[0]} and {told[1]}; walked over again at once, when nobody could "
+        f"evict it, {stats.span(costs['neighbour_again_ns'])} ns."
     )
 
 
@@ -151,7 +153,7 @@ def prediction_sentence(trials: pd.DataFrame) -> str:
 
 
 def _newest(trials: pd.DataFrame, io: str, buffer: int) -> str:
-    rows = finished(trials)
+    rows = connections.usual(finished(trials))
     rows = rows[(rows["io"] == io) & (rows["buffer"].fillna(0) == buffer) & (rows["threads"].fillna("") != "virtual")]
     return str(rows.sort_values("runtime")["variant"].iloc[-1]) if len(rows) else ""
 

@@ -20,7 +20,7 @@ from allocpool.studies.buffered_io.tables import SCHEMAS, summarise_echo, tidy_b
 _READERS = tuple(f"java/buffered_reader:{size}" for size in (256, 512, 4096, 8192, 16384))
 _STREAMS = ("java/buffered_stream:512", "java/buffered_stream:8192", "java/stream")
 EVERY_KEY = (
-    *(f"{way}/platform/25" for way in (*_READERS, *_STREAMS)),
+    *(f"{way}/platform/{runtime}" for runtime in (25, 11) for way in (*_READERS, *_STREAMS)),
     *(f"{way}/virtual/{runtime}" for runtime in (21, 25) for way in (*_READERS, *_STREAMS)),
     *(f"java/{io}/25" for io in ("nio_buffer_per_connection", "nio_pooled", "netty_pooled", "netty_unpooled")),
     "cpp/threads",
@@ -36,6 +36,7 @@ class Connections(BaseModel):
 
     variants: tuple[str, ...] = Field(min_length=1, description="java/IO[:BUFFER]/[THREADS/]RUNTIME or cpp/IO")
     connections: tuple[int, ...] = Field(min_length=1)
+    message_bytes: int | None = Field(default=None, ge=2, le=65_536, description="of this group, where it is another")
 
     @field_validator("variants")
     @classmethod
@@ -84,7 +85,7 @@ def _specs(profile: BufferedIoProfile, block: int) -> Iterator[EchoSpec]:
                 yield EchoSpec(
                     block=block, connections=connections, rate=profile.rate_per_connection * connections,
                     seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
-                    message_bytes=profile.message_bytes, **variant.settings(), **heap,
+                    message_bytes=group.message_bytes or profile.message_bytes, **variant.settings(), **heap,
                 )  # fmt: skip
 
 

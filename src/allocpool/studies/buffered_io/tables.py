@@ -25,8 +25,8 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.percentiles import histogram_percentiles_us
-from allocpool.studies.buffered_io.measurement import EchoMeasurement
-from allocpool.studies.buffered_io.specs import IO, THREADS, Variant
+from allocpool.studies.buffered_io.measurement import EchoMeasurement, Load
+from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES, THREADS, Variant
 from allocpool.trial.record import TrialRecord
 
 PARTS = {
@@ -65,7 +65,9 @@ _COUNTS = {
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
-        "variant": text("label of the row: server, I/O, size of the buffer, threads, runtime"),
+        "variant": text(
+            f"label of the row: server, I/O, size of the buffer, threads, runtime; messages, if not of {MESSAGE_BYTES}"
+        ),
         "server": choice(IO, "java or cpp"),
         "io": choice((name for names in IO.values() for name in names), "way of I/O"),
         "buffer": whole("chars (buffered_reader) or bytes (buffered_stream)"),
@@ -96,9 +98,11 @@ TRIALS = DataFrameSchema(
             "p99 of the echoes that came in the window: what choosing by arrival shows, whatever was left behind, us"
         ),
         "neighbour_line_ns": number(
-            "processor time per cache line of a thread outside the server that walks over its own memory, median, ns",
+            "processor time per cache line of a thread outside the server that walks over its own memory, after a rest "
+            "of two ms, median, ns",
             POSITIVE,
         ),
+        "neighbour_again_ns": number("the same at once afterwards, when nothing was evicted, ns", POSITIVE),
         **{name: whole(what) for name, what in _COUNTS.items()},
         **GC_COLUMNS,
     },
@@ -123,7 +127,7 @@ def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
     stated = ("server", "io", "buffer", "threads", "runtime", "collector", "heap_mb", "connections", "rate",
               "message_bytes", "seconds")  # fmt: skip
-    row = trial_row(record) | {"variant": variant_of(spec).label} | {name: spec[name] for name in stated}
+    row = trial_row(record) | {"variant": _label(spec)} | {name: spec[name] for name in stated}
     measured = read_trial(record, EchoMeasurement).measurement
     if measured is None:
         return {"trials": [row]}
@@ -151,12 +155,17 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
         "os_threads": measured["threads"],
         **{f"latency_{name}_us": value for name, value in zip(_LATENCY, latencies_us, strict=True)},
         "arrived_p99_us": histogram_percentiles_us(load["arrived_delays"], [99.0])[0] if load["arrived"] else None,
-        "neighbour_line_ns": (load["neighbour_walk_ns"] / load["neighbour_lines"] if load["neighbour_walks"] else None),
+        "neighbour_line_ns": _per_line_ns(load, load["neighbour_walk_ns"]),
+        "neighbour_again_ns": _per_line_ns(load, load["neighbour_again_ns"]),
         "due": load["due"],
         "errors": load["errors"],
         "behind": load["behind"],
         **gc_row(record, load["start_ns"], load["end_ns"]),
     }
+
+
+def _per_line_ns(load: Load, walk_ns: int) -> float | None:
+    return walk_ns / load["neighbour_lines"] if load["neighbour_walks"] else None
 
 
 def tidy_buffered_io(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
@@ -169,6 +178,12 @@ def summarise_echo(record: TrialRecord) -> dict[str, Any]:
     rows = _rows_of(record)
     (row,) = rows["trials"]
     return {**row, "parts_bytes": {part["part"]: part["bytes"] for part in rows.get("parts", ())}}
+
+
+def _label(spec: Mapping[str, Any]) -> str:
+    """The variant's, which says so where messages are not of the usual size: such rows never mix."""
+    label, size = variant_of(spec).label, spec["message_bytes"]
+    return label if size == MESSAGE_BYTES else f"{label}, messages of {size}"
 
 
 def variant_of(spec: Mapping[str, Any]) -> Variant:
