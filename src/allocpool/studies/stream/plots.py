@@ -6,6 +6,7 @@ A panel holds windows of one length and slide, and one percentile: in no panel d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,7 +19,8 @@ from allocpool.studies.stream.claims import CELL, FIRST, held, only
 from allocpool.studies.stream.story import AXES, commonest_rate, curves, published, rate_text
 
 _MARKERS = "osD^vP"
-_LINES = ("-", "--", "-.", ":")
+_Line = Literal["-", "--", "-.", ":"]
+_LINES: tuple[_Line, ...] = ("-", "--", "-.", ":")
 _ANSWERS = {"first": "first result of a window", "last": "last result of a window"}
 _SETTINGS = {
     "new_size_mb": "MaxNewSize, MiB",
@@ -70,7 +72,7 @@ def _newest_first(rows: pd.DataFrame) -> list[int]:
     return sorted((int(feature) for feature in rows["runtime"].unique()), reverse=True)
 
 
-def _style(runtime: object, runtimes: Sequence[int]) -> str:
+def _style(runtime: object, runtimes: Sequence[int]) -> _Line:
     return _LINES[runtimes.index(int(str(runtime))) % len(_LINES)]
 
 
@@ -151,23 +153,21 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         panel.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
         panel.set_title("" if len(rows) else "not varied", fontsize=9)
         for _, line in rows.groupby([name for name in CELL if name != axis], dropna=False, sort=False):
-            tails = line.assign(**{FIRST: line[FIRST].astype(float)}).groupby(axis, dropna=False, sort=False)
-            places = [0 if pd.isna(value) else 1 + asked.index(value) for value in tails.groups]
-            told = tails[FIRST].agg(["median", "min", "max"]).assign(
-                place=places, young=tails["young_per_s"].median()
-            ).sort_values("place")  # fmt: skip
+            places = line[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
+            tails = line.assign(**{FIRST: line[FIRST].astype(float)}).groupby(places)
+            told = tails[FIRST].agg(["median", "min", "max"]).assign(young=tails["young_per_s"].median())
             first = line.iloc[0]
             panel.errorbar(
-                told["place"], told["median"],
+                told.index, told["median"],
                 yerr=[told["median"] - told["min"], told["max"] - told["median"]],
                 color=colour_of(first["collector"]), linestyle=_style(first["runtime"], runtimes),
                 marker=_MARKERS[threads.index(first["cooperative_threads"]) % len(_MARKERS)], markersize=5,
                 linewidth=1.2, capsize=2,
             )  # fmt: skip
             if axis == "new_size_mb":
-                for _, point in told[told["young"].notna() & told["median"].notna()].iterrows():
+                for place, point in told[told["young"].notna() & told["median"].notna()].iterrows():
                     panel.annotate(
-                        f"{point['young']:.0f}/s", (point["place"], point["median"]), xytext=(4, 4),
+                        f"{point['young']:.0f}/s", (float(str(place)), point["median"]), xytext=(4, 4),
                         textcoords="offset points", fontsize=7,
                     )  # fmt: skip
     log_axis(axes[0], float(every[FIRST].min()), max(target_ms, float(every[FIRST].max())), "y")

@@ -200,7 +200,7 @@ def latency_grid(rule: Callable[[pd.DataFrame, str], list[Pair]], trials: pd.Dat
     """Comparisons of latencies for a reader, to the first result of a window and to the last."""
     last = pairs_grid(rule(trials, LAST))
     grid = pairs_grid(rule(trials, FIRST)).rename(columns={"ratio": "ratio, first result"})
-    grid.insert(grid.columns.get_loc("ratio, first result") + 1, "last result", last["ratio"])
+    grid.insert(list(grid.columns).index("ratio, first result") + 1, "last result", last["ratio"])
     return grid
 
 
@@ -251,7 +251,9 @@ def commonest_rate(trials: pd.DataFrame) -> pd.DataFrame:
         return rows
     sizes = rows.groupby(list(_ONE_RATE))["trial_id"].transform("size")
     first = rows[sizes == sizes.max()].iloc[0]
-    return rows[(rows[list(_ONE_RATE)] == first[list(_ONE_RATE)]).all(axis=1)]
+    for name in _ONE_RATE:
+        rows = rows[rows[name] == first[name]]
+    return rows
 
 
 def rate_text(trials: pd.DataFrame) -> str:
@@ -329,7 +331,8 @@ def published_limit() -> str:
     """What the source's chart says of G1 with processors left to it, where it holds and where it does not."""
     held, more = held_by_g1()
     beyond = ", ".join(
-        f"{stats.significant(row.million_items_per_second)} million: {row.p9999_ms:g} ms" for row in more.itertuples()
+        f"{stats.significant(items)} million: {latency_ms:g} ms"
+        for items, latency_ms in zip(more["million_items_per_second"], more["p9999_ms"], strict=True)
     )
     return (
         f"Read off the source's own chart, G1 on {held['jet_threads'].max()} threads held its 10 ms up to "
