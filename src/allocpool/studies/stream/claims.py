@@ -167,7 +167,7 @@ def unbeaten(every: Iterable[Pair]) -> list[Pair]:
 
 def only(trials: pd.DataFrame, *apart_from: str) -> pd.DataFrame:
     """The finished trials that are `PLAIN` in all but these columns."""
-    rows = finished(trials)
+    rows = finished(trials).reset_index(drop=True)
     for name, value in PLAIN.items():
         if name not in apart_from:
             rows = rows[rows[name].isna() if value is None else rows[name] == value]

@@ -80,7 +80,7 @@ def machine(trials: pd.DataFrame) -> str:
     return (
         f"This machine has {count} processors; the published ones ran up to {most} threads. A processor left to the "
         f"collector is {1 / count:.0%} of this machine instead of a small part of it{concurrent}. "
-        "So the direction of an effect can be compared; a verdict on its size is one on this machine."
+        "So the direction of an effect can be compared; a verdict on its size is on this machine, not on the published one."
     )
 
 
@@ -275,7 +275,7 @@ def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (solution, threads), group in done.groupby(["solution", "cooperative_threads"], sort=False):
         names = ["gc_pauses", "young_per_s", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]
-        medians = group[names].median()
+        medians = group[names].astype(float).median()
         rows.append({
             "solution": solution, "threads": threads, "n": len(group),
             "GC threads": f"{group['parallel_gc_threads'].max()} / {group['concurrent_gc_threads'].max()}",
