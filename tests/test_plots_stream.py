@@ -142,14 +142,17 @@ def test_a_rate_at_which_a_trial_fell_behind_has_an_open_mark_at_the_top(figure:
 
 
 def test_the_target_is_a_line_in_every_panel(figure: Figure) -> None:
-    for panel in figure.axes[:3]:
+    for panel in figure.axes:
         (target,) = [line for line in panel.lines if line.get_linestyle() == "--" and line.get_marker() == "None"]
         assert set(xy(target)[1]) == {TARGET_MS}
 
 
-def test_the_published_chart_is_drawn_line_by_line(figure: Figure) -> None:
-    right = figure.axes[1]
-    groups = list(published().groupby(["jdk", "collector", "jet_threads"]))
+@pytest.mark.parametrize(("machine", "place", "window"), [("c5.4xlarge", 1, "10,000"), ("c5.metal", 3, "1,000")])
+def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: str, place: int, window: str) -> None:
+    """Each in a panel of its own, as their windows are not of one length."""
+    right, rows = figure.axes[place], published()
+    assert right.get_title().startswith(f"published, {machine}: {window} ms by 10 ms")
+    groups = list(rows[rows["machine"] == machine].groupby(["jdk", "collector", "jet_threads"]))
     assert len(curves(right)) == len(groups)
     for line, ((jdk, collector, threads), group) in zip(curves(right), groups, strict=True):
         ordered = group.sort_values("million_items_per_second")

@@ -28,6 +28,11 @@ _SETTINGS = {
     "asked_parallel_gc_threads": "ParallelGCThreads",
 }
 _DEFAULT = "JVM's choice"
+_PUBLISHED = {
+    "c5.4xlarge": "10,000 ms by 10 ms, 1,000,000 events a second",
+    "c5.metal": "1,000 ms by 10 ms, 10,000,000 events a second",
+}
+"""The two charts of the source, each with its windows."""
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
@@ -60,9 +65,12 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
             log_axis(panel, 0.2, top, "y")
         axes[row * shown].set_ylabel("latency at the tail, ms")
     if axis == "keys":
-        _published(axes[shown - 1])
-        _dress(axes[shown - 1], target_ms, "published, read off the chart\np99.99, first result of a window")
-        axes[2 * shown - 1].set_axis_off()
+        for row, (machine, windows) in enumerate(_PUBLISHED.items()):
+            panel = axes[(row + 1) * shown - 1]
+            _published(panel, machine)
+            _dress(
+                panel, target_ms, f"published, {machine}: {windows}\np99.99, first result of a window, off the chart"
+            )
     handles = _solutions(rows, runtimes) + _threads(threads)
     legend(figure, handles, min(len(handles), 5))
     return figure
@@ -120,8 +128,9 @@ def _log_items(panel: Axes, millions: pd.Series) -> None:
     log_axis(panel, float(millions.min()), float(millions.max()))
 
 
-def _published(panel: Axes) -> None:
+def _published(panel: Axes, machine: str) -> None:
     rows = published()
+    rows = rows[rows["machine"] == machine]
     for number, ((jdk, collector, threads), line) in enumerate(rows.groupby(["jdk", "collector", "jet_threads"])):
         ordered = line.sort_values("million_items_per_second")
         panel.plot(
@@ -129,7 +138,7 @@ def _published(panel: Axes) -> None:
             marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1,
             label=f"{collector}, JDK {jdk}, {threads} threads",
         )  # fmt: skip
-    log_axis(panel, 1.5, 60)
+    log_axis(panel, float(rows["million_items_per_second"].min()), float(rows["million_items_per_second"].max()))
     panel.legend(fontsize=7, frameon=False)
 
 

@@ -80,7 +80,8 @@ def machine(trials: pd.DataFrame) -> str:
     return (
         f"This machine has {count} processors; the published ones ran up to {most} threads. A processor left to the "
         f"collector is {1 / count:.0%} of this machine instead of a small part of it{concurrent}. "
-        "So the direction of an effect can be compared; a verdict on its size is on this machine, not on the published one."
+        "So the direction of an effect can be compared; a verdict on its size is on this machine, not on the published "
+        "one."
     )
 
 
