@@ -1,4 +1,4 @@
-"""What the figure of the stream study draws, and from which rows: every mark is looked up in the tables."""
+"""What the figures of the stream study draw, and from which rows: every mark is looked up in the tables."""
 
 from __future__ import annotations
 
@@ -16,56 +16,64 @@ from matplotlib.lines import Line2D
 from allocpool.campaign.tidy import frame
 from allocpool.evidence.style import colour_of
 from allocpool.runtimes.collectors import collector_labelled, collector_named
-from allocpool.studies.stream.plots import latency_against_throughput
+from allocpool.studies.stream.plots import collector_settings, latency_against_throughput, threads_of_the_engine
 from allocpool.studies.stream.story import published
-from allocpool.studies.stream.tables import TRIALS
+from allocpool.studies.stream.tables import SEARCHES, TRIALS
 
 TARGET_MS = 10.0
-RATES = (1_000_000, 2_000_000, 4_000_000)
+EVENTS = 1_000_000
+KEYS = (10_000, 20_000, 40_000)
+ITEMS = [(EVENTS + 100 * keys) / 1e6 for keys in KEYS]
+ANSWERS = {"first": "first_tail_ms", "last": "tail_ms"}
 SHARED: dict[str, Any] = {
     "mode": "stream", "status": "ok", "reason": None, "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0,
     "started_utc": "", "git_commit": None, "code_hash": "", "host_id": "", "runtime": 25, "heap_mb": 1024, "cores": 2,
-    "keys": 10, "window_ms": 100, "slide_ms": 10, "seconds": 1.0, "aggregate": "boxed", "processors": "cooperative",
+    "window_ms": 100, "slide_ms": 10, "seconds": 1.0, "aggregate": "boxed", "processors": "cooperative",
+    "sources": "parallel", "hiccup_ms": 0,
 }  # fmt: skip
 
 
-def trial(collector: str, threads: int, rate: int, tail_ms: float | None, block: int, **changes: Any) -> dict[str, Any]:
-    """A trial; without a latency at the tail it fell behind."""
+def trial(collector: str, threads: int, keys: int, tail_ms: float | None, block: int, **changes: Any) -> dict[str, Any]:
+    """A trial; without a latency at the tail it fell behind. The last result comes a quarter of a millisecond later."""
     return {
-        **SHARED, "trial_id": f"{collector} {threads} {rate} {block} {changes}", "block": block,
+        **SHARED, "trial_id": f"{collector} {threads} {keys} {block} {changes}", "block": block,
         "collector": collector, "solution": f"{collector_named(collector).label} / 25", "cooperative_threads": threads,
-        "events_per_second": rate, "offered_items_per_second": 2.0 * rate, "kept_up": tail_ms is not None,
-        "tail_ms": tail_ms, "tail": None if tail_ms is None else "p99", **changes,
+        "events_per_second": EVENTS, "keys": keys, "offered_items_per_second": float(EVENTS + 100 * keys),
+        "kept_up": tail_ms is not None, "first_tail_ms": tail_ms,
+        "tail_ms": None if tail_ms is None else tail_ms + 0.25, "tail": None if tail_ms is None else "p99", **changes,
     }  # fmt: skip
 
 
 def rows() -> list[dict[str, Any]]:
-    """Two collectors by two numbers of threads at three rates, three blocks each, of latencies that no two share."""
+    """Two collectors by two numbers of threads at three outputs, three blocks each, of latencies that no two share."""
     made = []
     for place, (collector, threads) in enumerate(
         (("g1", 1), ("g1", 2), ("genzgc", 1), ("genzgc", 2)),
     ):
-        for number, rate in enumerate(RATES):
+        for number, keys in enumerate(KEYS):
             for block in range(3):
                 tail_ms = 1.0 + place + 5 * number + (0.1, 0.4, 0.2)[block]
-                made.append(trial(collector, threads, rate, tail_ms, block))
+                made.append(trial(collector, threads, keys, tail_ms, block))
     return made
 
 
+ASIDE = 9
+"""The block of trials that no line is made of."""
 BESIDE = (
     {"aggregate": "garbage_free"}, {"processors": "native"}, {"new_size_mb": 64}, {"status": "failed"},
+    {"asked_concurrent_gc_threads": 2}, {"asked_parallel_gc_threads": 1}, {"sources": "single"}, {"hiccup_ms": 20},
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """The highest rate of generational ZGC on two threads: one trial fell behind; of G1 on two: all did."""
+    """The most output of generational ZGC on two threads: one trial fell behind; of G1 on two: all did."""
     made = rows()
     for row in made:
         of_g1 = row["collector"] == "g1"
-        if row["events_per_second"] == RATES[-1] and row["cooperative_threads"] == 2 and (of_g1 or row["block"] == 1):
-            row.update(kept_up=False, tail_ms=None, tail=None)
-    made += [trial("g1", 1, RATES[0], 90.0, 9, **changes) for changes in BESIDE]
+        if row["keys"] == KEYS[-1] and row["cooperative_threads"] == 2 and (of_g1 or row["block"] == 1):
+            row.update(kept_up=False, tail_ms=None, first_tail_ms=None, tail=None)
+    made += [trial("g1", 1, KEYS[0], 90.0, ASIDE, **changes) for changes in BESIDE]
     return frame(made, TRIALS)
 
 
@@ -84,59 +92,67 @@ def xy(line: Line2D) -> list[list[float]]:
 
 
 def chosen(table: pd.DataFrame, collector: str, threads: int) -> pd.DataFrame:
-    """The finished trials of a line: the allocating aggregate on cooperative threads, young generation as it comes."""
+    """The trials of a line: not those that differ in anything else."""
     own = table[(table["collector"] == collector) & (table["cooperative_threads"] == threads)]
-    own = own[(own["status"] == "ok") & (own["aggregate"] == "boxed") & (own["processors"] == "cooperative")]
-    return own[own["new_size_mb"].isna()]
+    return own[own["block"] != ASIDE]
 
 
 LINES = [("g1", 1), ("g1", 2), ("genzgc", 1), ("genzgc", 2)]
 
 
-def test_a_line_is_a_collector_on_so_many_threads(figure: Figure, table: pd.DataFrame) -> None:
-    left, _ = figure.axes
-    assert len(curves(left)) == len(LINES)
-    for line, (collector, threads) in zip(curves(left), LINES, strict=True):
-        tails = chosen(table, collector, threads).groupby("offered_items_per_second")["tail_ms"]
+def panels(figure: Figure) -> dict[str, Axes]:
+    """The measured panels: above the latency to the first result, below to the last."""
+    above, _, below, _ = figure.axes
+    return {"first": above, "last": below}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_line_is_a_collector_on_so_many_threads(figure: Figure, table: pd.DataFrame, answer: str) -> None:
+    panel = panels(figure)[answer]
+    assert len(curves(panel)) == len(LINES)
+    for line, (collector, threads) in zip(curves(panel), LINES, strict=True):
+        tails = chosen(table, collector, threads).groupby("offered_items_per_second")[ANSWERS[answer]]
         x, y = xy(line)
-        assert x == [2 * rate / 1e6 for rate in RATES]
+        assert x == ITEMS
         np.testing.assert_allclose(y, tails.median().astype(float).to_numpy(dtype=float, na_value=np.nan))
         assert to_hex(line.get_color()) == colour_of(collector)
-    markers = {threads: {line.get_marker() for line, key in zip(curves(left), LINES, strict=True) if key[1] == threads}
+    markers = {threads: {line.get_marker() for line, key in zip(curves(panel), LINES, strict=True) if key[1] == threads}
                for threads in (1, 2)}  # fmt: skip
     assert all(len(shapes) == 1 for shapes in markers.values()) and markers[1] != markers[2]
 
 
-def test_bars_reach_from_the_smallest_to_the_largest_trial(figure: Figure, table: pd.DataFrame) -> None:
-    left, _ = figure.axes
-    bars = [found for found in left.collections if isinstance(found, LineCollection)]
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_bars_reach_from_the_smallest_to_the_largest_trial(figure: Figure, table: pd.DataFrame, answer: str) -> None:
+    bars = [found for found in panels(figure)[answer].collections if isinstance(found, LineCollection)]
     for bar, (collector, threads) in zip(bars, LINES, strict=True):
-        tails = chosen(table, collector, threads).groupby("offered_items_per_second")["tail_ms"]
+        tails = chosen(table, collector, threads).groupby("offered_items_per_second")[ANSWERS[answer]]
         ends = np.array([np.asarray(segment)[:, 1] for segment in bar.get_segments() if len(segment)])
         expected = pd.DataFrame({"low": tails.min(), "high": tails.max()}).dropna().to_numpy(dtype=float)
         np.testing.assert_allclose(ends[~np.isnan(ends).any(axis=1)], expected)
 
 
 def test_a_rate_at_which_a_trial_fell_behind_has_an_open_mark_at_the_top(figure: Figure) -> None:
-    left, _ = figure.axes
-    marks = [found for found in left.collections if isinstance(found, PathCollection)]
+    marks = [found for found in panels(figure)["first"].collections if isinstance(found, PathCollection)]
     open_marks = {
         key: np.asarray(mark.get_offsets(), float).tolist() for mark, key in zip(marks, LINES, strict=True)
     }  # fmt: skip
-    top = [[2 * RATES[-1] / 1e6, 100.0]]
+    top = [[ITEMS[-1], 100.0]]
     assert open_marks == {("g1", 1): [], ("g1", 2): top, ("genzgc", 1): [], ("genzgc", 2): top}
     assert all(len(mark.get_facecolor()) == 0 for mark in marks)
 
 
-def test_the_target_is_a_line_in_both_panels(figure: Figure) -> None:
-    for axis in figure.axes:
-        (target,) = [line for line in axis.lines if line.get_linestyle() == "--"]
+def test_the_target_is_a_line_in_every_panel(figure: Figure) -> None:
+    for panel in figure.axes:
+        (target,) = [line for line in panel.lines if line.get_linestyle() == "--" and line.get_marker() == "None"]
         assert set(xy(target)[1]) == {TARGET_MS}
 
 
-def test_the_published_chart_is_drawn_line_by_line(figure: Figure) -> None:
-    _, right = figure.axes
-    groups = list(published().groupby(["jdk", "collector", "jet_threads"]))
+@pytest.mark.parametrize(("machine", "place", "window"), [("c5.4xlarge", 1, "10,000"), ("c5.metal", 3, "1,000")])
+def test_the_published_charts_are_drawn_line_by_line(figure: Figure, machine: str, place: int, window: str) -> None:
+    """Each in a panel of its own, as their windows are not of one length."""
+    right, rows = figure.axes[place], published()
+    assert right.get_title().startswith(f"published, {machine}: {window} ms by 10 ms")
+    groups = list(rows[rows["machine"] == machine].groupby(["jdk", "collector", "jet_threads"]))
     assert len(curves(right)) == len(groups)
     for line, ((jdk, collector, threads), group) in zip(curves(right), groups, strict=True):
         ordered = group.sort_values("million_items_per_second")
@@ -153,14 +169,72 @@ def test_the_legend_names_solutions_and_threads(figure: Figure) -> None:
 
 def test_a_collector_keeps_its_colour_whatever_its_solution_is_called(table: pd.DataFrame) -> None:
     renamed = table[table["collector"] == "genzgc"].assign(solution="G1 / 25")
-    left, _ = latency_against_throughput(renamed, TARGET_MS).axes
-    assert {to_hex(line.get_color()) for line in curves(left)} == {colour_of("genzgc")}
+    assert {
+        to_hex(line.get_color()) for line in curves(latency_against_throughput(renamed, TARGET_MS).axes[0])
+    } == {colour_of("genzgc")}  # fmt: skip
 
 
-@pytest.mark.parametrize("changes", [*BESIDE, {"kept_up": False, "tail_ms": None}])
+def test_windows_of_another_length_are_in_another_panel(table: pd.DataFrame) -> None:
+    longer = table.assign(window_ms=1000, trial_id=table["trial_id"] + " longer", first_tail_ms=7.0, tail_ms=8.0)
+    first, second, *_ = latency_against_throughput(pd.concat([table, longer]), TARGET_MS).axes
+    assert first.get_title().startswith("100 ms by 10 ms") and second.get_title().startswith("1,000 ms by 10 ms")
+    assert 7.0 not in {y for line in curves(first) for y in xy(line)[1]}
+    assert {y for line in curves(second) for y in xy(line)[1]} == {7.0}
+
+
+def test_more_input_is_an_axis_of_its_own(table: pd.DataFrame) -> None:
+    """Panels of the keys at which input was varied, and no published chart, which has no such axis."""
+    more = table[table["keys"] == KEYS[0]]
+    more = more.assign(events_per_second=2 * EVENTS, offered_items_per_second=3e6, trial_id=more["trial_id"] + " more")
+    above, below = latency_against_throughput(pd.concat([table, more]), TARGET_MS, "events_per_second").axes
+    assert all(panel.get_title().startswith("100 ms by 10 ms, 10,000 keys") for panel in (above, below))
+    assert {tuple(xy(line)[0]) for line in curves(above)} == {(2.0, 3.0)}
+    (axis,) = latency_against_throughput(table, TARGET_MS, "events_per_second").axes
+    assert axis.texts[0].get_text() == "No rate was varied"
+
+
+@pytest.mark.parametrize("changes", [*BESIDE, {"kept_up": False, "tail_ms": None, "first_tail_ms": None}])
 def test_where_nothing_is_left_it_says_so(table: pd.DataFrame, changes: dict[str, Any]) -> None:
     left: list[dict[str, Any]] = [
         {str(name): value for name, value in row.items()} for row in table.assign(**changes).to_dict("records")
     ]
     (axis,) = latency_against_throughput(frame(left, TRIALS), TARGET_MS).axes
-    assert axis.texts[0].get_text() == "No trial that kept up"
+    assert axis.texts[0].get_text() == ("No trial that kept up" if "kept_up" in changes else "No rate was varied")
+
+
+SETTINGS = ("new_size_mb", "asked_concurrent_gc_threads", "asked_parallel_gc_threads")
+
+
+@pytest.mark.parametrize("place", range(len(SETTINGS)))
+def test_a_setting_of_the_collector_is_drawn_beside_the_jvm_s_choice(table: pd.DataFrame, place: int) -> None:
+    plain = chosen(table, "g1", 1)
+    asked = plain.assign(**{SETTINGS[place]: 4}, trial_id=plain["trial_id"] + " 4", young_per_s=15.0)
+    asked[["first_tail_ms", "tail_ms"]] *= 2
+    figure = collector_settings(pd.concat([plain, asked]), TARGET_MS)
+    panel = figure.axes[place]
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["JVM's choice", "4"]
+    typical = chosen(table, "g1", 1).groupby("keys")["first_tail_ms"].median().astype(float).to_list()
+    assert [xy(line) for line in curves(panel)] == [[[0, 1], [ms, 2 * ms]] for ms in typical]
+    assert [text.get_text() for text in panel.texts] == (["15/s"] * len(KEYS) if place == 0 else [])
+    others = [axes for number, axes in enumerate(figure.axes) if number != place]
+    assert all(axes.get_title() == "not varied" and not curves(axes) for axes in others)
+
+
+def test_without_a_setting_there_is_nothing_to_draw(table: pd.DataFrame) -> None:
+    (axis,) = collector_settings(table[table["collector"] == "genzgc"], TARGET_MS).axes
+    assert axis.texts[0].get_text() == "No setting of the collector was varied"
+
+
+def test_threads_are_drawn_at_one_rate_and_with_the_throughput_that_held(table: pd.DataFrame) -> None:
+    latency, highest = threads_of_the_engine(table, frame([], SEARCHES), TARGET_MS).axes
+    rate = latency.get_title()
+    assert rate.startswith("1,000,000 events a second, 10,000 keys")
+    drawn = [xy(line) for line in curves(latency)]
+    first = table[table["keys"] == KEYS[0]]
+    expected = [
+        [[1, 2], [chosen(first, collector, threads)["first_tail_ms"].median() for threads in (1, 2)]]
+        for collector in ("g1", "genzgc")
+    ]
+    assert drawn == expected
+    # Two outputs stay below the target, on one thread and on two.
+    assert next(xy(line) for line in curves(highest)) == [[1, 2], [ITEMS[1], ITEMS[1]]]

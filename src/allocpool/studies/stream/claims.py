@@ -32,8 +32,9 @@ from allocpool.evidence.claims import (
     of_orderings,
 )
 from allocpool.evidence.trials import NOT_PART, finished
+from allocpool.percentiles import TAILS, samples_needed
 from allocpool.runtimes.collectors import collector_labelled
-from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS
+from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, label
 
 SOURCE = "Sub-10 ms Latency in Java: Concurrent GC with Green Threads, Hazelcast, 2020-08-05"
 CONFIGURATION = (
@@ -81,8 +82,8 @@ class Era:
 
     @property
     def text(self) -> str:
-        """``G1 and ZGC of 17``."""
-        return " and ".join(f"{name} {runtime}" for name, runtime in self.solutions.values())
+        """``G1 / 17, ZGC / 17``."""
+        return ", ".join(label(collector, runtime) for collector, runtime in self.solutions.values())
 
 
 THEN = Era("published collectors", {"G1": ("g1", 17), "ZGC": ("zgc", 17)})
@@ -166,7 +167,7 @@ def unbeaten(every: Iterable[Pair]) -> list[Pair]:
 
 def only(trials: pd.DataFrame, *apart_from: str) -> pd.DataFrame:
     """The finished trials that are `PLAIN` in all but these columns."""
-    rows = finished(trials)
+    rows = finished(trials).reset_index(drop=True)
     for name, value in PLAIN.items():
         if name not in apart_from:
             rows = rows[rows[name].isna() if value is None else rows[name] == value]
@@ -319,13 +320,14 @@ def _throughput(sides: Sequence[pd.DataFrame], compared: str, exact: bool) -> Pa
     both = pd.concat([side.assign(side=place) for place, side in enumerate(sides)])
     noise = stats.noise_band(both, ["solution", "cooperative_threads", "side"], "held_items_per_second")
     solution, tails = str(sides[0]["solution"].iloc[0]), sorted(set(both["tail"].dropna()))
+    at = ", ".join(("highest rate", *tails))
     return Pair(
         f"{solution} {compared}",
-        f"highest rate, {', '.join(tails)}",
+        at,
         stats.compare(values[0][~unknown], values[1], noise),
         "every rate that was tried held",
         solution=solution, collector=str(sides[0]["collector"].iloc[0]), compared=compared,
-        at=f"highest rate, {', '.join(tails)}", not_kept_up=(0, 0), tails=frozenset(tails), exact=exact,
+        at=at, not_kept_up=(0, 0), tails=frozenset(tails), exact=exact,
     )  # fmt: skip
 
 
@@ -462,10 +464,11 @@ def held_by_g1() -> tuple[pd.DataFrame, pd.DataFrame]:
     """The published points of G1 on the 16 processors with some left to it, jet_threads, million_items_per_second and
     p9999_ms: those up to the highest throughput that the source says it holds its latency at, and those beyond."""
     stated = reference.load("jet_latency_stated")
-    stated = stated[(stated["part"] == 4) & (stated["collector"] == "G1") & (stated["machine"] == "c5.4xlarge")].iloc[0]
+    of_g1 = (stated["part"] == 4) & (stated["collector"] == "G1") & (stated["machine"] == "c5.4xlarge")
+    most = float(stated.loc[of_g1, "to_million"].max())
     drawn = reference.load("jet_latency_p9999").rename(columns={"p9999_latency_ms_read_off_chart": "p9999_ms"})
     points = drawn[(drawn["collector"] == "G1") & (drawn["machine"] == "c5.4xlarge")]
-    inside = points["million_items_per_second"] <= stated["to_million"]
+    inside = points["million_items_per_second"] <= most
     return points[inside], points[~inside]
 
 
@@ -575,7 +578,7 @@ def _sides(rows: pd.DataFrame, axis: str, first: pd.Series, compared: str) -> li
 
     def best(side: pd.DataFrame) -> pd.DataFrame:
         medians = side.groupby(axis, dropna=False)[FIRST].transform("median").astype(float)
-        return side[(medians == medians.min()) | medians.isna().all()]
+        return side if medians.isna().all() else side[medians == medians.min()]
 
     noise = _noise(rows, FIRST)
     every = []
@@ -601,7 +604,7 @@ def _within_target(data: Stream) -> Evidence:
     rows = done[["solution", "events_per_second", "offered_items_per_second", "tail", FIRST]]
     rows = rows.astype({"offered_items_per_second": float, FIRST: float})
     rows.insert(0, "target_ms", data.target_ms)
-    is_far = done["tail"].isna() | (done["tail"] == FAR_TAIL).fillna(False)
+    is_far = done["seconds"] * 1000 / done["slide_ms"] >= samples_needed(TAILS[FAR_TAIL])
     shown = within(done, data.target_ms).map({True: AS_PUBLISHED, False: OTHER_WAY})
     missing = [Missing("G1 with a processor left to it", NOT_PART.word)] if rows.empty else []
     if not is_far.all():
@@ -627,37 +630,50 @@ def _within_sentence(evidence: Evidence) -> str:
     )
 
 
-def _switches(data: Stream) -> Evidence:
-    """Each block: the switch between threads over that between tasklets, and whether the former is as published."""
+def _way(data: Stream, way: str) -> pd.Series:
+    """Medians of this way by block, ns, less what reading the clock takes; of tasklets, in which it may be more than
+    all else, with it."""
     done = finished(data.era.of(data.switches))
-    medians = done.pivot_table(index=["solution", "block"], columns="way", values="p50_ns", aggfunc="median")
-    rows = []
-    for key, row in medians.iterrows():
-        solution = str(key[0]) if isinstance(key, tuple) else str(key)
-        # What reading the clock takes is in both; a tasklet's switch may be lost in it.
-        tasklets, threads = (max(1.0, float(row[way] - row["empty"])) for way in ("tasklets", "platform"))
-        rows.append([
-            solution, "threads over tasklets, times", threads / tasklets,
-            AS_PUBLISHED if threads / tasklets >= _FAR_CHEAPER else OTHER_WAY,
-        ])  # fmt: skip
-        low, high = _SWITCH_NS
-        rows.append([
-            solution, "from thread to thread, ns", threads, AS_PUBLISHED if low <= threads <= high else NO_DIFFERENCE,
-        ])  # fmt: skip
-    missing = () if rows else (Missing("switches", NOT_PART.word),)
-    return Evidence(pd.DataFrame(rows, columns=["solution", "what", "found", "shown"]), missing)
+    medians = done.pivot_table(index="block", columns="way", values="p50_ns", aggfunc="median")
+    if way not in medians:
+        return pd.Series(dtype=float)
+    return medians[way].astype(float) - (medians["empty"].astype(float) if way == "platform" else 0)
 
 
-def _switches_sentence(evidence: Evidence) -> str:
-    rows = evidence.rows
-    if rows.empty:
-        return "No switches were timed."
-    times = rows.loc[rows["what"].str.startswith("threads over"), "found"]
-    ns = rows.loc[rows["what"].str.startswith("from thread"), "found"]
-    return (
-        f"From thread to thread on one processor {stats.span(ns)} ns, {stats.span(times)} times as long as from "
-        "tasklet to tasklet; what reading the clock takes is subtracted."
+def _switches(data: Stream) -> list[Pair]:
+    threads, tasklets = _way(data, "platform"), _way(data, "tasklets")
+    if threads.empty or tasklets.empty:
+        return []
+    compared, at = "from thread to thread over from tasklet to tasklet", "on one processor"
+    comparison = stats.compare(threads, tasklets, stats.NoiseBand(1.0, 0))
+    pair = Pair(
+        compared, at, comparison, solution=data.era.name, collector="", compared=compared, at=at, not_kept_up=(0, 0)
     )
+    return reaching([pair], _FAR_CHEAPER)
+
+
+def _thread_switch(data: Stream) -> Evidence:
+    threads = _way(data, "platform")
+    if threads.empty:
+        return Evidence(pd.DataFrame(columns=["what", "low", "high", "ns", "shown"]), (_NO_SWITCH,))
+    found, (low, high) = stats.geometric_interval(threads), _SWITCH_NS
+    inside, outside = low <= found.low and found.high <= high, found.high < low or found.low > high
+    shown = AS_PUBLISHED if inside else OTHER_WAY if outside else NO_DIFFERENCE
+    if found.method == "one trial":
+        shown = NO_DIFFERENCE
+    row = ["from thread to thread", found.low, found.high, found.estimate, shown]
+    return Evidence(pd.DataFrame([row], columns=["what", "low", "high", "ns", "shown"]))
+
+
+_NO_SWITCH = Missing("switches", NOT_PART.word)
+
+
+def _thread_switch_sentence(evidence: Evidence) -> str:
+    if evidence.rows.empty:
+        return "No switches were timed."
+    row = evidence.rows.iloc[0]
+    low, high = (stats.significant(float(row[name]), 2) for name in ("low", "high"))
+    return f"{stats.significant(float(row['ns']), 2)} ns ({low} to {high}) with nothing else to do."
 
 
 def millions(value: float) -> str:
@@ -757,13 +773,18 @@ STREAM_CLAIMS: tuple[Claim[Stream], ...] = (
         lambda data: native_threads(data.of()),
         "native threads",
     ),
-    Claim(
+    _claim(
         "tasklets-switch-cheaper",
-        "To go from tasklet to tasklet is far cheaper (ten times and more) than from thread to thread, which takes 2 "
-        "to 10 microseconds.",
-        SOURCE,
+        "To go from tasklet to tasklet is far cheaper (ten times and more) than from thread to thread.",
         _switches,
-        _switches_sentence,
+        "switches",
+    ),
+    Claim(
+        "thread-switch-2-to-10-us",
+        "To go from thread to thread on one processor takes 2 to 10 microseconds.",
+        SOURCE,
+        _thread_switch,
+        _thread_switch_sentence,
     ),
 )
 ALLOCATION_COSTS = _claim(

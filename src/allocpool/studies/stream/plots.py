@@ -6,6 +6,7 @@ A panel holds windows of one length and slide, and one percentile: in no panel d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,7 +19,8 @@ from allocpool.studies.stream.claims import CELL, FIRST, held, only
 from allocpool.studies.stream.story import AXES, commonest_rate, curves, published, rate_text
 
 _MARKERS = "osD^vP"
-_LINES = ("-", "--", "-.", ":")
+_Line = Literal["-", "--", "-.", ":"]
+_LINES: tuple[_Line, ...] = ("-", "--", "-.", ":")
 _ANSWERS = {"first": "first result of a window", "last": "last result of a window"}
 _SETTINGS = {
     "new_size_mb": "MaxNewSize, MiB",
@@ -26,6 +28,11 @@ _SETTINGS = {
     "asked_parallel_gc_threads": "ParallelGCThreads",
 }
 _DEFAULT = "JVM's choice"
+_PUBLISHED = {
+    "c5.4xlarge": "10,000 ms by 10 ms, 1,000,000 events a second",
+    "c5.metal": "1,000 ms by 10 ms, 10,000,000 events a second",
+}
+"""The two charts of the source, each with its windows."""
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
@@ -58,9 +65,12 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
             log_axis(panel, 0.2, top, "y")
         axes[row * shown].set_ylabel("latency at the tail, ms")
     if axis == "keys":
-        _published(axes[shown - 1])
-        _dress(axes[shown - 1], target_ms, "published, read off the chart\np99.99, first result of a window")
-        axes[2 * shown - 1].set_axis_off()
+        for row, (machine, windows) in enumerate(_PUBLISHED.items()):
+            panel = axes[(row + 1) * shown - 1]
+            _published(panel, machine)
+            _dress(
+                panel, target_ms, f"published, {machine}: {windows}\np99.99, first result of a window, off the chart"
+            )
     handles = _solutions(rows, runtimes) + _threads(threads)
     legend(figure, handles, min(len(handles), 5))
     return figure
@@ -70,7 +80,7 @@ def _newest_first(rows: pd.DataFrame) -> list[int]:
     return sorted((int(feature) for feature in rows["runtime"].unique()), reverse=True)
 
 
-def _style(runtime: object, runtimes: Sequence[int]) -> str:
+def _style(runtime: object, runtimes: Sequence[int]) -> _Line:
     return _LINES[runtimes.index(int(str(runtime))) % len(_LINES)]
 
 
@@ -118,8 +128,9 @@ def _log_items(panel: Axes, millions: pd.Series) -> None:
     log_axis(panel, float(millions.min()), float(millions.max()))
 
 
-def _published(panel: Axes) -> None:
+def _published(panel: Axes, machine: str) -> None:
     rows = published()
+    rows = rows[rows["machine"] == machine]
     for number, ((jdk, collector, threads), line) in enumerate(rows.groupby(["jdk", "collector", "jet_threads"])):
         ordered = line.sort_values("million_items_per_second")
         panel.plot(
@@ -127,7 +138,7 @@ def _published(panel: Axes) -> None:
             marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1,
             label=f"{collector}, JDK {jdk}, {threads} threads",
         )  # fmt: skip
-    log_axis(panel, 1.5, 60)
+    log_axis(panel, float(rows["million_items_per_second"].min()), float(rows["million_items_per_second"].max()))
     panel.legend(fontsize=7, frameon=False)
 
 
@@ -151,23 +162,21 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         panel.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
         panel.set_title("" if len(rows) else "not varied", fontsize=9)
         for _, line in rows.groupby([name for name in CELL if name != axis], dropna=False, sort=False):
-            tails = line.assign(**{FIRST: line[FIRST].astype(float)}).groupby(axis, dropna=False, sort=False)
-            places = [0 if pd.isna(value) else 1 + asked.index(value) for value in tails.groups]
-            told = tails[FIRST].agg(["median", "min", "max"]).assign(
-                place=places, young=tails["young_per_s"].median()
-            ).sort_values("place")  # fmt: skip
+            places = line[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
+            tails = line.assign(**{FIRST: line[FIRST].astype(float)}).groupby(places)
+            told = tails[FIRST].agg(["median", "min", "max"]).assign(young=tails["young_per_s"].median())
             first = line.iloc[0]
             panel.errorbar(
-                told["place"], told["median"],
+                told.index, told["median"],
                 yerr=[told["median"] - told["min"], told["max"] - told["median"]],
                 color=colour_of(first["collector"]), linestyle=_style(first["runtime"], runtimes),
                 marker=_MARKERS[threads.index(first["cooperative_threads"]) % len(_MARKERS)], markersize=5,
                 linewidth=1.2, capsize=2,
             )  # fmt: skip
             if axis == "new_size_mb":
-                for _, point in told[told["young"].notna() & told["median"].notna()].iterrows():
+                for place, point in told[told["young"].notna() & told["median"].notna()].iterrows():
                     panel.annotate(
-                        f"{point['young']:.0f}/s", (point["place"], point["median"]), xytext=(4, 4),
+                        f"{point['young']:.0f}/s", (float(str(place)), point["median"]), xytext=(4, 4),
                         textcoords="offset points", fontsize=7,
                     )  # fmt: skip
     log_axis(axes[0], float(every[FIRST].min()), max(target_ms, float(every[FIRST].max())), "y")

@@ -80,7 +80,8 @@ def machine(trials: pd.DataFrame) -> str:
     return (
         f"This machine has {count} processors; the published ones ran up to {most} threads. A processor left to the "
         f"collector is {1 / count:.0%} of this machine instead of a small part of it{concurrent}. "
-        "So the direction of an effect can be compared; a verdict on its size is one on this machine."
+        "So the direction of an effect can be compared; a verdict on its size is on this machine, not on the published "
+        "one."
     )
 
 
@@ -200,7 +201,7 @@ def latency_grid(rule: Callable[[pd.DataFrame, str], list[Pair]], trials: pd.Dat
     """Comparisons of latencies for a reader, to the first result of a window and to the last."""
     last = pairs_grid(rule(trials, LAST))
     grid = pairs_grid(rule(trials, FIRST)).rename(columns={"ratio": "ratio, first result"})
-    grid.insert(grid.columns.get_loc("ratio, first result") + 1, "last result", last["ratio"])
+    grid.insert(list(grid.columns).index("ratio, first result") + 1, "last result", last["ratio"])
     return grid
 
 
@@ -251,7 +252,9 @@ def commonest_rate(trials: pd.DataFrame) -> pd.DataFrame:
         return rows
     sizes = rows.groupby(list(_ONE_RATE))["trial_id"].transform("size")
     first = rows[sizes == sizes.max()].iloc[0]
-    return rows[(rows[list(_ONE_RATE)] == first[list(_ONE_RATE)]).all(axis=1)]
+    for name in _ONE_RATE:
+        rows = rows[rows[name] == first[name]]
+    return rows
 
 
 def rate_text(trials: pd.DataFrame) -> str:
@@ -273,7 +276,7 @@ def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (solution, threads), group in done.groupby(["solution", "cooperative_threads"], sort=False):
         names = ["gc_pauses", "young_per_s", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]
-        medians = group[names].median()
+        medians = group[names].astype(float).median()
         rows.append({
             "solution": solution, "threads": threads, "n": len(group),
             "GC threads": f"{group['parallel_gc_threads'].max()} / {group['concurrent_gc_threads'].max()}",
@@ -329,7 +332,8 @@ def published_limit() -> str:
     """What the source's chart says of G1 with processors left to it, where it holds and where it does not."""
     held, more = held_by_g1()
     beyond = ", ".join(
-        f"{stats.significant(row.million_items_per_second)} million: {row.p9999_ms:g} ms" for row in more.itertuples()
+        f"{stats.significant(items)} million: {latency_ms:g} ms"
+        for items, latency_ms in zip(more["million_items_per_second"], more["p9999_ms"], strict=True)
     )
     return (
         f"Read off the source's own chart, G1 on {held['jet_threads'].max()} threads held its 10 ms up to "

@@ -19,6 +19,7 @@ from allocpool.campaign.tidy import (
     GC_COLUMNS,
     POSITIVE,
     TRIAL_COLUMNS,
+    TRIAL_ID,
     Row,
     Rows,
     Trial,
@@ -160,6 +161,7 @@ PROBES = DataFrameSchema(
 SWITCH_ROWS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
+        "trial_id": TRIAL_ID,
         "solution": text("collector and runtime"),
         "runtime": Column("int64", POSITIVE, description="Java feature release"),
         "collector": text("garbage collector"),
