@@ -1,9 +1,9 @@
 """Whether the iterations of one trial had reached a steady state, told by change points.
 
 After Barrett, Bolz-Tereick, Killick, Mount and Tratt, "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017:
-iterations that lie far off are left out, the rest is cut into segments of one mean and one variance each, and these are compared
-with the last one. Theirs are 2000 iterations, of which the last 500 must be of one piece; here it is the last
-quarter. Change points are those of PELT: Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear
+iterations that lie far off are left out, the rest is cut into segments of one mean and one variance each, and these
+are compared with the last one. Theirs are 2000 iterations, of which the last 500 must be of one piece; here it is the
+last quarter. Change points are those of PELT: Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear
 computational cost", Journal of the American Statistical Association 107, 2012.
 """
 
@@ -52,7 +52,7 @@ def steady_state(costs: Sequence[float]) -> str | None:
 
 
 def change_points(values: Floats) -> list[int]:
-    """Where mean or variance change: the first index of each segment but the first, by PELT with a normal likelihood."""
+    """Where mean or variance change: the first index of each segment but the first (PELT, normal likelihood)."""
     n = len(values)
     sums = np.concatenate([[0.0], np.cumsum(values - values.mean())])
     squares = np.concatenate([[0.0], np.cumsum((values - values.mean()) ** 2)])

@@ -116,11 +116,11 @@ def _folder(project: _Project) -> tuple[Path, str, str, str, Boost | None]:
 
 
 def _built(project: _Project) -> NativeBuild:
-    folder, *made_with = _folder(project)
+    folder, sources, compiler, version, boost = _folder(project)
     if not (folder / _RECORD).is_file():
         with locked(home.build_dir() / project.name / ".lock"):
             if not (folder / _RECORD).is_file():
-                _build(project, folder, *made_with)
+                _build(project, folder, sources, compiler, version, boost)
     return _record(folder)
 
 

@@ -67,7 +67,7 @@ def disturbances(trials: pd.DataFrame) -> str:
     again = int((trials["status"] == "disturbed").sum())
     left = int(known["disturbed"].notna().sum())
     repeated = (
-        f"{again} of {len(counted(trials))} trials were disturbed and run again; figures count the attempt that stands in."
+        f"{again} of {len(counted(trials))} trials were disturbed and run again; figures count the other attempt."
         if again
         else "No trial was run again."
     )
