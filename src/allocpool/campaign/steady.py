@@ -3,8 +3,8 @@
 After Barrett, Bolz-Tereick, Killick, Mount and Tratt, "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017:
 iterations that lie far off are left out, the rest is cut into segments of one mean and one variance each, and these
 are compared with the last one. Theirs are 2000 iterations, of which the last 500 must be of one piece; here it is the
-last quarter. Change points are those of PELT: Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear
-computational cost", Journal of the American Statistical Association 107, 2012.
+last quarter. Change points are those of PELT: Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a
+linear computational cost", Journal of the American Statistical Association 107, 2012.
 """
 
 from __future__ import annotations
