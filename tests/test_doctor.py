@@ -13,6 +13,11 @@ from allocpool.machine.allocators import ALLOCATORS
 from allocpool.runtimes import COLLECTORS, FEATURES
 
 
+@pytest.fixture(autouse=True)
+def _a_short_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("allocpool.studies.instrument.outlook.LOOK_S", 0.1)
+
+
 def test_the_diagnosis_holds_every_runtime_with_every_collector() -> None:
     result = CliRunner().invoke(doctor_command, ["--json"])
     assert result.exit_code == 0, result.output
@@ -29,6 +34,7 @@ def test_the_diagnosis_holds_every_runtime_with_every_collector() -> None:
         for name in COLLECTORS
     }
     assert diagnosis["host"]["logical_cores"] >= 1
+    assert diagnosis["outlook"]["trials"] >= 2 and diagnosis["outlook"]["smallest_effect"] > 0
     assert {part["name"] for part in diagnosis["allocators"]} == {*ALLOCATORS, "boost_pool"}
 
 
@@ -37,6 +43,7 @@ def test_a_missing_essential_is_told_and_ends_with_1(tmp_path: Path, monkeypatch
     result = CliRunner().invoke(doctor_command)
     assert result.exit_code == 1
     assert "mvn is missing (3.6 or newer): install maven" in result.output
+    assert "its pace is not told before the build" in result.output
     assert result.output.rstrip().endswith("not ready: essentials are missing")
 
 

@@ -381,6 +381,16 @@ void ap_realtime_destroy(ap_realtime* realtime);
    something slows this core that the machine does not tell of. */
 double ap_pace_ns(int64_t duration_ns);
 
+/* How fast one core computes and reaches memory just now: medians over slices of fixed work. */
+typedef struct {
+  double compute_ns;    /* a step of the work of ap_pace_ns */
+  double latency_ns;    /* a read whose address the read before it gave, somewhere in 32 MiB */
+  double bandwidth_gbs; /* reading these 32 MiB in order, 10^9 bytes a second */
+} ap_machine_pace;
+
+/* Measures for about 15 ms, most of it at memory. The first call of a thread also makes the 32 MiB, which stay for those that follow. */
+ap_status ap_read_machine_pace(ap_machine_pace* pace);
+
 /* cffi:end */
 
 /* No result is to be ignored. C++ takes an attribute on a second declaration too, and so cffi need not read it. */
@@ -427,6 +437,7 @@ AP_NODISCARD(ap_realtime_delays);
 AP_NODISCARD(ap_realtime_audit);
 AP_NODISCARD(ap_current_processor);
 AP_NODISCARD(ap_pace_ns);
+AP_NODISCARD(ap_read_machine_pace);
 #undef AP_NODISCARD
 #endif
 

@@ -191,6 +191,17 @@ TEST(PaceTest, isTheTimeOfAPieceOfWork) {
   EXPECT_EQ(ap_pace_ns(-5), AP_INVALID_ARGUMENT);
 }
 
+TEST(PaceTest, ofTheMachineIsToldAgainAndAgain) {
+  for (int reading = 0; reading < 2; ++reading) {
+    ap_machine_pace pace{};
+    ASSERT_EQ(ap_read_machine_pace(&pace), AP_OK);
+    EXPECT_GT(pace.compute_ns, 0);
+    EXPECT_GT(pace.latency_ns, 0);
+    EXPECT_GT(pace.bandwidth_gbs, 0);
+  }
+  EXPECT_EQ(ap_read_machine_pace(nullptr), AP_INVALID_ARGUMENT);
+}
+
 TEST(HistogramTest, hasTheBucketsOfHdrHistogram) {
   EXPECT_EQ(DelayHistogram::index(-5), 0U);
   EXPECT_EQ(DelayHistogram::index(0), 0U);

@@ -202,7 +202,9 @@ def findings(profile: str) -> None:
     from allocpool.campaign import campaign
     from allocpool.machine.host import usable_cores
     from allocpool.site import render
+    from allocpool.studies.instrument.outlook import outlook
 
+    click.echo(outlook(profile).sentences())
     for opened in campaign.all_of_profile(profile):
         opened.run()
     # Nothing is left to measure, so that notebooks only show what there is.

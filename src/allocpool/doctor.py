@@ -21,6 +21,7 @@ from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator
 from allocpool.machine.host import Host, read_host
 from allocpool.prerequisites import tools
 from allocpool.runtimes import COLLECTORS, FEATURES, Runtime, find_javac, find_runtime, jvm_flags, verify_flags
+from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
 
 _PROBE_HEAP_MB = 64
@@ -75,6 +76,8 @@ class Diagnosis(_Report):
     java_modules: tuple[Part, ...]
     allocators: tuple[Part, ...]
     system: tuple[Part, ...]
+    outlook: Outlook | None = None
+    """How noisy the machine is, where that was asked for, too."""
 
     def missing(self) -> tuple[str, ...]:
         """One line for everything that is missing or does not work, essentials first."""
@@ -246,6 +249,7 @@ def as_text(diagnosis: Diagnosis) -> str:
     missing = diagnosis.missing()
     lines += ["", "Missing"] if missing else []
     lines += [f"  {line}" for line in missing]
+    lines += ["", "Noise", f"  {diagnosis.outlook.sentences()}"] if diagnosis.outlook else []
     ready = "ready: the essentials are there" if diagnosis.ready else "not ready: essentials are missing"
     return "\n".join([*lines, "", ready])
 
@@ -266,12 +270,12 @@ def _collector_table(diagnosis: Diagnosis) -> list[str]:
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that was found as JSON.")
 def doctor_command(as_json: bool) -> None:
-    """Say what this machine can run, what is missing and how to get it.
+    """Say what this machine can run, what is missing and how to get it, and how noisy it is now.
 
     Starts every runtime with every collector that it has. Ends with 0 if the essentials are there: compilers
     for Java and C++, Maven, CMake, and a runtime that starts. Else with 1.
     """
-    diagnosis = diagnose()
+    diagnosis = diagnose().model_copy(update={"outlook": outlook("quick", MINUTES)})
     click.echo(diagnosis.model_dump_json(indent=2) if as_json else as_text(diagnosis))
     if not diagnosis.ready:
         raise SystemExit(1)

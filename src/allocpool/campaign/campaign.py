@@ -86,6 +86,8 @@ class CampaignStatus:
     """Planned trials that can't run on this machine; each has its reason in the tables."""
     missing: int
     """Trials that can run and have no record yet."""
+    repeated: int
+    """Trials that were run again because they had been disturbed."""
     seconds: float
     """How long this call measured."""
 
@@ -128,26 +130,45 @@ class Campaign:
         return [task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable]
 
     def run(self) -> CampaignStatus:
-        """Run what has no record yet, in random order inside blocks, with a progress bar.
+        """Run what has no record yet, in random order inside blocks, with a progress bar; then again, once and in the
+        same order, what was disturbed.
+
+        Only then, because what disturbs a trial mostly goes on for longer than it.
 
         Raises:
             UserError: a build failed, or another campaign is measuring.
         """
         begun_s = time.monotonic()
         self._prepare()
-        missing = {task.trial_id: task for task in self.tasks if self._record(task) is None}
-        if missing:
-            launches = {name: self._launcher.launch_of(task.spec) for name, task in missing.items()}
+        due = {task.trial_id: task for task in self.tasks if self._due(task)}
+        if due:
+            launches = {name: self._launcher.launch_of(task.spec) for name, task in due.items()}
             order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
-            with alone(home.raw_dir()), self._bar(len(order), len(order) - len(missing)) as bar:
-                for task in order:
-                    if task.trial_id in missing:
-                        record = run_trial(task, launches[task.trial_id], self.host)
-                        bar.update()
+            meter, limit = self._launcher.pace_meter(), self.profile.disturbed_beyond
+            done = sum(self._record(task) is not None for task in self.tasks)
+            with alone(home.raw_dir()), self._bar(len(order), done) as bar:
+                for _round in ("first attempts", "second attempts"):
+                    for task in order:
+                        attempt = self._due(task) if task.trial_id in due else None
+                        if attempt is None:
+                            continue
+                        record = run_trial(attempt, launches[task.trial_id], self.host, meter, limit)
+                        if attempt.attempt == 1:
+                            bar.update()
                         if record.status != "ok":
-                            bar.write(f"{task.trial_id} {record.status}: {record.reason}")
+                            bar.write(f"{record.trial_id} {record.status}: {record.reason}")
+                        if record.disturbed:
+                            bar.write(f"{record.trial_id} disturbed: {record.disturbed}")
         self.tables()
         return self.status(time.monotonic() - begun_s)
+
+    def _due(self, task: Task) -> Task | None:
+        """The attempt that the trial waits for; None where it has had all that it gets."""
+        first = self._record(task)
+        if first is None:
+            return task
+        again = first.disturbed is not None and self.profile.disturbed_beyond is not None
+        return task.again() if again and self._record(task.again()) is None else None
 
     def _prepare(self) -> None:
         """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""
@@ -178,12 +199,22 @@ class Campaign:
             failed=sum(record.status != "ok" for record in records),
             unavailable=sum(item.unavailable is not None for item in self.planned),
             missing=len(self.tasks) - len(records),
+            repeated=len(self._stood_in_for()),
             seconds=seconds,
         )
 
     def records(self) -> list[TrialRecord]:
-        """The records of the trials that took place, in plan order."""
-        return [record for task in self.tasks if (record := self._record(task)) is not None]
+        """The records of the trials that took place, in plan order: of two attempts the one that counts."""
+        return [attempts[-1] for task in self.tasks if (attempts := self._attempts(task))]
+
+    def _stood_in_for(self) -> list[TrialRecord]:
+        """The attempts that another one stands in for, as tables are to see them."""
+        return [stood_in_for(*attempts) for task in self.tasks if len(attempts := self._attempts(task)) == 2]
+
+    def _attempts(self, task: Task) -> list[TrialRecord]:
+        """The attempts at a trial, last the one that counts: the second, unless only the first ended well."""
+        attempts = [record for each in (task, task.again()) if (record := self._record(each)) is not None]
+        return sorted(attempts, key=lambda record: (record.status == "ok", record.attempt))
 
     def _record(self, task: Task) -> TrialRecord | None:
         """The record of a trial, read again only when its file has changed."""
@@ -202,7 +233,7 @@ class Campaign:
         unavailable = [
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
-        tables = tidy.tables_of(self.study, [*self.records(), *unavailable])
+        tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
         tidy.write_tables(self.tidy_folder, tables)
         write_provenance(self.tidy_folder, self.provenance())
         return tables
@@ -254,7 +285,8 @@ class Campaign:
             "unavailable": dict(Counter(item.unavailable for item in self.planned if item.unavailable)),
             "missing": len(self.tasks) - len(records),
             "statuses": dict(Counter(record.status for record in records)),
-            "measured_seconds": sum(record.wall_s for record in records),
+            "repeated": len(self._stood_in_for()),
+            "measured_seconds": sum(record.wall_s for record in (*records, *self._stood_in_for())),
         }
 
 
@@ -269,6 +301,13 @@ def _read_whole_record(folder: Path) -> TrialRecord | None:
         unreadable(folder / RESULT, str(error))
         return None
     return record
+
+
+def stood_in_for(record: TrialRecord, by: TrialRecord) -> TrialRecord:
+    """The record of an attempt that another one stands in for: whatever its outcome was, no figure is to count it."""
+    outcome = record.status if record.reason is None else f"{record.status}: {record.reason}"
+    why = f"{record.disturbed or outcome}; trial {by.trial_id} stands in for it"
+    return record.model_copy(update={"status": "disturbed", "reason": why})
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ def run_single(spec: TrialSpec) -> TrialRecord:
     launch = launcher.launch_of(spec)
     task = task_for(spec, launcher, host, home.raw_dir() / "single")
     with alone(home.raw_dir()):
-        return run_trial(task, launch, host)
+        return run_trial(task, launch, host, launcher.pace_meter())
 
 
 def describe_modes() -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 from pandera.pandas import DataFrameSchema
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from allocpool.trial.noise import DISTURBED_BEYOND
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
@@ -25,6 +26,12 @@ class StudyProfile(BaseModel):
     profile: str
     blocks: int = Field(ge=1, le=1000, description="repetitions; a block holds every configuration once")
     order_seed: int = Field(default=1, ge=0, description="seeds the random order inside each block")
+    disturbed_beyond: float | None = Field(
+        default=DISTURBED_BEYOND,
+        gt=0,
+        description="share of the machine taken by others, or change of its pace, beyond which a trial is marked and "
+        "run again once; null: none is",
+    )
 
     @field_validator("profile")
     @classmethod

@@ -17,10 +17,12 @@ import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 from pydantic import TypeAdapter, ValidationError
 
+from allocpool.campaign.steady import STEADY_STATES, steady_state
 from allocpool.campaign.study import Study
 from allocpool.errors import UserError
 from allocpool.runtimes.threads import GROUPS, cpu_ns_by_group
 from allocpool.trial.measurement import CpuTime
+from allocpool.trial.noise import Noise
 from allocpool.trial.record import Status, TrialRecord
 from allocpool.trial.stops import stops_of
 
@@ -71,6 +73,49 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "git_commit": text("commit of the checkout, with -dirty where it had changes", nullable=True),
     "code_hash": text("hash of the code that the trial ran"),
     "host_id": text("fingerprint of the machine"),
+    "attempt": Column(
+        "int64",
+        Check.isin([1, 2]),
+        metadata={"older": 1},
+        description="2: run again because attempt 1 was disturbed; 1 in older records",
+    ),
+    "disturbed": text("what disturbed the trial beyond the profile's limit; empty in older records", nullable=True),
+    "compute_before_ns": number("pace before the trial: a step of fixed work on one core, ns; empty in older records"),
+    "compute_after_ns": number("the same after it, ns"),
+    "latency_before_ns": number("pace before the trial: a dependent read from 32 MiB, ns; empty in older records"),
+    "latency_after_ns": number("the same after it, ns"),
+    "bandwidth_before_gbs": number(
+        "pace before the trial: reading 32 MiB in order, 10^9 bytes a second; empty in older records"
+    ),
+    "bandwidth_after_gbs": number("the same after it"),
+    "steal_share": number(
+        "CPU time that the hypervisor gave to others, of what was wanted during the trial; empty in older records"
+    ),
+    "other_cpu_share": number(
+        "CPU time of processes that are not the trial's, of all processors' time; empty in older records"
+    ),
+    "frequency_mhz": number("clock frequency of the processors after the trial, as the system tells it, MHz"),
+    "minor_faults": whole("page faults of the trial's processes without I/O; empty in older records"),
+    "major_faults": whole("page faults of the trial's processes with I/O; empty in older records"),
+    "voluntary_switches": whole("context switches of the trial's processes by waiting; empty in older records"),
+    "involuntary_switches": whole("context switches of the trial's processes by preemption; empty in older records"),
+    "huge_pages_granted": whole(
+        "transparent huge pages that the machine gave during the trial; empty in older records"
+    ),
+    "huge_pages_refused": whole("faults during the trial that asked for a huge page in vain; empty in older records"),
+    "compilations": whole(
+        "methods that the JVM compiled in the measured window; empty without a JVM or a window, and in older records"
+    ),
+    "recompilations": whole("of these, compiled before at the same level; empty as compilations"),
+    "deoptimizations": whole(
+        "compiled methods that the JVM gave up in the measured window, deoptimised or replaced; empty as compilations"
+    ),
+    "steady_state": choice(
+        STEADY_STATES,
+        "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "
+        "tell, and in older records",
+        nullable=True,
+    ),
 }
 
 GC_COLUMNS: dict[str, Column] = {
@@ -134,7 +179,30 @@ def trial_row(record: TrialRecord) -> Row:
         "status": record.status, "reason": record.reason, "wall_s": record.wall_s, "cpu_s": record.cpu_s,
         "load_before": record.load_before, "started_utc": record.started_utc, "git_commit": record.host.git_commit,
         "code_hash": record.launch.code_hash, "host_id": record.host.fingerprint(),
+        "attempt": record.attempt, "disturbed": record.disturbed, "steady_state": _steady_state(record),
+        **_noise_row(record.noise),
     }  # fmt: skip
+
+
+def _noise_row(noise: Noise | None) -> Row:
+    """What went on around a trial; empty where its record is of an earlier version."""
+    if noise is None:
+        return {}
+    row = noise.model_dump(exclude={"before", "after", "usual_compute_ns"})
+    for when, pace in (("before", noise.before), ("after", noise.after)):
+        for name, value in (pace.model_dump() if pace else {}).items():
+            what, _, unit = name.rpartition("_")
+            row[f"{what}_{when}_{unit}"] = value
+    return row
+
+
+def _steady_state(record: TrialRecord) -> str | None:
+    """Of the measured iterations, in trials that have some and ended well."""
+    iterations = (record.measurement or {}).get("iterations")
+    measured = iterations.get("measured") if isinstance(iterations, Mapping) else None
+    if record.status not in ("ok", "disturbed") or not measured:
+        return None
+    return steady_state([(row[1] - row[0]) / row[2] for row in measured if row[2]])
 
 
 def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:

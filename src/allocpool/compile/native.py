@@ -89,6 +89,15 @@ def native_library(*, host_cpu: bool = False) -> NativeBuild:
     return _built(_PACKETS, host_cpu)
 
 
+def native_library_if_built() -> NativeBuild | None:
+    """Like `native_library`, but builds nothing: None where that would, or could not."""
+    try:
+        folder, *_ = _folder(_PACKETS)
+    except UserError:
+        return None
+    return _record(folder) if (folder / _RECORD).is_file() else None
+
+
 def echo_library() -> NativeBuild:
     """The C++ echo server with the load generator, of the sources as they are now.
 
@@ -98,7 +107,8 @@ def echo_library() -> NativeBuild:
     return _built(_ECHO)
 
 
-def _built(project: _Project, host_cpu: bool = False) -> NativeBuild:
+def _folder(project: _Project, host_cpu: bool = False) -> tuple[Path, str, str, str, Boost | None]:
+    """Where the build of the sources as they are now belongs, their hash, compiler, its version, and Boost."""
     compiler, version = find_compiler()
     sources = code_hash(project.sources)
     boost = find_boost() if project is _PACKETS else None
@@ -106,10 +116,19 @@ def _built(project: _Project, host_cpu: bool = False) -> NativeBuild:
     environment += [_host_cpu(compiler)] if host_cpu else []
     made_with = json.dumps([sources, compiler, version, *environment])
     folder = home.build_dir() / project.name / hashlib.sha256(made_with.encode()).hexdigest()[:16]
+    return folder, sources, compiler, version, boost
+
+
+def _built(project: _Project, host_cpu: bool = False) -> NativeBuild:
+    folder, sources, compiler, version, boost = _folder(project, host_cpu)
     if not (folder / _RECORD).is_file():
         with locked(home.build_dir() / project.name / ".lock"):
             if not (folder / _RECORD).is_file():
                 _build(project, folder, sources, compiler, version, boost, host_cpu)
+    return _record(folder)
+
+
+def _record(folder: Path) -> NativeBuild:
     record = NativeBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
     # The checkout may have moved since.
     return record.model_copy(

@@ -12,6 +12,11 @@ def records(rows: pd.DataFrame) -> list[Any]:
     return list(rows.itertuples())
 
 
+def counted(trials: pd.DataFrame) -> pd.DataFrame:
+    """Each trial once: without those that were disturbed and that another attempt stands in for."""
+    return trials[trials["status"] != "disturbed"]
+
+
 def finished(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials that ended well."""
     return trials[trials["status"] == "ok"]
@@ -35,6 +40,7 @@ NOT_PART = Gap("not part of this campaign")
 
 def gap_of(group: pd.DataFrame) -> Gap:
     """Why a group of trials has no figure: the commonest failure, with the first reason that was told of it."""
+    group = counted(group)
     failed = group.loc[group["status"] != "ok"]
     if failed.empty:
         return Gap("no figure") if len(group) else NOT_PART
@@ -45,8 +51,26 @@ def gap_of(group: pd.DataFrame) -> Gap:
 
 def failures(trials: pd.DataFrame) -> str:
     """How trials that did not end well ended, in words."""
-    bad = trials[trials["status"] != "ok"]
+    bad = counted(trials)
+    bad = bad[bad["status"] != "ok"]
     if bad.empty:
         return "Every trial that was started ended well."
     counts = bad["status"].value_counts()
     return "Not ended well: " + ", ".join(f"{n} {str(name).replace('_', ' ')}" for name, n in counts.items()) + "."
+
+
+def disturbances(trials: pd.DataFrame) -> str:
+    """How many trials the machine disturbed, how many were run again, and which count, in words."""
+    known = counted(trials).dropna(subset=["steal_share"])
+    if known.empty:
+        return "What else the machine did meanwhile is not recorded."
+    again = int((trials["status"] == "disturbed").sum())
+    left = int(known["disturbed"].notna().sum())
+    repeated = (
+        f"{again} of {len(counted(trials))} trials were disturbed and run again; figures count the other attempt."
+        if again
+        else "No trial was run again."
+    )
+    still = f"{left} trials that count were disturbed, too." if left else "Nothing disturbed a trial that counts."
+    took = known["other_cpu_share"].astype(float).median()
+    return f"{repeated} {still} In the median, other processes took {took:.1%} of the machine."

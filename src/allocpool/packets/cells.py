@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from allocpool import stats
-from allocpool.evidence.trials import NOT_RUN, Gap, finished, gap_of, records
+from allocpool.evidence.trials import NOT_RUN, Gap, counted, finished, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
 from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Solution, options_on
@@ -88,7 +88,7 @@ def cells_of(
     summary) and the (strategy, case) ``pairs`` that it runs, the planned cells that have not run yet have a row, too.
     """
     rows: list[_Row] = []
-    for key, group in trials.groupby(list(CONFIGURATION), observed=True):
+    for key, group in counted(trials).groupby(list(CONFIGURATION), observed=True):
         done = measured(group)
         facts = {fact: group[fact].iloc[0] for fact in SOLUTION_FACTS}
         row = {**dict(zip(CONFIGURATION, key, strict=True)), **facts, "trials": len(group), "n": len(done)}

@@ -62,6 +62,7 @@ def jvm_flags(
     pause_target_ms: int | None = None,
     gc_log: Path | None = None,
     phases: bool = False,
+    jit_log: Path | None = None,
     explicit_gc: bool = False,
     pre_touch: bool = False,
     compact_headers: bool | None = None,
@@ -77,6 +78,7 @@ def jvm_flags(
         direct_mb: limit of direct buffers, megabytes; the JVM's default when None.
         pause_target_ms: soft pause target, milliseconds; the JVM's default when None.
         gc_log: file of the GC and safepoint log; none is written when None.
+        jit_log: file of the compilers' log, one line per method that is compiled or given up; none when None.
         phases: also log the parts of each pause.
         explicit_gc: let ``System.gc()`` collect; off unless asked, as JPype calls it when Python collects.
         pre_touch: commit the whole heap at start.
@@ -94,6 +96,8 @@ def jvm_flags(
         flags.append(f"-XX:MaxDirectMemorySize={direct_mb}m")
     if gc_log is not None:
         flags += log_flags(collector, gc_log, phases=phases)
+    if jit_log is not None:
+        flags.append(f'-Xlog:jit+compilation=debug:file="{jit_log}":timenanos:filecount=0')
     if not explicit_gc:
         flags.append("-XX:+DisableExplicitGC")
     if pre_touch:

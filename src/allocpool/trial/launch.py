@@ -18,7 +18,9 @@ from allocpool.machine.allocators import ALLOCATORS, check_boost, environment_of
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, remembered_refusal, try_flags
 from allocpool.runtimes.flags import check_huge_pages
+from allocpool.trial.jit import JIT_LOG
 from allocpool.trial.needs import Jvm, NativeProject, Needs
+from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.trial.spec import TrialSpec
 
@@ -97,6 +99,11 @@ class Launcher:
             environment={**(environment_of(needs.allocator) if needs.jvm is None else {}), **needs.environment},
         )
 
+    def pace_meter(self) -> PaceMeter:
+        """What reads the machine's pace between trials; reads nothing where the native library is not built yet."""
+        built = compiled.native_library_if_built()
+        return PaceMeter({"native": _native_launch(built).model_dump(mode="json")} if built else None)
+
     def _why_no_jvm(self, jvm: Jvm, processes: int) -> str | None:
         try:
             if jvm.large_pages:
@@ -129,6 +136,7 @@ def flags_of(jvm: Jvm) -> tuple[str, ...]:
         direct_mb=jvm.direct_mb or None,
         pause_target_ms=jvm.pause_target_ms,
         gc_log=Path(GC_LOG),
+        jit_log=Path(JIT_LOG),
         pre_touch=jvm.pre_touch and jvm.initial_heap_mb is None,
         explicit_gc=jvm.explicit_gc,
         compact_headers=jvm.compact_headers,

@@ -12,11 +12,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from allocpool.machine.host import Host
+from allocpool.trial.noise import Noise
 from allocpool.trial.spec import TrialSpec
 
 Status = Literal[
-    "ok", "failed", "out_of_memory", "crashed", "timeout", "killed", "invalid", "unavailable"
+    "ok", "failed", "out_of_memory", "crashed", "timeout", "killed", "invalid", "unavailable", "disturbed"
 ]  # fmt: skip
+"""``disturbed`` is what tables call a trial that another attempt stands in for, so that no figure counts both; the
+record keeps how it ended."""
 
 FORMAT: Literal[2] = 2
 """Of records. One that says another is of another version of this package, and is not read."""
@@ -87,6 +90,12 @@ class TrialRecord(BaseModel):
     wall_s: float
     cpu_s: float
     load_before: float
+    attempt: int = 1
+    """2: run again because the first attempt was disturbed; its trial id ends in ``-2``."""
+    noise: Noise | None = None
+    """None in records of earlier versions."""
+    disturbed: str | None = None
+    """What disturbed the trial beyond its campaign's limit, in words."""
     directory: str = ""
 
 

@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +28,9 @@ from allocpool.errors import UserError
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host
 from allocpool.runtimes.collectors import collector_named
+from allocpool.trial.jit import JIT_LOG, read_jit_log
 from allocpool.trial.launch import Launcher
+from allocpool.trial.noise import PaceMeter, Watch, disturbance
 from allocpool.trial.record import (
     MEASUREMENT,
     RESULT,
@@ -70,6 +71,12 @@ class Task:
     trial_id: str
     spec: TrialSpec
     folder: Path
+    attempt: int = 1
+
+    def again(self) -> Task:
+        """The second attempt, with a name and a folder of its own, so that both are kept."""
+        name = f"{self.trial_id}-2"
+        return Task(name, self.spec, self.folder.with_name(name), attempt=2)
 
 
 def task_for(spec: TrialSpec, launcher: Launcher, host: Host, raw: Path) -> Task:
@@ -133,19 +140,26 @@ def _open_lock(path: Path) -> int:
     return descriptor
 
 
-def run_trial(task: Task, launch: Launch, host: Host) -> TrialRecord:
-    """Run one trial to its record. KeyboardInterrupt kills the child, leaves no record and goes on up."""
+def run_trial(
+    task: Task, launch: Launch, host: Host, meter: PaceMeter, disturbed_beyond: float | None = None
+) -> TrialRecord:
+    """Run one trial to its record. KeyboardInterrupt kills the child, leaves no record and goes on up.
+
+    ``disturbed_beyond`` is the limit of `disturbance`.
+    """
     _empty(task.folder)
     asked = {"spec": task.spec.model_dump(mode="json"), "launch": launch.model_dump(mode="json")}
     write_atomically(task.folder / SPEC, json.dumps(asked, indent=1))
     command = (sys.executable, "-m", "allocpool.trial.child", str(task.folder))
     load_before = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    cpu_before_s = _children_cpu_s()
+    watch = Watch(meter)
     begun_s = time.monotonic()
     exit_code = _run_child(command, task, launch)
     wall_s = time.monotonic() - begun_s
+    noise, cpu_s = watch.close()
     status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
+    noise = noise.model_copy(update=_compilations(task.folder, measurement))
     record = TrialRecord(
         trial_id=task.trial_id,
         spec=asked["spec"],
@@ -159,8 +173,11 @@ def run_trial(task: Task, launch: Launch, host: Host) -> TrialRecord:
         host=host,
         started_utc=started,
         wall_s=wall_s,
-        cpu_s=_children_cpu_s() - cpu_before_s,
+        cpu_s=cpu_s,
         load_before=load_before,
+        attempt=task.attempt,
+        noise=noise,
+        disturbed=disturbance(noise, disturbed_beyond),
     )
     write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
     return record.model_copy(update={"directory": str(task.folder)})
@@ -173,9 +190,11 @@ def _empty(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
-def _children_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, int]:
+    """What the JVM compiled in the window that a trial measured, where it says which that is."""
+    window = (measurement or {}).get("cpu")
+    counted = read_jit_log(folder / JIT_LOG, window["start_ns"], window["end_ns"]) if window else None
+    return asdict(counted) if counted else {}
 
 
 def _run_child(command: Sequence[str], task: Task, launch: Launch) -> int | None:

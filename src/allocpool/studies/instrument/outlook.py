@@ -1,0 +1,134 @@
+"""What a campaign can decide on this machine, as noisy as it is now: said before it starts."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import BaseModel, ConfigDict
+from scipy import stats as scipy_stats
+
+from allocpool import stats
+from allocpool.campaign import campaign
+from allocpool.packets import cells
+from allocpool.studies.batch.study import STUDY as BATCH
+from allocpool.trial.launch import Launcher
+from allocpool.trial.noise import DISTURBED_BEYOND, Calm, look
+
+LOOK_S = 2.0
+"""How long is looked at the machine."""
+MINUTES = 20.0
+"""What is spoken of where nobody says how long a campaign is to take."""
+_POWER = 0.8
+_FEWEST_TRIALS = 3
+"""Of a cell whose spread counts."""
+_NAMES = {"compute_ns": "computing", "latency_ns": "latency of memory", "bandwidth_gbs": "bandwidth of memory"}
+
+
+class Outlook(BaseModel):
+    """The noise of now, and what follows for a campaign.
+
+    Attributes:
+        calm: what was seen of the machine.
+        profile: whose trials are spoken of.
+        minutes: how long they are run.
+        trials: of each cell of batch trials in that time, all studies sharing it as the profile has them.
+        spread: standard deviation of the logarithm of what trials of one cell cost, the median over cells; None where
+            no campaign has been measured.
+        cells: over so many.
+        smallest_effect: share by which two configurations must differ so that 80% of such comparisons show it; None
+            where nothing can be shown, or told.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calm: Calm
+    profile: str
+    minutes: float
+    trials: int
+    spread: float | None
+    cells: int
+    smallest_effect: float | None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether a trial would be marked as disturbed now, or the core's pace strays by as much by itself."""
+        return self.calm.disturbed is not None or self.calm.spread.get("compute_ns", 0.0) > DISTURBED_BEYOND
+
+    def sentences(self) -> str:
+        """How noisy the machine is, and what that means."""
+        return f"{self._now()} {self._meaning()}"
+
+    def _now(self) -> str:
+        calm = self.calm
+        strayed = [f"{_NAMES[name]} by {spread:.0%}" for name, spread in calm.spread.items()]
+        shares = (("the hypervisor took", calm.steal_share), ("other processes took", calm.other_cpu_share))
+        parts = [f"its pace strayed, {', '.join(strayed)}"] if strayed else ["its pace is not told before the build"]
+        parts += [f"{who} {share:.1%} of it" for who, share in shares if share is not None]
+        word = "noisy" if self.noisy else "quiet"
+        return f"This machine is {word} now: over {calm.seconds:.1f} s {'; '.join(parts)}."
+
+    def _meaning(self) -> str:
+        time = f"{self.minutes:.0f} minutes of profile {self.profile}"
+        if self.spread is None:
+            return (
+                f"{time.capitalize()} give {self.trials} trials a cell; how far those differ has never been measured."
+            )
+        differ = f"trials of one cell differ by {self.spread:.0%} (median of {self.cells} cells)"
+        if self.smallest_effect is None:
+            return f"So everything will stay open in {time}: {self.trials} of a cell are too few, where {differ}."
+        return (
+            f"So effects under {self.smallest_effect:.0%} will stay open in {time}: {self.trials} trials a cell, "
+            f"where {differ}."
+        )
+
+
+def outlook(profile: str, minutes: float | None = None) -> Outlook:
+    """Look at the machine for `LOOK_S` and say what a campaign of so many minutes can decide; of as many as the profile
+    plans where none are given.
+
+    Raises:
+        UserError: no such profile.
+    """
+    planned = _planned_minutes(profile)
+    minutes = planned if minutes is None else minutes
+    trials = int(campaign.open_study(BATCH.name, profile).profile.blocks * minutes / planned)
+    calm = look(Launcher().pace_meter(), LOOK_S)
+    spread, counted = _spread_within_cells(profile)
+    # A reading is as short as an iteration, so that what it strays by is no less than what trials do.
+    together = None if spread is None else math.hypot(spread, calm.spread.get("compute_ns", 0.0))
+    return Outlook(
+        calm=calm, profile=profile, minutes=minutes, trials=trials, spread=together, cells=counted,
+        smallest_effect=None if together is None else smallest_effect(together, trials),
+    )  # fmt: skip
+
+
+def smallest_effect(spread: float, trials: int) -> float | None:
+    """Share by which the costs of two configurations must differ so that 80% of two-sided t tests at 5% show it.
+
+    The usual approximation by quantiles of Student's t (Montgomery, "Design and Analysis of Experiments", on the choice
+    of a sample size). None below two trials each.
+    """
+    if trials < 2:
+        return None
+    freedom = 2 * trials - 2
+    quantiles = scipy_stats.t.ppf(0.5 + stats.CONFIDENCE / 2, freedom) + scipy_stats.t.ppf(_POWER, freedom)
+    return math.expm1(float(quantiles) * spread * math.sqrt(2 / trials))
+
+
+def _planned_minutes(profile: str) -> float:
+    """What all studies take by their plans; a trial that two of them plan runs once."""
+    specs = {item.spec for each in campaign.all_of_profile(profile) for item in each.plan() if not item.unavailable}
+    return sum(spec.expected_seconds() for spec in specs) / 60
+
+
+def _spread_within_cells(profile: str) -> tuple[float | None, int]:
+    """Median over cells of batch campaigns, of this profile where there is one, and their number."""
+    for name in dict.fromkeys((profile, *campaign.profiles())):
+        tables, _ = campaign.stored(BATCH.name, name)
+        costs = cells.with_cost(tables["trials"])
+        logs = costs["ns_per_packet"].astype(float).map(math.log)
+        groups = logs.groupby([costs[column] for column in cells.CONFIGURATION], observed=True)
+        spreads = groups.std()[groups.count() >= _FEWEST_TRIALS]
+        if len(spreads):
+            return float(spreads.median()), len(spreads)
+    return None, 0

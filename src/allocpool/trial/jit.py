@@ -1,0 +1,48 @@
+"""The log of HotSpot's compilers: what they compiled and gave up while a trial measured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+JIT_LOG = "jit.log"
+_LINE = re.compile(
+    r"\[(?P<at_ns>\d+)ns\] +\d+ [ %sb!n]+(?P<level>[1-4]) +(?P<method>\S+(?: @ -?\d+)?) \(\d+ bytes\)"
+    r"(?P<given_up> +made not entrant)?"
+)
+"""A line of ``-Xlog:jit+compilation=debug``, JDK 11 to 25: number, properties, level, method, and the bytecode at which
+code replaces a running loop."""
+
+
+@dataclass(frozen=True)
+class Compilations:
+    """Between two instants: code that was compiled, of it what had been compiled before at the same level, and code
+    that was given up, deoptimised or replaced by that of another level."""
+
+    compilations: int = 0
+    recompilations: int = 0
+    deoptimizations: int = 0
+
+
+def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
+    """What the log tells of the time between two instants of CLOCK_MONOTONIC; None where there is none."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    seen: set[tuple[str, str]] = set()
+    compiled = again = given_up = 0
+    for line in lines:
+        told = _LINE.match(line)
+        if told is None:
+            continue
+        inside = start_ns <= int(told["at_ns"]) < end_ns
+        if told["given_up"]:
+            given_up += inside
+            continue
+        code = (told["level"], told["method"])
+        compiled += inside
+        again += inside and code in seen
+        seen.add(code)
+    return Compilations(compiled, again, given_up)

@@ -1,0 +1,230 @@
+"""How noisy the machine was around a trial: its pace before and after, and what others took of it meanwhile.
+
+A trial that was disturbed beyond a limit is marked, and a campaign runs it again once. What marks a trial is seen from
+outside it, never its figure: so a repetition can't choose results.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import statistics
+import time
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from allocpool.machine.activity import Activity, frequency_mhz, read_activity
+from allocpool.trial.child import native
+
+DISTURBED_BEYOND = 0.1
+"""Share of the machine that others may take during a trial, and by which its pace may fall, before it is marked.
+
+A tenth is the smallest effect that studies look for, and pyperf's limit for results that vary too much to be leaned on
+(pyperf documentation, "perf check"): what takes more can make an effect, or hide one.
+"""
+_USUAL_FROM = 20
+"""Readings from which on their median is called the usual pace."""
+_PAUSE_S = 0.05
+"""Between the readings of `look`, so that it does not itself keep the machine busy."""
+_STILL_VALID_S = 0.5
+"""The reading after a trial is the one before the next, if that starts so soon."""
+
+
+class Pace(BaseModel):
+    """How fast one core computes and reaches memory; see ``ap_machine_pace`` of the native library."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    compute_ns: float
+    latency_ns: float
+    bandwidth_gbs: float
+
+
+class Noise(BaseModel):
+    """What went on around one trial; None where the system does not tell.
+
+    Attributes:
+        before, after: the machine's pace.
+        usual_compute_ns: median of the campaign's readings until then, once there are enough.
+        steal_share: of the CPU time that this machine wanted, the part that the hypervisor gave to others.
+        other_cpu_share: of the time of all processors, what processes that are not this campaign's took.
+        frequency_mhz: of the processors, after the trial.
+        minor_faults, major_faults: of the child and its own children, without and with I/O.
+        voluntary_switches, involuntary_switches: their context switches, by waiting and by preemption.
+        huge_pages_granted, huge_pages_refused: transparent huge pages of the whole machine during the trial.
+        compilations, recompilations, deoptimizations: `allocpool.trial.jit.Compilations` of the measured window.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    before: Pace | None = None
+    after: Pace | None = None
+    usual_compute_ns: float | None = None
+    steal_share: float | None = None
+    other_cpu_share: float | None = None
+    frequency_mhz: float | None = None
+    minor_faults: int
+    major_faults: int
+    voluntary_switches: int
+    involuntary_switches: int
+    huge_pages_granted: int | None = None
+    huge_pages_refused: int | None = None
+    compilations: int | None = None
+    recompilations: int | None = None
+    deoptimizations: int | None = None
+
+
+class PaceMeter:
+    """Reads the machine's pace through the native library, in this process; reads nothing where there is none."""
+
+    def __init__(self, launch: dict[str, Any] | None) -> None:
+        self._launch = launch
+        self._last: tuple[float, Pace | None] | None = None
+        self._compute_ns: list[float] = []
+
+    def read(self) -> Pace | None:
+        """The pace just now; takes about 15 ms."""
+        pace = self._read()
+        self._last = (time.monotonic(), pace)
+        if pace:
+            self._compute_ns.append(pace.compute_ns)
+        return pace
+
+    def recent(self) -> Pace | None:
+        """The last reading, where nothing can have happened since, else a new one."""
+        if self._last and time.monotonic() - self._last[0] < _STILL_VALID_S:
+            return self._last[1]
+        return self.read()
+
+    @property
+    def usual_compute_ns(self) -> float | None:
+        """Median of the readings so far; None where they are too few."""
+        return statistics.median(self._compute_ns) if len(self._compute_ns) >= _USUAL_FROM else None
+
+    def _read(self) -> Pace | None:
+        if self._launch is None:
+            return None
+        ffi, library = native.load(self._launch)
+        told = ffi.new("ap_machine_pace *")
+        if library.ap_read_machine_pace(told) != library.AP_OK:
+            return None  # no 32 MiB are left: a trial is not refused for that
+        return Pace(compute_ns=told.compute_ns, latency_ns=told.latency_ns, bandwidth_gbs=told.bandwidth_gbs)
+
+
+class Watch:
+    """Watches the machine from its making until ``close``, while one child of this process runs."""
+
+    def __init__(self, meter: PaceMeter) -> None:
+        self._meter = meter
+        self._before = meter.recent()
+        self._own_s = time.process_time()
+        self._children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self._activity = read_activity()
+
+    def close(self) -> tuple[Noise, float]:
+        """What went on since this object was made, and the CPU time that the children took which ended since, s."""
+        activity = read_activity()
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = self._children
+        cpu_s = children.ru_utime + children.ru_stime - began.ru_utime - began.ru_stime
+        usual_ns = self._meter.usual_compute_ns
+        own_s = cpu_s + time.process_time() - self._own_s
+        noise = Noise(
+            before=self._before,
+            after=self._meter.read(),
+            usual_compute_ns=usual_ns,
+            steal_share=_steal_share(self._activity, activity),
+            other_cpu_share=_other_share(self._activity, activity, own_s),
+            frequency_mhz=frequency_mhz(),
+            minor_faults=children.ru_minflt - began.ru_minflt,
+            major_faults=children.ru_majflt - began.ru_majflt,
+            voluntary_switches=children.ru_nvcsw - began.ru_nvcsw,
+            involuntary_switches=children.ru_nivcsw - began.ru_nivcsw,
+            huge_pages_granted=_more(self._activity.huge_pages_granted, activity.huge_pages_granted),
+            huge_pages_refused=_more(self._activity.huge_pages_refused, activity.huge_pages_refused),
+        )
+        return noise, cpu_s
+
+
+def _steal_share(begin: Activity, end: Activity) -> float | None:
+    if begin.steal_s is None or end.steal_s is None:
+        return None
+    stolen_s = max(end.steal_s - begin.steal_s, 0.0)
+    wanted_s = stolen_s + max(end.busy_s - begin.busy_s, 0.0)
+    return stolen_s / wanted_s if wanted_s else 0.0
+
+
+def _other_share(begin: Activity, end: Activity, own_s: float) -> float | None:
+    total_s = end.total_s - begin.total_s
+    if total_s <= 0:
+        return None  # no time passed that the kernel's clock ticks could tell
+    return min(max(end.busy_s - begin.busy_s - own_s, 0.0) / total_s, 1.0)
+
+
+def _more(begin: int | None, end: int | None) -> int | None:
+    return None if begin is None or end is None else max(end - begin, 0)
+
+
+def disturbance(noise: Noise, limit: float | None) -> str | None:
+    """What disturbed a trial beyond the limit, in words; None where nothing did, or there is no limit.
+
+    Of the pace only computing counts. Readings of memory stray by more than the limit from one to the next on a shared
+    machine: they are recorded, for those who ask whether they explain a figure.
+    """
+    if limit is None:
+        return None
+    reasons = []
+    if noise.steal_share is not None and noise.steal_share > limit:
+        reasons.append(f"the hypervisor took {noise.steal_share:.0%} of the CPU time that was wanted")
+    if noise.other_cpu_share is not None and noise.other_cpu_share > limit:
+        reasons.append(f"other processes took {noise.other_cpu_share:.0%} of the machine")
+    if noise.before and noise.after:
+        fast_ns, slow_ns = sorted((noise.before.compute_ns, noise.after.compute_ns))
+        if slow_ns > (1 + 2 * limit) * fast_ns:  # on the way from one to the other a trial sees half of it
+            reasons.append(f"the pace of computing changed by {slow_ns / fast_ns - 1:.0%}")
+        elif noise.usual_compute_ns and fast_ns > (1 + limit) * noise.usual_compute_ns:
+            reasons.append(f"computing took {fast_ns / noise.usual_compute_ns - 1:.0%} longer than usual")
+    return "; ".join(reasons) or None
+
+
+class Calm(BaseModel):
+    """How noisy the machine is while nothing is measured.
+
+    Attributes:
+        spread: of readings of the pace, as standard deviations of their logarithms, by name; empty where none was read.
+        steal_share, other_cpu_share: as in `Noise`.
+        disturbed: in words, what would mark a trial now; None where nothing would.
+        seconds: how long was looked.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    spread: dict[str, float]
+    steal_share: float | None
+    other_cpu_share: float | None
+    disturbed: str | None
+    seconds: float
+
+
+def look(meter: PaceMeter, seconds: float) -> Calm:
+    """How noisy the machine is now: its pace again and again for so many seconds, and who else runs meanwhile."""
+    begun_s = time.monotonic()
+    watch = Watch(meter)
+    paces = []
+    while time.monotonic() - begun_s < seconds:
+        pace = meter.read()
+        if pace:
+            paces.append(pace.model_dump())
+        time.sleep(_PAUSE_S)
+    noise, _ = watch.close()
+    spread = {
+        name: statistics.stdev(math.log(pace[name]) for pace in paces) for name in Pace.model_fields if len(paces) > 1
+    }
+    return Calm(
+        spread=spread,
+        steal_share=noise.steal_share,
+        other_cpu_share=noise.other_cpu_share,
+        disturbed=disturbance(noise, DISTURBED_BEYOND),
+        seconds=time.monotonic() - begun_s,
+    )

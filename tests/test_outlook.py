@@ -1,0 +1,52 @@
+"""What is said of the machine's noise before a campaign starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocpool.studies.instrument import outlook as module
+from allocpool.studies.instrument.outlook import Outlook, outlook, smallest_effect
+from allocpool.trial.noise import Calm
+
+QUIET = Calm(spread={"compute_ns": 0.01}, steal_share=0.0, other_cpu_share=0.02, disturbed=None, seconds=2.0)
+
+
+def of(calm: Calm = QUIET, effect: float | None = 0.15) -> Outlook:
+    return Outlook(
+        calm=calm, profile="quick", minutes=20.0, trials=6, spread=0.08, cells=40, smallest_effect=effect
+    )  # fmt: skip
+
+
+def test_a_quiet_machine_is_called_quiet_and_what_stays_open_is_said() -> None:
+    assert of().sentences() == (
+        "This machine is quiet now: over 2.0 s its pace strayed, computing by 1%; the hypervisor took 0.0% of it; "
+        "other processes took 2.0% of it. So effects under 15% will stay open in 20 minutes of profile quick: "
+        "6 trials a cell, where trials of one cell differ by 8% (median of 40 cells)."
+    )
+
+
+@pytest.mark.parametrize("changes", [{"disturbed": "steal"}, {"spread": {"compute_ns": 0.2}}])
+def test_what_would_mark_a_trial_makes_a_machine_noisy(changes: dict[str, object]) -> None:
+    assert of(QUIET.model_copy(update=changes)).sentences().startswith("This machine is noisy now")
+
+
+def test_where_nothing_can_be_decided_that_is_said() -> None:
+    assert "So everything will stay open in 20 minutes" in of(effect=None).sentences()
+
+
+def test_smaller_effects_take_more_trials_and_less_noise() -> None:
+    assert smallest_effect(0.1, 1) is None
+    effects = [smallest_effect(0.1, trials) or 0.0 for trials in (2, 5, 10, 50)]
+    assert effects == sorted(effects, reverse=True)
+    # G*Power's two-sided t test of two groups of 17 with d = 1 has a power of 0.80.
+    assert smallest_effect(0.1, 17) == pytest.approx(0.105, abs=0.003)
+    assert (smallest_effect(0.2, 17) or 0.0) > (smallest_effect(0.1, 17) or 0.0)
+
+
+def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_S", 0.1)
+    whole, half = outlook("standard"), outlook("standard", outlook("standard").minutes / 2)
+    assert whole.trials == 5, "as many as the profile has blocks"
+    assert half.trials == 2
+    assert whole.cells > 0 and whole.spread is not None
+    assert (half.smallest_effect or 0.0) > 0
