@@ -18,7 +18,7 @@ from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.claims import evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
-from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm, with_newer_columns
+from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm, as_now
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
@@ -126,7 +126,7 @@ def test_an_older_search_is_marked_by_its_probes() -> None:
         {**probe, "trial_id": "b", "kind": "compared", "interval_ns": 1000.0},
     ])  # fmt: skip
     tables = {"searches": searches, "probes": probes, "trials": older(NO_TRIALS, "trials")}
-    first, second = with_newer_columns(tables)["searches"].to_dict("records")
+    first, second = as_now(tables)["searches"].to_dict("records")
     assert first["queue_factor"] == pytest.approx(10.0) and first["pdr_loss_ratio"] == 200e-6
     assert (first["majors_seen"], first["hit_cap"], first["decides_long_pauses"]) == (0, True, False)
     assert (second["majors_seen"], second["hit_cap"], second["decides_long_pauses"]) == (3, False, True)
@@ -147,7 +147,7 @@ def test_an_older_trial_decides_only_what_it_saw(changes: dict[str, Any], decide
     row |= {"pool_size": 100_000, "queue_size": 10_000, "stored_count": 10_000}
     trials = older(pd.DataFrame([row]), "trials")
     tables = {"searches": pd.DataFrame([search()]), "probes": pd.DataFrame(), "trials": trials}
-    (found,) = with_newer_columns(tables)["trials"].to_dict("records")
+    (found,) = as_now(tables)["trials"].to_dict("records")
     assert found["decides_long_pauses"] == decides
     assert (found["laps"], found["too_short"]) == (1.5, True)
 
