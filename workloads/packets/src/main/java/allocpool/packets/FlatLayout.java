@@ -44,6 +44,6 @@ public abstract class FlatLayout extends Layout {
             source.age(options.seed);
         }
         final FlatMemory memory = allocate(slotCount * geometry.slotBytes);
-        return new FlatProcessor(memory, geometry, source, sizes, options);
+        return new FlatProcessor(memory, geometry, steps.prefetch, source, sizes, options);
     }
 }

@@ -40,13 +40,13 @@ final class FlatProcessor extends Processor {
     /** What the reads ahead end in: without a use they would be compiled away. */
     private long touched;
 
-    FlatProcessor(final FlatMemory memory, final FlatGeometry geometry, final SlotSource source, final Sizes sizes,
-            final Options options) {
+    FlatProcessor(final FlatMemory memory, final FlatGeometry geometry, final boolean prefetches,
+            final SlotSource source, final Sizes sizes, final Options options) {
         this.memory = memory;
         this.geometry = geometry;
         this.source = source;
         this.options = options;
-        prefetches = Steps.named(options.steps).prefetch;
+        this.prefetches = prefetches;
         queue = new SlotPlaces(sizes.queue);
         store = new SlotPlaces(sizes.store);
     }

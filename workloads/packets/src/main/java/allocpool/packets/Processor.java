@@ -38,7 +38,7 @@ public abstract class Processor {
 
     /**
      * Receives a burst of packets: the hot path. What changes with every packet is in local variables until the burst
-     * ends, so that no field is read or written for a packet but its own.
+     * ends, so that no field is read or written for a packet but its own and what it takes to make or drop one.
      *
      * @param sequences sequence numbers of the packets, from 0, of which the first {@code count} arrive
      * @param count how many arrive, 1 or more

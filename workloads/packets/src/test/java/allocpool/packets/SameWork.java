@@ -57,7 +57,10 @@ public abstract class SameWork {
     }
 
     final Stream<Arguments> everyShortHonestTrial() {
-        return everyHonestTrial().filter(trial -> ((Vectors.Vector) trial.get()[2]).packets <= SHORT);
+        return everyHonestTrial().filter(trial -> {
+            final Vectors.Vector vector = (Vectors.Vector) trial.get()[2];
+            return vector.packets <= SHORT && vector.evicted() > 0;
+        });
     }
 
     private static Stream<Arguments> withEveryVector(final Stream<Arguments> solutions) {

@@ -75,6 +75,10 @@ final class Vectors {
             return Trials.trial(layout, strategy, sizes, options);
         }
 
+        long evicted() {
+            return counts.get(3);
+        }
+
         int mostInUse() {
             return queueSize + storedCount + 1;
         }
