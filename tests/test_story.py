@@ -81,8 +81,8 @@ def test_what_a_connection_costs_is_answered_with_its_parts(smoke: Path) -> None
     text = " ".join(page(smoke, "07_buffered_io").get_text(" ").split())
     assert "A connection with default buffers takes" in text
     assert "Measured one by one, the parts add up" in text
-    assert "published claims," in text
-    assert len(page(smoke, "07_buffered_io").select("article img")) == 4
+    assert "verdicts on" in text
+    assert len(page(smoke, "07_buffered_io").select("article img")) == 5
 
 
 def test_a_finished_campaign_is_shown_again_without_trials(smoke: Path) -> None:

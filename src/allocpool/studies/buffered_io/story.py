@@ -20,10 +20,11 @@ def design(profile: BufferedIoProfile) -> str:
     """What the campaign does, in a sentence or two."""
     numbers = sorted({number for group in profile.groups.values() for number in group.connections})
     variants = {key for group in profile.groups.values() for key in group.variants}
+    sizes = sorted({group.message_bytes or profile.message_bytes for group in profile.groups.values()})
     return (
         f"{len(variants)} variants at {', '.join(f'{number:,}' for number in numbers)} connections (not every variant "
         f"at each), {profile.blocks} block{'s' if profile.blocks > 1 else ''} in random order. Every connection sends "
-        f"a message of {profile.message_bytes} bytes {profile.rate_per_connection:g} times a second, for "
+        f"a message of {' or '.join(map(str, sizes))} bytes {profile.rate_per_connection:g} times a second, for "
         f"{profile.warmup_seconds:g} s uncounted and {profile.seconds:g} s counted. The load generator checks every "
         "byte of every echo; a dropped connection, a wrong or missing echo, or books of client and server that differ "
         "fail the trial."
