@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,6 @@ def run(**settings: Any) -> tuple[TrialRecord, dict[str, Any]]:
     [
         (17, "g1", "boxed", "cooperative"),
         (21, "genzgc", "garbage_free", "native"),
-        (25, "genzgc", "boxed", "native"),
         (25, "parallel", "garbage_free", "cooperative"),
         (17, "shenandoah", "garbage_free", "platform"),
         (25, "g1", "boxed", "virtual"),
@@ -79,7 +79,7 @@ def test_every_window_comes_out_exact(
     (row,) = tidy_stream([record])["trials"].to_dict("records")
     assert row["trial_id"] == record.trial_id
     assert (row["first_p50_ms"], row["p50_ms"]) == (told["first_latency_ms"]["p50"], told["latency_ms"]["p50"])
-    assert 0 < row["first_tail_ms"] <= row["tail_ms"]
+    assert 0 < float(row["first_tail_ms"]) <= float(row["tail_ms"])
     assert pd.isna(row["asked_concurrent_gc_threads"]) and pd.isna(row["catch_up_ms"])
 
 
@@ -89,16 +89,6 @@ def test_a_pipeline_that_falls_behind_has_no_latency(data: Path) -> None:
     assert told["kept_up"] is False
     assert told["latency_ms"] is None
     assert told.get("items_per_second") is None
-
-
-def test_sources_that_are_held_lose_nothing_and_catch_up(data: Path) -> None:
-    record, told = run(runtime=25, sources="single", hiccup_ms=100, seconds=1.0)
-    assert (record.status, record.reason) == ("ok", None), record.log_tail
-    assert record.measurement is not None
-    # The window that the hiccup begins in, and those that end within it, come out when it is over.
-    held = record.measurement["latencies_ns"][50:59]
-    assert all(latency_ns >= (90 - 10 * place) * 10**6 for place, latency_ns in enumerate(held))
-    assert told["kept_up"] and told["catch_up_ms"] >= 0
 
 
 @pytest.mark.parametrize(
@@ -119,7 +109,8 @@ def test_switches_are_timed_on_one_processor(data: Path) -> None:
     rows = tidy_stream([record])["switches"].set_index("way")
     assert list(rows.index) == ["empty", "tasklets", "virtual", "platform"]
     assert (rows["p10_ns"] <= rows["p50_ns"]).all() and (rows["p50_ns"] <= rows["p90_ns"]).all()
-    assert rows.loc["platform", "p50_ns"] > rows.loc["empty", "p50_ns"]
+    medians = rows["p50_ns"].astype(float).to_dict()
+    assert medians["platform"] > medians["empty"]
     assert StreamSwitchSpec(runtime=17).ways == ("tasklets", "platform")
     with pytest.raises(ValueError, match="runtime 17 has no virtual threads: choose runtime 21 or 25"):
         StreamSwitchSpec(runtime=17, ways=("virtual",))
@@ -210,8 +201,17 @@ def test_more_threads_than_processors_are_refused() -> None:
     )
 
 
-def test_flags_of_the_young_generation_and_of_threads_reach_the_jvm(data: Path) -> None:
-    record, told = run(runtime=25, new_size_mb=32, concurrent_gc_threads=1, parallel_gc_threads=2)
+def test_flags_reach_the_jvm_and_sources_that_are_held_lose_nothing(data: Path) -> None:
+    record, told = run(
+        runtime=25, new_size_mb=32, concurrent_gc_threads=1, parallel_gc_threads=2, sources="single", hiccup_ms=100,
+        seconds=1.0,
+    )  # fmt: skip
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    assert record.measurement is not None
+    # The windows that end within the hiccup come out when it is over.
+    held = record.measurement["latencies_ns"][50:59]
+    assert all(latency_ns >= (90 - 10 * place) * 10**6 for place, latency_ns in enumerate(held))
+    assert told["kept_up"] and told["catch_up_ms"] >= 0
     assert record.launch.jvm is not None
     assert "-XX:MaxNewSize=32m" in record.launch.jvm.flags
     assert "-XX:MaxGCPauseMillis=5" in record.launch.jvm.flags
@@ -346,7 +346,7 @@ def verdicts_of(
     return {item.claim.id: item for item in claims.evaluate(measured, 10)}
 
 
-def table(tails: dict[tuple[int, int, int], float | None], **columns: Any) -> pd.DataFrame:
+def table(tails: Mapping[tuple[int, int, int], float | None], **columns: Any) -> pd.DataFrame:
     """Trials of G1 by (block, threads, events per second); None is one that fell behind."""
     rows = []
     for (block, threads, rate), tail_ms in tails.items():
@@ -630,5 +630,5 @@ def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(factor:
     assert verdicts_of(trials, searches)["zgc-throughput-25"].outcome == outcome
     lower = verdicts_of(trials, searches.assign(tail="p99"))["zgc-throughput-25"]
     assert (lower.outcome, lower.missing[0].why) == (INCONCLUSIVE, "too few windows for p99.99")
-    unbounded = verdicts_of(trials, searches.assign(fails_items_per_second=pd.NA))["zgc-throughput-25"]
+    unbounded = verdicts_of(trials, searches.assign(fails_items_per_second=float("nan")))["zgc-throughput-25"]
     assert unbounded.missing[0].why == "every rate that was tried held"
