@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -24,10 +25,10 @@ from allocpool.errors import UserError
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import CASES
 from allocpool.percentiles import histogram
-from allocpool.studies.realtime.child import pace
+from allocpool.studies.realtime.child import pace, placement
 from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
-from allocpool.studies.realtime.child.placement import own_cores, siblings
+from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
 from allocpool.studies.realtime.measurement import Bracket
 from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime
@@ -161,6 +162,39 @@ def test_the_hardware_threads_of_a_core_are_read_as_the_kernel_lists_them(tmp_pa
     (tmp_path / "3").write_text("1,3-5\n")
     assert siblings(3, f"{tmp_path}/{{}}") == {1, 3, 4, 5}
     assert siblings(4, f"{tmp_path}/{{}}") == {4}
+
+
+def test_a_consumer_is_tied_to_its_core_only_while_it_consumes() -> None:
+    usable = os.sched_getaffinity(0)
+    tied = max(usable)
+    account: Any = {"processor": tied, "moves": 0, "pinned": 1}
+    with Watched(tied, lambda: tied) as watched:
+        assert os.sched_getaffinity(0) == {tied}
+    assert os.sched_getaffinity(0) == usable
+    seen = watched.placement(account)
+    assert seen["pinned"] and seen["shared_core"] and not seen["consumer_moved"] and seen["consumer_preempted"] >= 0
+    with Watched(None, lambda: -1) as free:
+        assert os.sched_getaffinity(0) == usable
+    assert free.placement(account)["pinned"] is False and free.placement(account)["shared_core"] is None
+
+
+@pytest.mark.parametrize(
+    ("usable", "threads_of_a_core", "cores"),
+    [
+        ({0, 1}, 1, None),
+        ({0, 1, 2, 3}, 2, None),
+        ({0, 1, 2}, 1, (2, 1)),
+        (set(range(8)), 2, (6, 4)),
+        ({5, 7, 9}, 1, (9, 7)),
+    ],
+)
+def test_cores_are_given_away_only_where_one_is_to_spare(
+    usable: set[int], threads_of_a_core: int, cores: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: usable)
+    first = {one: one - one % threads_of_a_core for one in usable}
+    monkeypatch.setattr(placement, "siblings", lambda one: frozenset(range(first[one], first[one] + threads_of_a_core)))
+    assert own_cores() == cores
 
 
 def test_every_time_follows_the_scale_unless_it_is_given() -> None:

@@ -348,6 +348,27 @@ TEST(SourceTest, splitsBurstsAtTheEndOfTheWarmUpAndCountsThoseThatDoNotFit) {
   EXPECT_EQ(bursts[0].count, account_of(realtime).warmup_lost);
 }
 
+#if defined(__linux__)
+TEST(SourceTest, staysWhereItIsTiedToAndSaysWhereItRan) {
+  const Realtime realtime = create(1'000);
+  ap_source_config config = paced(1'000, 1'000, 250'000);
+  start(realtime, config);
+  consume(realtime);
+  wait(realtime);
+  const std::int64_t processor = account_of(realtime).processor;
+  EXPECT_EQ(account_of(realtime).pinned, 0);
+  ASSERT_GE(processor, 0);
+  config.processor = processor;  // one that this process may use
+  start(realtime, config);
+  consume(realtime);
+  wait(realtime);
+  EXPECT_EQ(account_of(realtime).pinned, 1);
+  EXPECT_EQ(account_of(realtime).processor, processor);
+  EXPECT_EQ(account_of(realtime).moves, 0);
+  EXPECT_GE(ap_current_processor(), 0) << "where the consumer runs";
+}
+#endif
+
 TEST(SourceTest, samplesItsCounters) {
   const Realtime realtime = create(1'000);
   start(realtime, paced(2'000, 1'000, 100'000));

@@ -207,7 +207,8 @@ def take_home(profile: str) -> str:
     tables, provenance = campaign.stored(STUDY.name, profile)
     if provenance is None:
         return "**Undecided.** Real time was not measured under this profile."
-    return verdict(realtime_cells(tables["searches"]))
+    similar = not_similar(tables["searches"], tables["trials"])
+    return f"{verdict(realtime_cells(tables['searches']))}\n\n{similar}"
 
 
 def _headline(measured: pd.DataFrame) -> str:
