@@ -24,11 +24,15 @@ from allocpool.evidence.claims import (
     REPRODUCED,
     Claim,
     Evidence,
+    Frequency,
     Missing,
     Ordering,
     Verdict,
+    evaluate_apart,
     judge,
     of_orderings,
+    published_says,
+    verdict_table,
 )
 from allocpool.evidence.trials import gap_of
 from allocpool.studies.allocation import claims as allocation
@@ -91,6 +95,38 @@ def test_what_is_missing_goes_with_the_verdict_and_keeps_open_what_needs_all() -
     assert judge(claim(needs_all=True), evidence(OTHER_WAY, missing=(absent,))).outcome == REFUTED
 
 
+@pytest.mark.parametrize(
+    ("asks", "outcomes"),
+    [
+        ("every", {10: REPRODUCED, 9: REFUTED, 6: REFUTED, 5: REFUTED, 0: REFUTED}),
+        ("almost every", {10: REPRODUCED, 9: REPRODUCED, 8: REFUTED, 5: REFUTED, 0: REFUTED}),
+        ("most", {10: REPRODUCED, 6: REPRODUCED, 5: REFUTED, 0: REFUTED}),
+    ],
+)
+def test_a_claim_about_frequency_tests_frequency(asks: Frequency, outcomes: dict[int, str]) -> None:
+    def shown(count: int, others: str) -> Evidence:
+        return evidence(*[AS_PUBLISHED] * count, *[others] * (10 - count))
+
+    some = claim(asks=asks)
+    assert {count: judge(some, shown(count, OTHER_WAY)).outcome for count in outcomes} == outcomes
+    undecided = {count: judge(some, shown(count, NO_DIFFERENCE)).outcome for count in outcomes}
+    assert undecided == {
+        count: REPRODUCED if outcome == REPRODUCED else INCONCLUSIVE for count, outcome in outcomes.items()
+    }
+    assert judge(some, evidence()).outcome == INCONCLUSIVE
+
+
+def test_what_the_source_itself_says_is_counted_and_set_ups_are_judged_apart() -> None:
+    one = claim(published=lambda: evidence(AS_PUBLISHED, OTHER_WAY), set_ups=("then", "now"))
+    assert published_says(one) == "denied in 1 of 2"
+    assert published_says(claim()) is None
+    assert published_says(claim(published=evidence)) == "no figure"
+    found = evaluate_apart([one], {"then": evidence(AS_PUBLISHED), "now": evidence(OTHER_WAY)}.__getitem__)
+    assert [(verdict.set_up, verdict.outcome) for verdict in found] == [("then", REPRODUCED), ("now", REFUTED)]
+    assert verdict_table(found)["published figures"].tolist() == ["denied in 1 of 2"] * 2
+    assert list(verdict_table([judge(claim(), evidence())])) == ["claim", "verdict", "found"]
+
+
 def test_published_ratios_stand_beside_what_was_found() -> None:
     published = claim(published_ratios=lambda: pd.Series([1.5, 3.0]))
     assert judge(published, evidence(AS_PUBLISHED)).sentence == "As found. The published ratios are 1.5 to 3.0."
@@ -138,7 +174,9 @@ def every_verdict(of: str) -> list[Verdict]:
         )
         table = gc_table.per_trial(made.assign(live_objects=10**6), collections)
         assert len(table)
-        points = pd.DataFrame(columns=["solution", "strategy", "collector", "measure", "live_objects", "cost_ns"])
+        points = pd.DataFrame(
+            columns=["solution", "language", "strategy", "collector", "measure", "live_objects", "cost_ns"]
+        )
         fits = pd.DataFrame(columns=[*points.columns, "ns_per_object", "low", "high", "n"])
         return pauses.evaluate(made.assign(live_objects=10**6), collections, points, fits)
     if of == "realtime":
@@ -161,14 +199,6 @@ def test_every_study_is_judged_by_it_and_told_in_the_same_tables(study: str) -> 
     for verdict in (*unmeasured, *nothing):
         assert verdict.outcome != REPRODUCED
         assert verdict.missing and all(item.what and item.why for item in verdict.missing), verdict.claim.id
-
-
-def test_reasons_come_from_the_trials() -> None:
-    (verdict,) = batch.evaluate(
-        synthetic.fail(synthetic.trials(), "heap / G1 / 25", "alloc", "C"),
-        [claim for claim in batch.BATCH_CLAIMS if claim.id == "pool-beats-alloc-c"],
-    )
-    assert verdict.missing[0].why == "heap / G1 / 25 alloc C: out of memory: Java heap space"
 
 
 @pytest.mark.parametrize("study", [study.name for study in every_study()])

@@ -13,6 +13,7 @@ import pytest
 from allocpool import gclog
 from allocpool.evidence import reference
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Claim, Verdict, judge
+from allocpool.packets.comparisons import NOW, THEN
 from allocpool.packets.published import ARTICLE
 from allocpool.studies.pauses import claims, gc_table, overhead, story
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
@@ -251,62 +252,108 @@ def test_sizes_make_the_live_set_asked_for(strategy: str, objects: float) -> Non
 
 
 POINTS = ["solution", "collector", "strategy", "measure", "live_objects", "cost_ns"]
+NO_POINTS = pd.DataFrame(columns=[*POINTS, "language", "ns_per_object", "low", "high", "n"])
+PARALLEL = {"solution": "heap / Parallel / 25", "collector": "parallel", "strategy": "pool"}
 
 
-def judged(id: str, points: pd.DataFrame | None = None, fits: pd.DataFrame | None = None) -> Verdict:
-    """One claim put to made-up fits and points."""
+def judged(
+    id: str,
+    set_up: str = NOW,
+    points: pd.DataFrame = NO_POINTS,
+    fits: pd.DataFrame = NO_POINTS,
+    trials: pd.DataFrame | None = None,
+    table: pd.DataFrame | None = None,
+) -> Verdict:
+    """One claim put to made-up trials, fits and points."""
     (claim,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == id]
-    none = pd.DataFrame(columns=[*POINTS, "ns_per_object", "low", "high", "n"])
-    trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
-    data = claims.Pauses(
-        trials, collections(trials), none if points is None else points, none if fits is None else fits
-    )
-    return judge(claim, data)
+    if trials is None:
+        trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
+    table = collections(trials) if table is None else table
+    return judge(claim, claims.Pauses.of(trials, table, points, fits, set_up))
 
 
 @pytest.mark.parametrize(
     ("low", "high", "outcome"), [(80, 120, REPRODUCED), (10, 30, REFUTED), (300, 500, REFUTED), (30, 120, INCONCLUSIVE)]
 )
 def test_about_100_ns(low: float, high: float, outcome: str) -> None:
-    row = {"solution": "s", "collector": "parallel", "strategy": "pool", "measure": "forced full pause",
-           "n": 8, "ns_per_object": (low + high) / 2, "low": low, "high": high}  # fmt: skip
-    assert judged("ns-per-object", fits=pd.DataFrame([row])).outcome == outcome
-    assert judged("ns-per-object", fits=pd.DataFrame([row | {"n": 3}])).outcome == INCONCLUSIVE
+    row = PARALLEL | {
+        "measure": "forced full pause",
+        "n": 8,
+        "ns_per_object": (low + high) / 2,
+        "low": low,
+        "high": high,
+    }
+    assert judged("cost-per-object", fits=pd.DataFrame([row])).outcome == outcome
+    assert judged("cost-per-object", fits=pd.DataFrame([row | {"n": 3}])).outcome == INCONCLUSIVE
+    assert judged("cost-per-object", THEN, fits=pd.DataFrame([row])).evidence.empty, "25 is not what the article ran"
 
 
 @pytest.mark.parametrize(
-    ("costs", "outcome"),
-    [({5e6: 500.0, 1e7: 900.0}, REPRODUCED), ({5e6: 500.0, 1e7: 400.0}, REFUTED), ({5e6: 500.0}, INCONCLUSIVE)],
-)
-def test_ten_million(costs: dict[float, float], outcome: str) -> None:
-    rows = [["s", "serial", "pool", "forced full pause", objects, ms * 1e6] for objects, ms in costs.items()]
-    assert judged("ten-million", points=pd.DataFrame(rows, columns=POINTS)).outcome == outcome
+    ("costs", "against"),
+    [({3e6: 300.0, 1e7: 900.0}, "as published"), ({3e6: 300.0, 1e7: 200.0}, "the other way round"),
+     ({3e6: 300.0, 1e7: 400.0}, "no difference shown"), ({3e6: 300.0}, None)],
+)  # fmt: skip
+def test_ten_million(costs: dict[float, float], against: str | None) -> None:
+    rows = [
+        PARALLEL | {"measure": "forced full pause", "live_objects": objects, "cost_ns": ms * 1e6}
+        for objects, ms in costs.items()
+    ]
+    found = judged("ten-million", points=pd.DataFrame(rows))
+    assert found.evidence["shown"].tolist() == ([against] if against else [])
+    assert found.outcome == (REFUTED if against == "the other way round" else INCONCLUSIVE)
+    assert "no live set off the heap is measured" in {item.why for item in found.missing}
+
+
+def of_cases(values: dict[tuple[str, str], float], measure: str, blocks: int = 5) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Trials of Parallel and G1 of 25 by strategy and case, and a table of collections in which they have a value."""
+    trials, _ = batch([
+        {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
+         "gc_pause_total_ms": 1.0, "live_objects": 1_000_000}
+        for collector in ("parallel", "g1") for strategy, case in values for block in range(blocks)
+    ])  # fmt: skip
+    keys = zip(trials["strategy"], trials["case"], trials["block"], strict=True)
+    table = collections(trials)
+    table[measure] = [values[strategy, case] * (1 + 0.001 * block) for strategy, case, block in keys]
+    return trials, table
 
 
 @pytest.mark.parametrize(
-    ("mean_ms", "outcome"),
+    ("mean_ms", "shown"),
     [
-        ({"A": 800.0, "B": 700.0, "C": 400.0}, REPRODUCED),
-        ({"A": 80.0, "B": 700.0, "C": 400.0}, REFUTED),
-        ({"A": 80.0}, INCONCLUSIVE),
+        ({"A": 800.0, "B": 700.0, "C": 400.0}, {"as published"}),
+        ({"A": 80.0, "B": 700.0, "C": 400.0}, {"the other way round"}),
+        ({"A": 80.0}, {"not measured"}),
     ],
 )
-def test_case_a_pauses_longest(mean_ms: dict[str, float], outcome: str) -> None:
-    (claim,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == "case-a-longest-cms"]
-    trials, _ = batch([
-        {"collector": "cms", "strategy": "pool", "case": case, "block": block, "ns_per_packet": 50.0,
-         "gc_pause_total_ms": 1.0, "live_objects": 1_000_000}
-        for case in mean_ms for block in range(5)
-    ])  # fmt: skip
-    table = collections(trials)
-    table["pause_mean_ms"] = [
-        mean_ms[case] * (1 + 0.001 * block) for case, block in zip(trials["case"], trials["block"], strict=True)
-    ]
-    none = pd.DataFrame(columns=POINTS)
-    data = claims.Pauses(trials, table, none, none)
-    assert judge(claim, data).outcome == outcome
-    (share,) = [claim for claim in claims.PAUSES_CLAIMS if claim.id == "case-a-share-cms"]
-    assert judge(share, data).outcome == INCONCLUSIVE, "all shares are equal"
+def test_case_a_has_the_worst_pauses(mean_ms: dict[str, float], shown: set[str]) -> None:
+    trials, table = of_cases({("pool", case): value for case, value in mean_ms.items()}, "pause_mean_ms")
+    found = judged("pool-a-worst-pauses", trials=trials, table=table)
+    of_mean = found.evidence[found.evidence["comparison"].str.startswith("mean pause")]
+    assert set(of_mean["shown"]) == shown
+    assert found.outcome == (REFUTED if "the other way round" in shown else INCONCLUSIVE), (
+        "the longest pauses are equal"
+    )
+
+
+@pytest.mark.parametrize(("pool_ms", "outcome"), [(200.0, INCONCLUSIVE), (2.0, REFUTED)])
+def test_pooling_makes_collections_rarer_and_longer(pool_ms: float, outcome: str) -> None:
+    trials, table = of_cases({("alloc", "B"): 20.0, ("pool", "B"): pool_ms}, "pause_mean_ms")
+    found = judged("pool-rare-long", trials=trials, table=table)
+    assert found.outcome == outcome, "as many collections, as long at most"
+    table["collections"] = trials["strategy"].map({"alloc": 40, "pool": 0})
+    rare = judged("pool-rare-long", trials=trials, table=table)
+    assert "not measured" in set(rare.evidence["shown"]) and "longer trials" in rare.missing[0].why
+
+
+@pytest.mark.parametrize(("percent", "shown"), [(60.0, ["as published", "the other way round"]), (30.0, None)])
+def test_allocating_overloads_the_collector(percent: float, shown: list[str] | None) -> None:
+    trials, table = of_cases({("alloc", "C"): 20.0 * percent}, "pause_total_ms", blocks=2)
+    found = judged("alloc-overload", trials=trials, table=table)
+    by_solution = found.evidence.set_index("configuration")["shown"]
+    assert by_solution[["heap / Parallel / 25", "heap / G1 / 25"]].tolist() == (
+        shown or ["the other way round", "as published"]
+    )
+    assert found.outcome == REFUTED
 
 
 def test_every_claim_has_its_own_name_and_a_source() -> None:

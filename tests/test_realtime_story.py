@@ -9,14 +9,12 @@ import pandas as pd
 import pytest
 
 from allocpool.campaign import campaign, tidy
-from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED
 from allocpool.evidence.style import log_axis, new_figure
 from allocpool.packets.specs import SETTINGS
 from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
-from allocpool.studies.realtime.claims import evaluate
 from allocpool.studies.realtime.study import RealtimeProfile
 from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm, as_now
 
@@ -67,13 +65,6 @@ def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **chang
         "slip_total_ms": 10.0, "slip_max_ms": 2.0, "seconds": 1.0, "scale": 1.0, "queue_factor": queue_ms / 100,
         "stall_ms": 0.0, "decides_long_pauses": True, "too_short": False, "prologue_ns_per_packet": 200.0, **changes,
     }  # fmt: skip
-
-
-def verdicts(rows: pd.DataFrame, trials: pd.DataFrame) -> dict[str, str]:
-    return {verdict.claim.id: verdict.outcome for verdict in evaluate(rows, trials)}
-
-
-NO_TRIALS = pd.DataFrame([sweep(0.0)]).iloc[:0]
 
 
 def test_a_cell_passes_where_every_repetition_passes() -> None:
@@ -230,50 +221,13 @@ def test_where_no_interval_passes_both_heaps_are_told() -> None:
     assert rows["larger_heap_lost_percent"].tolist() == [0.5]
     table = realtime_report.summary_table(rows, "title", "subtitle").as_raw_html()
     assert "lost 2.00%" in table and "heap \u00d7 5.00: lost 0.500%" in table and "0.400\u20130.600%" in table
-    assert verdicts(rows, NO_TRIALS)["realtime-large-heap"] == REPRODUCED
     (row,) = cells(losing(larger_heap_gap="no memory")).to_dict("records")
     assert "larger heap: no memory" in realtime_report.summary_table(pd.DataFrame([row]), "t", "s").as_raw_html()
-    cured = cells(losing(**larger | {"larger_heap_lost_ppm": 0.0}, **interval))
-    assert verdicts(cured, NO_TRIALS)["realtime-large-heap"] == REFUTED
 
 
 def test_a_search_with_another_heap_is_another_cell() -> None:
     assert len(cells(search(), search(heap_factor=5.0, ndr_ns=100.0))) == 1
     assert cells(search(), search(heap_factor=5.0, ndr_ns=100.0))["ndr_ns"].tolist() == [300.0]
-
-
-def test_the_published_table_bears_its_own_claims_out() -> None:
-    found = verdicts(realtime_cells.published_cells(), realtime_cells.published_sweeps())
-    assert found.pop("realtime-long-queue") == INCONCLUSIVE, "a remark that nobody tested"
-    assert set(found.values()) == {REPRODUCED}
-
-
-def test_a_claim_is_refuted_by_one_cell_and_left_open_without_any() -> None:
-    found = verdicts(cells(search(strategy="pool")), NO_TRIALS)
-    assert found["realtime-pool-parallel"] == REFUTED
-    assert found["realtime-pool-zgc"] == INCONCLUSIVE
-    assert verdicts(cells(losing(strategy="pool")), NO_TRIALS)["realtime-pool-parallel"] == REPRODUCED
-
-
-@pytest.mark.parametrize(
-    ("alloc", "outcome"),
-    [((400.0, 420.0), REPRODUCED), ((290.0, 305.0), INCONCLUSIVE), ((100.0, 105.0), REFUTED)],
-)
-def test_one_interval_is_below_another_when_brackets_do_not_overlap(alloc: tuple[float, float], outcome: str) -> None:
-    other = search(**CPP, strategy="alloc", pdr_fails_ns=alloc[0], pdr_ns=alloc[1])
-    assert verdicts(cells(search(**CPP), other), NO_TRIALS)["realtime-cpp-pool"] == outcome
-
-
-@pytest.mark.parametrize(
-    ("longer_ppm", "larger_ppm", "queue", "heap"),
-    [(0.0, 100.0, REPRODUCED, REPRODUCED), (50.0, 0.0, REFUTED, REFUTED), (0.0, 9e5, REPRODUCED, REFUTED)],
-)
-def test_the_two_remarks_are_put_to_the_sweeps(longer_ppm: float, larger_ppm: float, queue: str, heap: str) -> None:
-    trials = pd.DataFrame([sweep(5e4), sweep(longer_ppm, 1000.0), sweep(larger_ppm, factor=5.0)])
-    found = verdicts(cells(search()), trials)
-    assert (found["realtime-long-queue"], found["realtime-large-heap"]) == (queue, heap)
-    unneeded = trials.assign(lost_ppm=0.0)
-    assert verdicts(cells(search()), unneeded)["realtime-long-queue"] == INCONCLUSIVE
 
 
 def three(*searches: dict[str, Any]) -> pd.DataFrame:

@@ -95,7 +95,7 @@ def test_every_flag_has_a_reason_and_an_owner() -> None:
             "netty_pooled has no strategy 'pool': choose one of dummy, alloc",
         ),
         ("layout=allocating large_pages=true strategy=pool packets=1", "choose one of host_cpu, fresh, payload"),
-        ("layout=heap strategy=pool packets=1 case=D", "choose one of A, B, C"),
+        ("layout=heap strategy=pool packets=1 case=D", "choose one of A, A10k, B, C"),
         ("layout=heap strategy=pool packets=1 collector=magic", "choose one of serial, parallel, cms"),
         ("layout=heap strategy=pool packets=1 collector=cms", "cms runs on 11"),
         ("layout=heap strategy=pool packets=1 runtime=12", "choose one of 11, 17, 21, 25"),
@@ -158,8 +158,8 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
 @pytest.mark.parametrize(
     ("overrides", "names"),
     [
-        ({"bogus": 1}, "valid keys: blocks, cases"),
-        ({"cases": ["D"]}, "choose one of A, B, C"),
+        ({"bogus": 1}, "valid keys: beside, blocks, cases"),
+        ({"cases": ["D"]}, "choose one of A, A10k, B, C"),
         ({"strategies": ["lake"]}, "choose one of dummy, alloc, mix, pool"),
         ({"solutions": ["java/heap/cms/25"]}, "cms runs on 11"),
         ({"solutions": ["java/heap/magic/25"]}, "choose one of serial"),
