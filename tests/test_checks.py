@@ -157,3 +157,26 @@ def test_the_instruments_plan_has_one_contract_trial_per_strategy_and_timed_tria
 def test_a_contract_that_shows_nothing_is_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises((ValueError, UserError), match=words):
         instrument(**settings)
+
+
+def test_steady_states_are_counted_and_nothing_is_left_out() -> None:
+    trials = synthetic.trials(blocks=2, cases=("A",))
+    assert "Of no trial is known" in checks.steady_state_sentence(trials)
+    states = (["steady"] * 5 + ["warming", "never", None]) * (len(trials) // 8)
+    trials["steady_state"] = states
+    told = {state: states.count(state) for state in ("steady", "warming", "slowing", "never")}
+    said = checks.steady_state_sentence(trials)
+    assert ", ".join(f"{count} {state}" for state, count in told.items()) in said
+    assert f"{states.count(None)} have too few iterations to tell" in said and "none is left out" in said
+    assert said in checks.drift_sentence(trials)
+    table = checks.steady_states(trials)
+    counted = ["steady", "warming", "slowing", "never", "too few iterations"]
+    assert table[counted].sum().to_list() == [*told.values(), states.count(None)]
+
+
+def test_what_went_on_around_the_trials_is_told_as_far_as_it_is_known() -> None:
+    trials = synthetic.trials(blocks=1, cases=("A",)).assign(**dict.fromkeys(checks.WATCHED))
+    trials["steal_share"] = 0.02
+    table = checks.noise_table(trials).set_index("around a trial")
+    assert table.loc["stolen by the hypervisor", ["unit", "median"]].to_list() == ["%", "2"]
+    assert table.loc["clock frequency", ["trials", "median"]].to_list() == [0, checks.NEVER_EXISTED]

@@ -16,6 +16,7 @@ from allocpool.packets.cells import cells
 from allocpool.trial import noise
 from allocpool.trial.jit import Compilations, read_jit_log
 from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance, look
+from allocpool.trial.runner import run_trial
 
 LIMIT = 0.1
 QUIET: dict[str, Any] = {
@@ -121,12 +122,11 @@ def test_a_repetition_that_was_interrupted_is_made_up_for(
     data: Path, machine: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine += [0.5]
-    ran = campaign.run_trial
 
     def interrupted(task: Any, *others: Any) -> Any:
         if task.attempt == 2:
             raise KeyboardInterrupt
-        return ran(task, *others)
+        return run_trial(task, *others)
 
     opened = campaign.open_study("batch", "smoke", SETTINGS)
     with monkeypatch.context() as patch:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import campaign
+from allocpool.campaign.steady import FEWEST_ITERATIONS, STEADY_STATES
 from allocpool.evidence.trials import finished, records
 from allocpool.machine.host import Host
 from allocpool.packets import cells as cell_data
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     # For the annotations only: a diagnosis is made by a face of the house, above its studies.
     from allocpool.doctor import Diagnosis
 
+_TOO_FEW = "too few iterations"
 _SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
 _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
 
@@ -139,8 +141,64 @@ def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
     beyond = int((drift.abs() > limit_percent).sum())
     return (
         f"Between the two halves of the measured window, {beyond} of {len(drift)} trials moved by more than "
-        f"{limit_percent:g}%; the median movement is {stats.significant(drift.abs().median(), 2)}%."
+        f"{limit_percent:g}%; the median movement is {stats.significant(drift.abs().median(), 2)}%. "
+        f"{steady_state_sentence(done)}"
     )
+
+
+def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
+    """How many trials of each solution and strategy were in which state by the change points of their iterations."""
+    done = finished(trials)
+    state = done["steady_state"].astype(object).where(done["steady_state"].notna(), _TOO_FEW)
+    keys = [done["solution"], done["strategy"]]
+    counts = pd.crosstab(keys, state).reindex(columns=[*STEADY_STATES, _TOO_FEW], fill_value=0)
+    return counts.reset_index().rename_axis(columns=None)
+
+
+def steady_state_sentence(trials: pd.DataFrame) -> str:
+    """How many trials had reached a steady state before they were measured, and that none is left out for it."""
+    states = trials["steady_state"] if "steady_state" in trials else pd.Series(dtype=object)
+    told = states.dropna()
+    if told.empty:
+        return f"Of no trial is known whether it was in a steady state: that takes {FEWEST_ITERATIONS} iterations."
+    counts = ", ".join(f"{int((told == state).sum())} {state}" for state in STEADY_STATES)
+    unknown = f"; {len(states) - len(told)} have too few iterations to tell" if len(told) < len(states) else ""
+    return f"By change points, {len(told)} trials are: {counts}{unknown}. Figures count all of them; none is left out."
+
+
+WATCHED = {
+    "steal_share": ("stolen by the hypervisor", 100, "%"),
+    "other_cpu_share": ("taken by other processes", 100, "%"),
+    "compute_before_ns": ("a step of computing, before", 1, "ns"),
+    "compute_after_ns": ("a step of computing, after", 1, "ns"),
+    "latency_before_ns": ("a read from memory, before", 1, "ns"),
+    "latency_after_ns": ("a read from memory, after", 1, "ns"),
+    "bandwidth_before_gbs": ("bandwidth of memory, before", 1, "GB/s"),
+    "bandwidth_after_gbs": ("bandwidth of memory, after", 1, "GB/s"),
+    "frequency_mhz": ("clock frequency", 1, "MHz"),
+    "minor_faults": ("page faults without I/O", 1, ""),
+    "major_faults": ("page faults with I/O", 1, ""),
+    "voluntary_switches": ("context switches by waiting", 1, ""),
+    "involuntary_switches": ("context switches by preemption", 1, ""),
+    "huge_pages_granted": ("huge pages granted", 1, ""),
+    "huge_pages_refused": ("huge pages refused", 1, ""),
+    "compilations": ("compilations while measuring", 1, ""),
+    "recompilations": ("of these, again at the same level", 1, ""),
+    "deoptimizations": ("compiled code given up while measuring", 1, ""),
+}
+"""What is recorded around a trial: in words, with the factor to its unit."""
+
+
+def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """What was recorded around the trials: lowest, median and highest of each; a dash where nothing was told."""
+    rows = []
+    for column, (what, factor, unit) in WATCHED.items():
+        told = trials[column].dropna().astype(float) * factor
+        figures = {"lowest": told.min(), "median": told.median(), "highest": told.max()} if len(told) else {}
+        texts = {name: stats.significant(value) for name, value in figures.items()}
+        empty = dict.fromkeys(("lowest", "median", "highest"), NEVER_EXISTED)
+        rows.append({"around a trial": what, "unit": unit, "trials": len(told), **empty, **texts})
+    return pd.DataFrame(rows)
 
 
 def warm_up_sentence(trials: pd.DataFrame) -> str:
