@@ -178,5 +178,5 @@ def test_what_went_on_around_the_trials_is_told_as_far_as_it_is_known() -> None:
     trials = synthetic.trials(blocks=1, cases=("A",)).assign(**dict.fromkeys(checks.WATCHED))
     trials["steal_share"] = 0.02
     table = checks.noise_table(trials).set_index("around a trial")
-    assert table.loc["stolen by the hypervisor", ["unit", "median"]].to_list() == ["%", "2"]
+    assert table.loc["stolen by the hypervisor", ["unit", "median"]].to_list() == ["%", "2.00"]
     assert table.loc["clock frequency", ["trials", "median"]].to_list() == [0, checks.NEVER_EXISTED]
