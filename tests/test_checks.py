@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import synthetic
@@ -177,6 +178,19 @@ def test_steady_states_are_counted_and_nothing_is_left_out() -> None:
 def test_what_went_on_around_the_trials_is_told_as_far_as_it_is_known() -> None:
     trials = synthetic.trials(blocks=1, cases=("A",)).assign(**dict.fromkeys(checks.WATCHED))
     trials["steal_share"] = 0.02
-    table = checks.noise_table(trials).set_index("around a trial")
-    assert table.loc["stolen by the hypervisor", ["unit", "median"]].to_list() == ["%", "2.00"]
-    assert table.loc["clock frequency", ["trials", "median"]].to_list() == [0, checks.NEVER_EXISTED]
+    rows = {row["around a trial"]: row for row in checks.noise_table(trials).to_dict("records")}
+    assert (rows["stolen by the hypervisor"]["unit"], rows["stolen by the hypervisor"]["median"]) == ("%", "2.00")
+    assert (rows["clock frequency"]["trials"], rows["clock frequency"]["median"]) == (0, checks.NEVER_EXISTED)
+
+
+@pytest.mark.parametrize(("slope", "verdict"), [(1.0, "pace explains"), (0.0, "is not shown to explain")])
+def test_pace_explains_costs_only_where_they_go_with_it(slope: float, verdict: str) -> None:
+    trials = synthetic.trials(blocks=5, cases=("A",), noise=0.05)
+    rng = np.random.default_rng(3)
+    pace = rng.normal(0, 0.1, len(trials))
+    for column in ("latency_before_ns", "latency_after_ns", "bandwidth_before_gbs", "bandwidth_after_gbs"):
+        trials[column] = np.exp(rng.normal(0, 0.1, len(trials)))
+    trials["compute_before_ns"] = trials["compute_after_ns"] = 2.0 * np.exp(pace)
+    trials["ns_per_packet"] *= np.exp(slope * pace)
+    assert verdict in checks.pace_sentence(trials)
+    assert "too few" in checks.pace_sentence(trials[trials["block"] == 0])

@@ -70,6 +70,6 @@ def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
     again = int((trials["status"] == "disturbed").sum())
     left = int(known["disturbed"].notna().sum())
     return (
-        f"Of {len(known)} trials {again} were disturbed, by more than {limit:.0%}, and ran again; figures count the other "
-        f"attempt. {left} that count were disturbed. {took}"
+        f"Of {len(known)} trials {again} were disturbed, by more than {limit:.0%}, and ran again; figures count the "
+        f"other attempt. {left} that count were disturbed. {took}"
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import campaign
@@ -199,6 +202,40 @@ def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
         empty = dict.fromkeys(("lowest", "median", "highest"), NEVER_EXISTED)
         rows.append({"around a trial": what, "unit": unit, "trials": len(told), **empty, **texts})
     return pd.DataFrame(rows)
+
+
+_PACES = ("compute_{}_ns", "latency_{}_ns", "bandwidth_{}_gbs")
+_LEAST_FREEDOM = 10
+
+
+def pace_sentence(trials: pd.DataFrame) -> str:
+    """Whether the machine's pace around a trial explains what trials of one configuration differ by, in words.
+
+    An analysis of covariance on logarithms: configurations are the groups, the mean pace before and after the trial is
+    the covariate, of three kinds; the F test is of all three together (Montgomery, "Design and Analysis of
+    Experiments", chapter on covariance).
+    """
+    columns = [name.format(when) for name in _PACES for when in ("before", "after")]
+    done = cell_data.with_cost(trials).dropna(subset=columns)
+    keys = [done[column] for column in cell_data.CONFIGURATION]
+    logs = done[["ns_per_packet", *columns]].astype(float).map(math.log)
+    within = logs - logs.groupby(keys, observed=True).transform("mean")
+    freedom = len(done) - done.groupby(list(cell_data.CONFIGURATION), observed=True).ngroups - len(_PACES)
+    if freedom < _LEAST_FREEDOM:
+        return "The trials are too few to tell whether the machine's pace explains what they differ by."
+    paces = np.column_stack([within[[name.format("before"), name.format("after")]].mean(axis=1) for name in _PACES])
+    cost = within["ns_per_packet"].to_numpy()
+    slopes = np.linalg.lstsq(paces, cost, rcond=None)[0]
+    unexplained = float(((cost - paces @ slopes) ** 2).sum())
+    share = 1 - unexplained / float((cost**2).sum())
+    ratio = share / (1 - share) * freedom / len(_PACES)
+    chance = float(scipy_stats.f.sf(ratio, len(_PACES), freedom))
+    verdict = "explains" if chance < 1 - stats.CONFIDENCE else "is not shown to explain"
+    return (
+        f"The machine's pace {verdict} what trials of one configuration differ by: {share:.0%} of their variance, "
+        f"p = {stats.significant(chance, 2)} (analysis of covariance, {freedom} degrees of freedom). "
+        "No figure is adjusted."
+    )
 
 
 def warm_up_sentence(trials: pd.DataFrame) -> str:
