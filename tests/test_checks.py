@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import synthetic
@@ -157,3 +158,39 @@ def test_the_instruments_plan_has_one_contract_trial_per_strategy_and_timed_tria
 def test_a_contract_that_shows_nothing_is_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises((ValueError, UserError), match=words):
         instrument(**settings)
+
+
+def test_steady_states_are_counted_and_nothing_is_left_out() -> None:
+    trials = synthetic.trials(blocks=2, cases=("A",))
+    assert "Of no trial is known" in checks.steady_state_sentence(trials)
+    states = (["steady"] * 5 + ["warming", "never", None]) * (len(trials) // 8)
+    trials["steady_state"] = states
+    told = {state: states.count(state) for state in ("steady", "warming", "slowing", "never")}
+    said = checks.steady_state_sentence(trials)
+    assert ", ".join(f"{count} {state}" for state, count in told.items()) in said
+    assert f"{states.count(None)} have too few iterations to tell" in said and "none is left out" in said
+    assert said in checks.drift_sentence(trials)
+    table = checks.steady_states(trials)
+    counted = ["steady", "warming", "slowing", "never", "too few iterations"]
+    assert table[counted].sum().to_list() == [*told.values(), states.count(None)]
+
+
+def test_what_went_on_around_the_trials_is_told_as_far_as_it_is_known() -> None:
+    trials = synthetic.trials(blocks=1, cases=("A",)).assign(**dict.fromkeys(checks.WATCHED))
+    trials["steal_share"] = 0.02
+    rows = {row["around a trial"]: row for row in checks.noise_table(trials).to_dict("records")}
+    assert (rows["stolen by the hypervisor"]["unit"], rows["stolen by the hypervisor"]["median"]) == ("%", "2.00")
+    assert (rows["clock frequency"]["trials"], rows["clock frequency"]["median"]) == (0, checks.NEVER_EXISTED)
+
+
+@pytest.mark.parametrize(("slope", "verdict"), [(1.0, "pace explains"), (0.0, "is not shown to explain")])
+def test_pace_explains_costs_only_where_they_go_with_it(slope: float, verdict: str) -> None:
+    trials = synthetic.trials(blocks=5, cases=("A",), noise=0.05)
+    rng = np.random.default_rng(3)
+    pace = rng.normal(0, 0.1, len(trials))
+    for column in ("latency_before_ns", "latency_after_ns", "bandwidth_before_gbs", "bandwidth_after_gbs"):
+        trials[column] = np.exp(rng.normal(0, 0.1, len(trials)))
+    trials["compute_before_ns"] = trials["compute_after_ns"] = 2.0 * np.exp(pace)
+    trials["ns_per_packet"] *= np.exp(slope * pace)
+    assert verdict in checks.pace_sentence(trials)
+    assert "too few" in checks.pace_sentence(trials[trials["block"] == 0])

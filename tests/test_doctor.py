@@ -34,7 +34,7 @@ def test_the_diagnosis_holds_every_runtime_with_every_collector() -> None:
         for name in COLLECTORS
     }
     assert diagnosis["host"]["logical_cores"] >= 1
-    assert diagnosis["outlook"]["trials"] >= 2 and diagnosis["outlook"]["smallest_effect"] > 0
+    assert diagnosis["outlook"]["trials"] >= 1 and diagnosis["outlook"]["cells"] > 0
     assert {part["name"] for part in diagnosis["allocators"]} == {*ALLOCATORS, "boost_pool"}
 
 

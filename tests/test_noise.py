@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from allocpool import notebook
 from allocpool.campaign import campaign, tidy
 from allocpool.campaign.registry import study_named
 from allocpool.evidence.trials import counted, disturbances, failures, finished
@@ -16,6 +17,7 @@ from allocpool.packets.cells import cells
 from allocpool.trial import noise
 from allocpool.trial.jit import Compilations, read_jit_log
 from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance, look
+from allocpool.trial.runner import run_trial
 
 LIMIT = 0.1
 QUIET: dict[str, Any] = {
@@ -100,8 +102,10 @@ def test_a_disturbed_trial_is_run_again_once_and_both_are_kept(data: Path, machi
     assert again["trial_id"] in set(finished(trials)["trial_id"]) and len(finished(trials)) == len(counted(trials)) == 2
     assert (cells(trials)["trials"] == 1).all() and cells(trials)["partial"].isna().all()
     assert failures(trials) == "Every trial that was started ended well."
-    assert disturbances(trials).startswith("1 of 2 trials were disturbed and run again; ")
-    assert opened.provenance()["statuses"] == {"ok": 2} and opened.provenance()["repeated"] == 1
+    assert disturbances(trials, LIMIT).startswith("Of 2 trials 1 were disturbed, by more than 10%, and ran again; ")
+    assert opened.provenance()["statuses"] == {"ok": 2}
+    told = notebook.progress(opened.provenance())
+    assert told.sentence() == "All 2 planned trials finished. 1 had been disturbed and ran again."
     # A second run has nothing left to do.
     before = {path: path.stat().st_mtime_ns for path in (data / "raw").glob("*/result.json")}
     assert campaign.open_study("batch", "smoke", SETTINGS).run().repeated == 1
@@ -114,19 +118,18 @@ def test_a_trial_disturbed_twice_counts_and_is_marked(data: Path, machine: list[
     assert opened.run().repeated == 2
     counting = counted(attempts(opened))
     assert list(counting["attempt"]) == [2, 2] and counting["disturbed"].notna().all()
-    assert "2 trials that count were disturbed, too" in disturbances(attempts(opened))
+    assert " 2 that count were disturbed." in disturbances(attempts(opened), LIMIT)
 
 
 def test_a_repetition_that_was_interrupted_is_made_up_for(
     data: Path, machine: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine += [0.5]
-    ran = campaign.run_trial
 
     def interrupted(task: Any, *others: Any) -> Any:
         if task.attempt == 2:
             raise KeyboardInterrupt
-        return ran(task, *others)
+        return run_trial(task, *others)
 
     opened = campaign.open_study("batch", "smoke", SETTINGS)
     with monkeypatch.context() as patch:
@@ -146,6 +149,7 @@ def test_without_a_limit_nothing_is_marked_or_run_again(data: Path, machine: lis
     trials = attempts(opened)
     assert list(trials["steal_share"]) == [0.5, 0.5]
     assert trials["disturbed"].isna().all() and list(trials["status"]) == ["ok", "ok"]
+    assert "marks no trial as disturbed" in disturbances(trials, opened.profile.disturbed_beyond)
 
 
 def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_quiet_machine_is_called_quiet_and_what_stays_open_is_said() -> None:
     assert of().sentences() == (
         "This machine is quiet now: over 2.0 s its pace strayed, computing by 1%; the hypervisor took 0.0% of it; "
         "other processes took 2.0% of it. So effects under 15% will stay open in 20 minutes of profile quick: "
-        "6 trials a cell, where trials of one cell differ by 8% (median of 40 cells)."
+        "6 trials a cell, and those of one cell differed by 8% (median of 40 cells), beside what strays now."
     )
 
 
@@ -45,8 +45,9 @@ def test_smaller_effects_take_more_trials_and_less_noise() -> None:
 
 def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK_S", 0.1)
-    whole, half = outlook("standard"), outlook("standard", outlook("standard").minutes / 2)
+    whole = outlook("standard")
+    part = outlook("standard", 0.6 * whole.minutes)
     assert whole.trials == 5, "as many as the profile has blocks"
-    assert half.trials == 2
+    assert part.trials == 3
     assert whole.cells > 0 and whole.spread is not None
-    assert (half.smallest_effect or 0.0) > 0
+    assert (part.smallest_effect or 0.0) > (whole.smallest_effect or 0.0) > 0

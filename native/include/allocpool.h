@@ -388,7 +388,7 @@ typedef struct {
   double bandwidth_gbs; /* reading these 32 MiB in order, 10^9 bytes a second */
 } ap_machine_pace;
 
-/* Measures for about 15 ms, most of it at memory. The first call of a thread also makes the 32 MiB, which stay for those that follow. */
+/* Measures for about 15 ms, most of it at memory. The first call of a thread also makes the 32 MiB, which stay. */
 ap_status ap_read_machine_pace(ap_machine_pace* pace);
 
 /* cffi:end */

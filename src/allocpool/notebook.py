@@ -79,6 +79,8 @@ class Progress:
     failed: int
     unavailable: int
     missing: int
+    repeated: int = 0
+    """Of those that ended, the ones that had been disturbed and were run again."""
 
     @property
     def complete(self) -> bool:
@@ -87,13 +89,14 @@ class Progress:
 
     def sentence(self) -> str:
         """The progress in words, gaps named."""
+        again = f" {self.repeated} had been disturbed and ran again." if self.repeated else ""
         if self.complete and not self.unavailable:
-            return f"All {self.planned} planned trials finished."
+            return f"All {self.planned} planned trials finished.{again}"
         parts = [f"{self.ok} of {self.planned} planned trials finished"]
         for count, word in ((self.failed, "failed"), (self.unavailable, "are not possible on this machine")):
             parts += [f"{count} {word}"] if count else []
         parts += [f"{self.missing} have not run"] if self.missing else []
-        return "; ".join(parts) + "."
+        return "; ".join(parts) + f".{again}"
 
 
 def progress(provenance: Mapping[str, Any]) -> Progress:
@@ -101,7 +104,14 @@ def progress(provenance: Mapping[str, Any]) -> Progress:
     statuses = dict(provenance["statuses"])
     ok = int(statuses.pop("ok", 0))
     unavailable = sum(provenance["unavailable"].values())
-    return Progress(provenance["planned"], ok, sum(statuses.values()), unavailable, provenance["missing"])
+    return Progress(
+        provenance["planned"],
+        ok,
+        sum(statuses.values()),
+        unavailable,
+        provenance["missing"],
+        provenance.get("repeated", 0),
+    )
 
 
 def say(*sentences: str) -> Markdown:

@@ -21,14 +21,15 @@ _INTRODUCTION = """# Data
 
 | folder | what | committed |
 |---|---|---|
-| `raw/` | one folder per trial, named by its id: spec, result, the child's output, GC log; never edited | no |
+| `raw/` | one folder per trial, named by its id: spec, result, the child's output, logs of the JVM; never edited | no |
 | `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below | no |
 | `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 
 `allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` beside the tables.
-A trial id is the hash of its spec, of the code that it runs and of the machine. `start_ns` and `end_ns` are readings of
-CLOCK_MONOTONIC.
+A trial id is the hash of its spec, of the code that it runs and of the machine. A trial that was disturbed is run again
+once, with `-2` at the end of its id; the attempt that no figure counts has status `disturbed`. `start_ns` and `end_ns`
+are readings of CLOCK_MONOTONIC.
 
 This page and `datapackage.json` are generated from the schemas: `python -m allocpool.campaign.dictionary`.
 """

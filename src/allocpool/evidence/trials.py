@@ -59,18 +59,17 @@ def failures(trials: pd.DataFrame) -> str:
     return "Not ended well: " + ", ".join(f"{n} {str(name).replace('_', ' ')}" for name, n in counts.items()) + "."
 
 
-def disturbances(trials: pd.DataFrame) -> str:
-    """How many trials the machine disturbed, how many were run again, and which count, in words."""
-    known = counted(trials).dropna(subset=["steal_share"])
+def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
+    """How many trials the machine disturbed beyond the profile's limit, how many ran again, which count, in words."""
+    known = counted(trials).dropna(subset=["other_cpu_share"])
     if known.empty:
         return "What else the machine did meanwhile is not recorded."
+    took = f"In the median, other processes took {known['other_cpu_share'].astype(float).median():.1%} of the machine."
+    if limit is None:
+        return f"This profile marks no trial as disturbed, and runs none again. {took}"
     again = int((trials["status"] == "disturbed").sum())
     left = int(known["disturbed"].notna().sum())
-    repeated = (
-        f"{again} of {len(counted(trials))} trials were disturbed and run again; figures count the other attempt."
-        if again
-        else "No trial was run again."
+    return (
+        f"Of {len(known)} trials {again} were disturbed, by more than {limit:.0%}, and ran again; figures count the "
+        f"other attempt. {left} that count were disturbed. {took}"
     )
-    still = f"{left} trials that count were disturbed, too." if left else "Nothing disturbed a trial that counts."
-    took = known["other_cpu_share"].astype(float).median()
-    return f"{repeated} {still} In the median, other processes took {took:.1%} of the machine."

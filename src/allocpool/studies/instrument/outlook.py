@@ -73,12 +73,14 @@ class Outlook(BaseModel):
             return (
                 f"{time.capitalize()} give {self.trials} trials a cell; how far those differ has never been measured."
             )
-        differ = f"trials of one cell differ by {self.spread:.0%} (median of {self.cells} cells)"
+        differ = (
+            f"those of one cell differed by {self.spread:.0%} (median of {self.cells} cells), beside what strays now"
+        )
         if self.smallest_effect is None:
-            return f"So everything will stay open in {time}: {self.trials} of a cell are too few, where {differ}."
+            return f"So everything will stay open in {time}: {self.trials} trials of a cell are too few, and {differ}."
         return (
             f"So effects under {self.smallest_effect:.0%} will stay open in {time}: {self.trials} trials a cell, "
-            f"where {differ}."
+            f"and {differ}."
         )
 
 
@@ -91,13 +93,13 @@ def outlook(profile: str, minutes: float | None = None) -> Outlook:
     """
     planned = _planned_minutes(profile)
     minutes = planned if minutes is None else minutes
-    trials = int(campaign.open_study(BATCH.name, profile).profile.blocks * minutes / planned)
+    trials = round(campaign.open_study(BATCH.name, profile).profile.blocks * minutes / planned)
     calm = look(Launcher().pace_meter(), LOOK_S)
     spread, counted = _spread_within_cells(profile)
     # A reading is as short as an iteration, so that what it strays by is no less than what trials do.
     together = None if spread is None else math.hypot(spread, calm.spread.get("compute_ns", 0.0))
     return Outlook(
-        calm=calm, profile=profile, minutes=minutes, trials=trials, spread=together, cells=counted,
+        calm=calm, profile=profile, minutes=minutes, trials=trials, spread=spread, cells=counted,
         smallest_effect=None if together is None else smallest_effect(together, trials),
     )  # fmt: skip
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import campaign
+from allocpool.campaign.steady import FEWEST_ITERATIONS, STEADY_STATES
 from allocpool.evidence.trials import finished, records
 from allocpool.machine.host import Host
 from allocpool.packets import cells as cell_data
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     # For the annotations only: a diagnosis is made by a face of the house, above its studies.
     from allocpool.doctor import Diagnosis
 
+_TOO_FEW = "too few iterations"
 _SAME_WORK = ["case", "seed", "queue_size", "stored_count"]
 _SAME_COUNTS = ["received", "parsed", "tcp", "evicted", "live"]
 
@@ -139,7 +144,97 @@ def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
     beyond = int((drift.abs() > limit_percent).sum())
     return (
         f"Between the two halves of the measured window, {beyond} of {len(drift)} trials moved by more than "
-        f"{limit_percent:g}%; the median movement is {stats.significant(drift.abs().median(), 2)}%."
+        f"{limit_percent:g}%; the median movement is {stats.significant(drift.abs().median(), 2)}%. "
+        f"{steady_state_sentence(done)}"
+    )
+
+
+def steady_states(trials: pd.DataFrame) -> pd.DataFrame:
+    """How many trials of each solution and strategy were in which state by the change points of their iterations."""
+    done = finished(trials)
+    state = done["steady_state"].astype(object).where(done["steady_state"].notna(), _TOO_FEW)
+    keys = [done["solution"], done["strategy"]]
+    counts = pd.crosstab(keys, state).reindex(columns=[*STEADY_STATES, _TOO_FEW], fill_value=0)
+    return counts.reset_index().rename_axis(columns=None)
+
+
+def steady_state_sentence(trials: pd.DataFrame) -> str:
+    """How many trials had reached a steady state before they were measured, and that none is left out for it."""
+    states = trials["steady_state"] if "steady_state" in trials else pd.Series(dtype=object)
+    told = states.dropna()
+    if told.empty:
+        return f"Of no trial is known whether it was in a steady state: that takes {FEWEST_ITERATIONS} iterations."
+    counts = ", ".join(f"{int((told == state).sum())} {state}" for state in STEADY_STATES)
+    unknown = f"; {len(states) - len(told)} have too few iterations to tell" if len(told) < len(states) else ""
+    return f"By change points, {len(told)} trials are: {counts}{unknown}. Figures count all of them; none is left out."
+
+
+WATCHED = {
+    "steal_share": ("stolen by the hypervisor", 100, "%"),
+    "other_cpu_share": ("taken by other processes", 100, "%"),
+    "compute_before_ns": ("a step of computing, before", 1, "ns"),
+    "compute_after_ns": ("a step of computing, after", 1, "ns"),
+    "latency_before_ns": ("a read from memory, before", 1, "ns"),
+    "latency_after_ns": ("a read from memory, after", 1, "ns"),
+    "bandwidth_before_gbs": ("bandwidth of memory, before", 1, "GB/s"),
+    "bandwidth_after_gbs": ("bandwidth of memory, after", 1, "GB/s"),
+    "frequency_mhz": ("clock frequency", 1, "MHz"),
+    "minor_faults": ("page faults without I/O", 1, ""),
+    "major_faults": ("page faults with I/O", 1, ""),
+    "voluntary_switches": ("context switches by waiting", 1, ""),
+    "involuntary_switches": ("context switches by preemption", 1, ""),
+    "huge_pages_granted": ("huge pages granted", 1, ""),
+    "huge_pages_refused": ("huge pages refused", 1, ""),
+    "compilations": ("compilations while measuring", 1, ""),
+    "recompilations": ("of these, again at the same level", 1, ""),
+    "deoptimizations": ("compiled code given up while measuring", 1, ""),
+}
+"""What is recorded around a trial: in words, with the factor to its unit."""
+
+
+def noise_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """What was recorded around the trials: lowest, median and highest of each; a dash where nothing was told."""
+    rows = []
+    for column, (what, factor, unit) in WATCHED.items():
+        told = trials[column].dropna().astype(float) * factor
+        figures = {"lowest": told.min(), "median": told.median(), "highest": told.max()} if len(told) else {}
+        texts = {name: stats.significant(value) for name, value in figures.items()}
+        empty = dict.fromkeys(("lowest", "median", "highest"), NEVER_EXISTED)
+        rows.append({"around a trial": what, "unit": unit, "trials": len(told), **empty, **texts})
+    return pd.DataFrame(rows)
+
+
+_PACES = ("compute_{}_ns", "latency_{}_ns", "bandwidth_{}_gbs")
+_LEAST_FREEDOM = 10
+
+
+def pace_sentence(trials: pd.DataFrame) -> str:
+    """Whether the machine's pace around a trial explains what trials of one configuration differ by, in words.
+
+    An analysis of covariance on logarithms: configurations are the groups, the mean pace before and after the trial is
+    the covariate, of three kinds; the F test is of all three together (Montgomery, "Design and Analysis of
+    Experiments", chapter on covariance).
+    """
+    columns = [name.format(when) for name in _PACES for when in ("before", "after")]
+    done = cell_data.with_cost(trials).dropna(subset=columns)
+    keys = [done[column] for column in cell_data.CONFIGURATION]
+    logs = done[["ns_per_packet", *columns]].astype(float).map(math.log)
+    within = logs - logs.groupby(keys, observed=True).transform("mean")
+    freedom = len(done) - done.groupby(list(cell_data.CONFIGURATION), observed=True).ngroups - len(_PACES)
+    if freedom < _LEAST_FREEDOM:
+        return "The trials are too few to tell whether the machine's pace explains what they differ by."
+    paces = np.column_stack([within[[name.format("before"), name.format("after")]].mean(axis=1) for name in _PACES])
+    cost = within["ns_per_packet"].to_numpy()
+    slopes = np.linalg.lstsq(paces, cost, rcond=None)[0]
+    unexplained = float(((cost - paces @ slopes) ** 2).sum())
+    share = 1 - unexplained / float((cost**2).sum())
+    ratio = share / (1 - share) * freedom / len(_PACES)
+    chance = float(scipy_stats.f.sf(ratio, len(_PACES), freedom))
+    verdict = "explains" if chance < 1 - stats.CONFIDENCE else "is not shown to explain"
+    return (
+        f"The machine's pace {verdict} what trials of one configuration differ by: {share:.0%} of their variance, "
+        f"p = {stats.significant(chance, 2)} (analysis of covariance, {freedom} degrees of freedom). "
+        "No figure is adjusted."
     )
 
 
