@@ -185,9 +185,11 @@ def _at(group: pd.DataFrame) -> str:
 def _pair(
     sides: Sequence[pd.DataFrame], compared: str, at: str, noise: stats.NoiseBand, value: str, exact: bool = False
 ) -> Pair:
-    """The two sides as a pair; the value of a block is the least of its trials there."""
-    values = [side.dropna(subset=[value]).groupby("block")[value].min().astype(float) for side in sides]
-    behind = [int((~side["kept_up"].fillna(False).astype(bool)).sum()) for side in sides]
+    """The two sides as a pair; the value of a block is the least of its trials there that kept up."""
+    kept_up = [side["kept_up"].fillna(False).astype(bool) for side in sides]
+    fine = [side[kept].dropna(subset=[value]) for side, kept in zip(sides, kept_up, strict=True)]
+    values = [side.groupby("block")[value].min().astype(float) for side in fine]
+    behind = [int((~kept).sum()) for kept in kept_up]
     solution = str(sides[0]["solution"].iloc[0])
     return Pair(
         f"{solution} {compared}",
