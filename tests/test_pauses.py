@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Planned
 from allocpool.errors import UserError
+from allocpool.packets.cells import too_short
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.pauses.specs import LiveSetSpec
 from allocpool.studies.pauses.tables import tidy_pauses
@@ -131,6 +133,19 @@ def test_a_live_set_has_the_objects_asked_for(data: Path, strategy: str, sizes: 
     assert tables["pauses"]["duration_ms"].sum() == pytest.approx(row["pause_total_ms"])
     curves = tables["utilisation"].pivot(index="window_ms", columns="counted", values="utilisation")
     assert (curves["all stops"] <= curves["pauses"] + 1e-9).all()
+
+
+def test_a_batch_trial_goes_on_until_it_holds_its_laps_and_collections_or_says_that_it_does_not(data: Path) -> None:
+    short = ("mode=batch", "case=C", "scale=0.05", "strategy=pool", "seconds=0.01", "warmup_seconds=0")
+    java = ("layout=heap", "runtime=25", "collector=parallel")
+    asked = run(*short, *java, "min_collections=2", "longest_factor=100")
+    cut = run(*short, "layout=flat", "language=cpp", "min_laps=1000")
+    first, second = tidy_pauses([asked, cut])["trials"].to_dict("records")
+    assert first["laps"] >= 2 and first["gc_collections"] >= 2 and not first["too_short"]
+    assert second["laps"] < 1000 and second["too_short"] and second["seconds"] >= 0.02
+    assert "1 of 2 trials ended before the laps" in too_short(pd.DataFrame([first, second]))
+    with pytest.raises(UserError, match="nothing is ever collected there"):
+        single.parse_spec([*short, "layout=flat", "language=cpp", "min_collections=1"])
 
 
 EXPECTED = {

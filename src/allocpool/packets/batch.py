@@ -30,14 +30,14 @@ _EXPECTED_NS_PER_PACKET = 250.0
 class WindowSpec(PacketsSpec):
     """What a batch trial states of its measured window beside its seconds: what it must hold to be long enough."""
 
-    laps: float = Field(default=LAPS, ge=0, description="the measured window lasts at least so many laps")
-    collections: int = Field(default=0, ge=0, description="and as many collections that pause")
+    min_laps: float = Field(default=LAPS, ge=0, description="the measured window lasts at least so many laps")
+    min_collections: int = Field(default=0, ge=0, description="and as many collections that pause")
     longest_factor: float = Field(default=2.0, ge=1, le=1000, description="but at most so many times its seconds")
 
     @model_validator(mode="after")
     def _can_collect(self) -> Self:
-        if self.collections and (self.language != "java" or never_frees(self.collector)):
-            raise ValueError(f"collections {self.collections}: nothing is ever collected there, leave it out")
+        if self.min_collections and (self.language != "java" or never_frees(self.collector)):
+            raise ValueError(f"min_collections {self.min_collections}: nothing is ever collected there, leave it out")
         return self
 
 
@@ -75,8 +75,8 @@ class Sizes(StudyProfile):
     warmup_seconds: float = Field(ge=0, le=600)
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
-    laps: float = Field(default=LAPS, ge=0, description="a trial lasts at least so many")
-    collections: int = Field(default=COLLECTIONS, ge=0, description="and as many collections, where there are any")
+    min_laps: float = Field(default=LAPS, ge=0, description="a trial lasts at least so many")
+    min_collections: int = Field(default=COLLECTIONS, ge=0, description="and as many collections, where there are any")
     monotonic_mb: int = Field(default=4096, gt=0, description="nor does a monotonic resource ever free")
     timeout_s: float = Field(default=120.0, gt=0)
 
@@ -107,10 +107,10 @@ def _planned(profile: Sizes, solution: Solution, strategy: StrategyName, case: C
         **solution.model_dump(exclude_none=True),
         "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
         "warmup_seconds": profile.warmup_seconds, "iteration_ms": profile.iteration_ms,
-        "timeout_s": profile.timeout_s, "laps": profile.laps,
+        "timeout_s": profile.timeout_s, "min_laps": profile.min_laps,
     }  # fmt: skip
     if solution.language == "java" and not never_frees(solution.collector):
-        settings["collections"] = profile.collections
+        settings["min_collections"] = profile.min_collections
     impossible = no_such_pair(solution, strategy)
     if impossible:
         return Planned(BatchSpec(**settings, packets=1), impossible)

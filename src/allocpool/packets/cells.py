@@ -161,6 +161,20 @@ def spread_caption(rows: pd.DataFrame) -> str:
     return f"{n_text} trials each, every trial a fresh process; spread: {'; '.join(sorted(kinds))}."
 
 
+def too_short(trials: pd.DataFrame) -> str:
+    """How many trials ended before the laps, or the collections, that were asked for; empty where none did."""
+    done = finished(trials)
+    short = done[done["too_short"].fillna(False).astype(bool)] if "too_short" in done else done.iloc[:0]
+    if short.empty:
+        return ""
+    least = short.nsmallest(1, "laps").iloc[0]
+    return (
+        f"{len(short)} of {len(done)} trials ended before the laps of pool or queue, or the collections, that were "
+        f"asked for; the shortest went through {stats.significant(float(least['laps']), 2)} laps ({least['solution']} "
+        f"with {least['strategy']} in case {least['case']})."
+    )
+
+
 def certainty(trials: pd.DataFrame) -> str:
     """How sure figures of batch trials are: trials per configuration, how a spread is told, the noise of the instrument
     set against itself (A/A)."""
@@ -168,7 +182,7 @@ def certainty(trials: pd.DataFrame) -> str:
     if done.empty:
         return "No trial has finished: nothing is certain."
     noise = stats.noise_band(done, CONFIGURATION)
-    caption = spread_caption(cells(trials))
+    caption = " ".join(part for part in (spread_caption(cells(trials)), too_short(trials)) if part)
     if not noise.pairs:
         return f"{caption} With one block, no difference can be told from noise, so none is claimed."
     return (

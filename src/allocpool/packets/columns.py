@@ -184,8 +184,8 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
     packets = sum(count for _, _, count in measured)
     start_ns, end_ns = measured[0][0], measured[-1][1]
     gc = gc_row(record, start_ns, end_ns)
-    laps = laps_row(row, packets, record.spec["laps"])
-    laps["too_short"] |= gc["gc_collections"] is not None and gc["gc_collections"] < record.spec["collections"]
+    laps = laps_row(row, packets, record.spec["min_laps"])
+    laps["too_short"] |= gc["gc_collections"] is not None and gc["gc_collections"] < record.spec["min_collections"]
     return {
         **row,
         **laps,

@@ -102,8 +102,8 @@ def _live_sets(profile: PausesProfile, block: int) -> list[Planned]:
             LiveSetSpec(
                 **Solution.parse(text).model_dump(exclude_none=True),
                 strategy=strategy, case="A", block=block, seconds=profile.seconds, iteration_ms=profile.iteration_ms,
-                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s), laps=profile.laps,
-                collections=profile.collections,
+                warmup_seconds=profile.warmup_seconds, timeout_s=max(300.0, profile.timeout_s),
+                min_laps=profile.min_laps, min_collections=profile.min_collections,
                 **live_set_sizes(strategy, millions * 1e6, part.heap_factor),
             )
         )

@@ -242,9 +242,10 @@ def batch_and_realtime(both: pd.DataFrame) -> Figure:
         style="strategy", markers={name: marker for name, (_, marker) in STRATEGY_STYLE.items()}, s=55, ax=axis,
         legend=False, zorder=3,
     )  # fmt: skip
-    for row in records(drawn[drawn["layout"].str.startswith(("flat", "slab"))]):
+    without_objects = drawn["layout"].str.startswith(("flat", "slab")) & (drawn["strategy"] == "pool")
+    for row in records(drawn[without_objects]):
         axis.annotate(
-            f"{row.layout} {row.case}", (row.ns, row.pdr_median_ns), xytext=(5, -9), textcoords="offset points",
+            f"{row.solution} {row.case}", (row.ns, row.pdr_median_ns), xytext=(5, -9), textcoords="offset points",
             fontsize=7, color=INK,
         )  # fmt: skip
     low = float(min(drawn["ns"].min(), drawn["pdr_smallest_ns"].min()))

@@ -141,7 +141,7 @@ class LiveSpec(PacketsSpec):
     major_collections: int = Field(
         default=0, ge=0, description="the trial lasts until it has seen so many, where the collector has any"
     )
-    laps: float = Field(default=LAPS, ge=0, description="it lasts at least so many laps, or as long as its cap")
+    min_laps: float = Field(default=LAPS, ge=0, description="it lasts at least so many laps, or as long as its cap")
 
     def needs(self) -> Needs:
         """The source is native whatever the processor is."""
@@ -155,7 +155,7 @@ class LiveSpec(PacketsSpec):
     def stretch_seconds(self, seconds: float, cap_seconds: float, interval_ns: float) -> float:
         """One run of the source: half of the way to the cap where major collections are waited for."""
         lap = lap_packets(self.pool_size, self.queue_size, self.stored_count)
-        seconds = min(cap_seconds, max(seconds, self.laps * lap * interval_ns / 1e9))
+        seconds = min(cap_seconds, max(seconds, self.min_laps * lap * interval_ns / 1e9))
         waits = self.major_collections > 0 and self.language == "java"
         return self.warmup_seconds + ((seconds + cap_seconds) / 2 if waits else seconds) + _STRETCH_S
 

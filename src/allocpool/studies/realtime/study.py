@@ -117,7 +117,7 @@ class BatchPart(BaseModel):
     warmup_seconds: float = Field(ge=0, le=600)
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
     timeout_s: float = Field(default=120.0, gt=0)
-    collections: int = Field(default=COLLECTIONS, ge=0)
+    min_collections: int = Field(default=COLLECTIONS, ge=0)
 
 
 class RealtimeProfile(StudyProfile):

@@ -423,7 +423,7 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
     row |= {
         "seconds": seconds_of(figures),
         **tick_columns(figures, measured),
-        **laps_row(row, figures["received"], record.spec["laps"]),
+        **laps_row(row, figures["received"], record.spec["min_laps"]),
     }
     return {
         **row,

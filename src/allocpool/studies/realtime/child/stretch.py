@@ -33,7 +33,7 @@ class Stretches:
         self._log = folder / "gc.log"
         self._has_majors = spec["language"] == "java" and not never_frees(spec["collector"])
         lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
-        self._packets_at_least = spec["laps"] * lap
+        self._packets_at_least = spec["min_laps"] * lap
         iterations = math.ceil(spec["prologue_seconds"] * 1e9 / _PROLOGUE_ITERATION_NS)
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
         self._source = Source(launch, self._capacity(smallest_ns), longest_s)
