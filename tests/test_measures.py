@@ -330,9 +330,7 @@ def test_case_a_has_the_worst_pauses(mean_ms: dict[str, float], shown: set[str])
     found = judged("pool-a-worst-pauses", trials=trials, table=table)
     of_mean = found.evidence[found.evidence["comparison"].str.startswith("mean pause")]
     assert set(of_mean["shown"]) == shown
-    assert found.outcome == (REFUTED if "the other way round" in shown else INCONCLUSIVE), (
-        "the longest are equal"
-    )
+    assert found.outcome == (REFUTED if "the other way round" in shown else INCONCLUSIVE), "the longest are equal"
 
 
 @pytest.mark.parametrize(("pool_ms", "outcome"), [(200.0, INCONCLUSIVE), (2.0, REFUTED)])
