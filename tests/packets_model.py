@@ -195,7 +195,7 @@ VECTOR_CASES = (
     (7, 1_000, 10, 20_000),  # store much smaller than queue
     (-1, 37, 53, 10_000),  # a seed with all bits set, odd sizes
     (-9_223_372_036_854_775_808, 64, 64, 10_000),  # a seed with only the sign bit set
-    (2_024, 100, 100, 50_000),  # case A at scale 0.01
+    (2_024, 100, 100, 50_000),  # case A10k at scale 0.01
     (2_024, 1_000, 1_000, 50_000),  # case B at scale 0.01
     (2_024, 4_950, 4_950, 200_000),  # case C at scale 0.01, store full
     (2_024, 4_950, 4_950, 50_000),  # case C at scale 0.01, store not yet full

@@ -11,7 +11,16 @@ import synthetic
 
 from allocpool import findings
 from allocpool.evidence import claims, reference, tables
-from allocpool.evidence.claims import INCONCLUSIVE, OTHER_WAY, REFUTED, REPRODUCED, Missing, Verdict, published_says
+from allocpool.evidence.claims import (
+    INCONCLUSIVE,
+    OTHER_WAY,
+    REFUTED,
+    REPRODUCED,
+    Claim,
+    Missing,
+    Verdict,
+    published_says,
+)
 from allocpool.evidence.trials import failures
 from allocpool.packets import cells, older
 from allocpool.packets.comparisons import (
@@ -135,7 +144,13 @@ SAYS = {
     "ten-million": None,
     "cache-only": None,
 }
-EVERY_CLAIM = (*BATCH_CLAIMS, *REALTIME_CLAIMS, *PAUSES_CLAIMS, *NATIVE_CLAIMS, *findings.FINDINGS_CLAIMS)
+EVERY_CLAIM: tuple[Claim[Any], ...] = (
+    *BATCH_CLAIMS,
+    *REALTIME_CLAIMS,
+    *PAUSES_CLAIMS,
+    *NATIVE_CLAIMS,
+    *findings.FINDINGS_CLAIMS,
+)
 ORDERINGS = [claim for claim in BATCH_CLAIMS if claim.published_ratios]
 BORNE_OUT = [
     (claim.id, set_up)

@@ -9,7 +9,7 @@ import pytest
 
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Verdict
 from allocpool.packets.comparisons import AS_PARALLEL, IN_CPP, NOW, THEN
-from allocpool.packets.specs import JAVA_OPTIONS, Solution
+from allocpool.packets.specs import SETTINGS, Solution
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import ENOUGH_SEARCHES, evaluate
 
@@ -18,7 +18,7 @@ PARALLEL, ZGC, GEN_ZGC = "java/heap/parallel/11", "java/heap/zgc/11", "java/heap
 
 def facts(key: str) -> dict[str, Any]:
     solution = Solution.parse(key)
-    none: dict[str, Any] = dict.fromkeys(("allocator", "steps", *JAVA_OPTIONS))
+    none: dict[str, Any] = dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS))
     return none | solution.model_dump() | {"solution": solution.label, "scale": 0.1, "status": "ok", "reason": None}
 
 

@@ -52,7 +52,7 @@ def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_t
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["--case", "D"], "unknown case 'D': choose one of A, B, C"),
+        (["--case", "D"], "unknown case 'D': choose one of A, A10k, B, C"),
         (["--collector", "magic"], "choose one of serial, parallel, cms"),
     ],
 )

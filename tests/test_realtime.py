@@ -37,6 +37,8 @@ from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 
 SCALE = 0.01
+KNOWN_CASES = ("A10k", "B", "C")
+"""Those whose sizes have a known answer."""
 SEED = "2024"
 POOLING = ("alloc", "mix", "pool")
 
@@ -86,7 +88,7 @@ def assert_is_the_known_realtime_answer(case: str, summary: dict[str, Any]) -> N
     [
         (layout, strategy, case)
         for layout in LAYOUTS["cpp"]
-        for strategy, case in zip(POOLING, CASES, strict=True)
+        for strategy, case in zip(POOLING, KNOWN_CASES, strict=True)
         if layout != "slab" or strategy == "pool"  # a slab has nothing left to allocate
     ],
 )

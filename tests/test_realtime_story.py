@@ -16,7 +16,7 @@ from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.study import RealtimeProfile
-from allocpool.studies.realtime.tables import SCHEMAS, exact_ppm, as_now
+from allocpool.studies.realtime.tables import SCHEMAS, as_now, exact_ppm
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
@@ -65,6 +65,9 @@ def sweep(lost_ppm: float, queue_ms: float = 100.0, factor: float = 1.0, **chang
         "slip_total_ms": 10.0, "slip_max_ms": 2.0, "seconds": 1.0, "scale": 1.0, "queue_factor": queue_ms / 100,
         "stall_ms": 0.0, "decides_long_pauses": True, "too_short": False, "prologue_ns_per_packet": 200.0, **changes,
     }  # fmt: skip
+
+
+NO_TRIALS = pd.DataFrame([sweep(0.0)]).iloc[:0]
 
 
 def test_a_cell_passes_where_every_repetition_passes() -> None:

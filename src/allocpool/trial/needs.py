@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 NativeProject = Literal["packets", "packets-host", "echo"]
-"""The CMake projects of ``native/``: what a child loads through cffi; the second is the first, for the CPU of this machine."""
+"""The CMake projects of ``native/``: what a child loads through cffi; the second is the first, for this machine's CPU."""
 
 
 @dataclass(frozen=True)
