@@ -111,7 +111,7 @@ def add_strategy(tree: Tree) -> None:
     tree.copy_of(
         "native/src/packets/strategy_alloc.hpp",
         "native/src/packets/strategy_fresh.hpp",
-        {"AllocStrategy": "FreshStrategy", "struct Alloc ": "struct Fresh ", '"alloc"': '"fresh"'},
+        {"struct Alloc ": "struct Fresh ", '"alloc"': '"fresh"'},
     )
     registry = "native/src/packets/registry.cpp"
     tree.row(registry, '#include "packets/strategy_pool.hpp"', '#include "packets/strategy_fresh.hpp"\n')

@@ -13,8 +13,9 @@ from matplotlib.text import Text
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.packets import cells, tables
-from allocpool.packets.specs import Solution
+from allocpool.packets import cells
+from allocpool.packets.specs import OPTION_FIELDS, Solution
+from allocpool.packets.tables import options_grid, options_table
 from allocpool.studies.native import plots
 from allocpool.studies.native import story as native_report
 from allocpool.studies.native.study import NativeProfile, ladder
@@ -23,30 +24,35 @@ JAVA = (
     "java/native/g1/25", "java/native/g1/25/large_pages", "java/flat/g1/25", "java/flat/genzgc/25",
     "java/netty_pooled/g1/25", "java/commons_pool/g1/25",
 )  # fmt: skip
-NS = {"flat": 80.0, "native": 400.0, "netty_pooled": 300.0, "commons_pool": 900.0}
-RUNG_NS = dict(zip(ladder(), (80.0, 70.0, 60.0, 20.0, 15.0, 10.0), strict=True))
+PLACED = ("cpp/flat/glibc_small_cache", "cpp/flat/glibc_small_cache/inline", "cpp/flat/fresh", "cpp/slab/fresh")
+NS = {
+    **dict(zip(ladder("cpp").values(), (80.0, 70.0, 75.0, 60.0, 20.0, 15.0, 10.0), strict=True)),
+    **dict(zip(ladder("java").values(), (400.0, 100.0, 80.0, 40.0, 32.0, 16.0), strict=True)),
+    "java/native/g1/25/large_pages": 320.0, "java/flat/g1/25": 20.0, "java/flat/genzgc/25": 22.0,
+    "java/netty_pooled/g1/25": 300.0, "java/commons_pool/g1/25": 900.0,
+    **dict(zip(PLACED, (120.0, 120.0, 40.0, 9.0), strict=True)),
+}  # fmt: skip
+BY_LABEL = {Solution.parse(key).label: (key, ns) for key, ns in NS.items()}
+ALLOC = {"cpp/flat/glibc": 3.0, "cpp/flat/glibc/inline": 6.0}
+"""How many times as much as pooling alloc costs, where that is neither one nor three times."""
 
 
 def centre(row: dict[str, object]) -> float:
-    """Known costs: the ladder's, and Java flat at 20 ns, a tenth more under ZGC."""
-    if row["language"] == "cpp":
-        (key,) = [key for key in ladder() if Solution.parse(key).label == row["solution"]]
-        return RUNG_NS[key] * (3.0 if row["strategy"] == "alloc" else 1.0)
-    if row["layout"] == "flat":
-        return 22.0 if row["collector"] == "genzgc" else 20.0
-    return NS[str(row["layout"])] * (0.8 if "large" in str(row["solution"]) else 1.0)
+    """Known costs."""
+    key, ns = BY_LABEL[str(row["solution"])]
+    return ns * (ALLOC.get(key, 3.0) if row["language"] == "cpp" and row["strategy"] == "alloc" else 1.0)
 
 
 def made_up(keys: tuple[str, ...], noise: float = 0.01) -> pd.DataFrame:
-    parsed = [Solution.parse(key) for key in keys]
-    rows = tuple((s.language, s.layout, s.collector, s.runtime, s.allocator, s.label) for s in parsed)
+    parsed = {solution.label: solution for solution in map(Solution.parse, dict.fromkeys(keys))}
+    rows = tuple((s.language, s.layout, s.collector, s.runtime, s.allocator, s.label) for s in parsed.values())
     made = synthetic.trials(blocks=5, noise=noise, centre=centre, solutions=rows, cases=("B", "C"))
-    large = {s.label: s.large_pages for s in parsed}
+    facts = {name: [getattr(parsed[label], name) for label in made["solution"]] for name in ("steps", *OPTION_FIELDS)}
+    large = made["solution"].map({label: bool(solution.large_pages) for label, solution in parsed.items()})
     return made.assign(
-        large_pages=made["solution"].map(large).astype("boolean"),
-        compact_headers=pd.Series(pd.NA, index=made.index, dtype="boolean"),
+        **facts,
         allocated_bytes=np.where(made["layout"] == "flat", 0, 1000),
-        huge_pages_mb=np.where(made["solution"].map(large).fillna(False).astype(bool), 512.0, 0.0),
+        huge_pages_mb=np.where(large, 512.0, 0.0),
     )
 
 
@@ -60,31 +66,44 @@ def one(table: pd.DataFrame, **wanted: str) -> pd.Series:
 
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
-    return made_up((*ladder(), *JAVA))
+    return made_up((*ladder("cpp").values(), *ladder("java").values(), *JAVA, *PLACED))
 
 
 def test_the_ladder_tells_each_steps_gain_and_the_whole_way(trials: pd.DataFrame) -> None:
     table = native_report.ladder_table(trials)
     assert list(table["case"].unique()) == ["B", "C"]
-    assert list(table.loc[table["case"] == "B", "rung"]) == [
-        "flat", "+ contiguous", "+ one line", "+ stride", "+ huge pages", "+ prefetch",
-    ]  # fmt: skip
-    stride = one(table, case="B", rung="+ stride")
+    steps = ["separate", "inline", "contiguous", "one line", "stride", "huge pages", "prefetch"]
+    for language, rungs in (("C++", steps), ("Java", [step for step in steps if step != "inline"])):
+        assert list(table.loc[(table["case"] == "B") & (table["language"] == language), "rung"]) == rungs
+    stride = one(table, language="C++", case="B", rung="stride")
     assert stride["gain"] == pytest.approx(3.0, rel=0.03)
     assert "times" in stride["gain_text"]
-    assert one(table, case="B", rung="+ prefetch")["of_flat"] == pytest.approx(10 / 80, rel=0.03)
-    assert pd.isna(one(table, case="B", rung="flat")["gain"])
+    assert one(table, language="C++", case="B", rung="prefetch")["of_foot"] == pytest.approx(10 / 80, rel=0.03)
+    assert one(table, language="Java", case="C", rung="contiguous")["gain"] == pytest.approx(4.0, rel=0.03)
+    assert pd.isna(one(table, language="C++", case="B", rung="separate")["gain"])
+
+
+def test_a_reader_has_both_languages_side_by_side(trials: pd.DataFrame) -> None:
+    grid = native_report.ladder_grid(native_report.ladder_table(trials))
+    assert list(grid.columns) == [
+        "case", "rung", "C++: gain", "C++: cost over separate", "Java: gain", "Java: cost over separate",
+    ]  # fmt: skip
+    row = one(grid, case="B", rung="stride")
+    for language, gain in (("C++", 3.0), ("Java", 2.0)):
+        assert float(row[f"{language}: gain"].split()[0]) == pytest.approx(gain, rel=0.03)
+    assert one(grid, case="B", rung="inline")["Java: gain"] == ""
 
 
 def test_a_missing_rung_leaves_the_others(trials: pd.DataFrame) -> None:
-    (without, *_) = [Solution.parse(key).label for key in ladder() if key.endswith("+stride")]
+    without = Solution.parse(ladder("cpp")["stride"]).label
     table = native_report.ladder_table(trials[trials["solution"] != without])
-    assert "+ stride" not in set(table["rung"])
-    assert one(table, case="B", rung="+ huge pages")["gain"] == pytest.approx(60 / 15, rel=0.03)
+    table = table[table["language"] == "C++"]
+    assert "stride" not in set(table["rung"])
+    assert one(table, case="B", rung="huge pages")["gain"] == pytest.approx(60 / 15, rel=0.03)
 
 
 def test_noise_is_no_gain() -> None:
-    noisy = made_up(tuple(ladder()), noise=1.0)
+    noisy = made_up(tuple(ladder("cpp").values()), noise=1.0)
     texts = native_report.ladder_table(noisy)["gain_text"]
     assert texts.str.startswith("no difference shown").sum() >= 6
 
@@ -99,20 +118,38 @@ def test_the_spread_over_collectors_is_a_factor_beside_the_noise(trials: pd.Data
 
 
 def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> None:
-    row = one(tables.options_table(trials), case="B", strategy="pool")
-    assert row["solution"] == "native / G1 / 25 / large pages"
-    assert float(row["cost with over without"].split()[0]) == pytest.approx(0.8, rel=0.03)
-    assert row["on huge pages, MB"] == 512
+    wanted = {"solution": "native / G1 / 25", "case": "B", "strategy": "pool"}
+    row = one(options_table(trials, "large_pages", "compact_headers"), **wanted)
+    assert float(row["text"].split()[0]) == pytest.approx(0.8, rel=0.03)
+    assert (row["option"], row["huge_pages_mb"]) == ("large_pages", 512)
+    assert row["with_ns"] / row["without_ns"] == pytest.approx(0.8, rel=0.03)
     refused = synthetic.fail(trials, "native / G1 / 25 / large pages", "pool", "B", "unavailable", "no huge pages here")
-    row = one(tables.options_table(refused), case="B", strategy="pool")
-    assert (row["cost with over without"], row["why not"]) == ("not measured", "unavailable: no huge pages here")
+    row = one(options_table(refused, "large_pages"), **wanted)
+    assert (row["text"], row["why_not"]) == ("not measured", "unavailable: no huge pages here")
+    grid = options_grid(options_table(trials, "fresh"), "fresh", "aged")
+    assert {"fresh, ns", "aged, ns", "cost fresh over aged"} <= set(grid.columns)
+    assert set(grid["solution"]) == {"C++ flat", "C++ slab"}
+
+
+def test_what_age_costs_is_told_with_where_it_costs_most(trials: pd.DataFrame) -> None:
+    told = native_report.age_sentence(trials)
+    assert "cost 1.1 to 2.0 times" in told or "cost 1.1 to 2.1 times" in told
+    assert "most under C++ flat with" in told
+    assert "unknown" in native_report.age_sentence(trials[trials["pool_order"] == "aged"])
+
+
+def test_the_place_of_the_buffer_is_told_with_its_test(trials: pd.DataFrame) -> None:
+    told = native_report.placement_sentence(trials)
+    assert "alloc in case B, glibc as it is 1.7" in told and "It is so in 2 of 2 cases." in told
+    assert "told to cache no buffer no difference shown" in told
+    assert "unknown" in native_report.placement_sentence(trials[trials["strategy"] == "dummy"])
 
 
 def test_the_sentence_to_take_home_is_computed(trials: pd.DataFrame) -> None:
     told = native_report.verdict(trials)
     assert told.startswith("**Where packets lie pays on top of who keeps them.** ")
     assert "in case B" in told
-    for gain in ("20", "3.0", "8.0"):
+    for gain in ("4.0", "3.0", "7.5", "5.0"):
         assert any(word.startswith(gain[:3]) for word in told.replace(",", " ").split()), gain
     assert "netty pooled / G1 / 25 costs least (30" in told and "commons pool / G1 / 25 most (9" in told
     assert native_report.verdict(trials[:0]).startswith("**Undecided.**")
@@ -160,9 +197,17 @@ def test_events_are_told_with_what_counted_and_why_others_did_not() -> None:
 def test_figures_name_units_gains_and_simulation(trials: pd.DataFrame) -> None:
     table = native_report.ladder_table(trials)
     drawn = texts(plots.ladder_gains(table))
-    assert "ns per packet (log scale)" in drawn
-    stride = table[table["rung"] == "+ stride"].iloc[0]
+    assert {"ns per packet (log scale)", "C++, case B", "Java, case C", "one line"} <= set(drawn)
+    stride = table[table["rung"] == "stride"].iloc[0]
+    assert {"aged", "fresh", "C++ flat, pool"} <= set(
+        texts(plots.option_costs(options_table(trials, "fresh"), "fresh", "aged"))
+    )
     assert f"{stats.significant(stride['ns'])} ns  \u00f7 3.0" in drawn
     assert {"simulated", "per packet", "instructions"} <= set(texts(plots.events_per_packet(COUNTED)))
-    for empty in (plots.ladder_gains(table[:0]), plots.events_per_packet(COUNTED[COUNTED["event"].isna()])):
+    figures = (
+        plots.ladder_gains(table[:0]),
+        plots.option_costs(options_table(trials[:0], "fresh"), "fresh", "aged"),
+        plots.events_per_packet(COUNTED[COUNTED["event"].isna()]),
+    )
+    for empty in figures:
         assert any(text.startswith("no ") for text in texts(empty))

@@ -80,8 +80,8 @@ class NativeBuild(BaseModel):
 def native_library(*, host_cpu: bool = False) -> NativeBuild:
     """The native library of the sources as they are now; builds it if it is not there yet.
 
-    Like any program that is handed out it runs on every CPU of the family, on x86 that of 2003. ``host_cpu`` compiles
-    for this machine's CPU instead, as a JVM does.
+    Like any program that is handed out it runs on every CPU of the family. ``host_cpu`` compiles for this machine's CPU
+    instead, as a JVM does.
 
     Raises:
         UserError: no compiler or no CMake, or the build failed; names the log.

@@ -34,6 +34,9 @@ _KEEPING = (("MALLOC_TRIM_THRESHOLD_", str(2**40)), ("MALLOC_MMAP_THRESHOLD_", s
 """By default glibc gives the top of its heap back to the kernel as soon as 128 KiB of it are free, and maps a large
 block by itself; a program that allocates again soon pays for fresh pages. These thresholds (mallopt(3); the second at
 its largest) let it keep them."""
+_SMALL_CACHE = (("GLIBC_TUNABLES", "glibc.malloc.tcache_max=512"),)
+"""The thread cache of glibc holds blocks of at most 1,032 bytes, and the tunable can only lower that: a buffer of 1,024
+bytes that is allocated by itself fits, a packet that contains one does not. With this neither does."""
 
 
 ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
@@ -45,11 +48,12 @@ ALLOCATORS: Mapping[str, Allocator] = MappingProxyType(
             Allocator("jemalloc", ("libjemalloc",), "libjemalloc2", "jemalloc"),
             Allocator("mimalloc", ("libmimalloc",), "libmimalloc2.0", "mimalloc"),
             Allocator("tcmalloc", ("libtcmalloc_minimal", "libtcmalloc"), "libtcmalloc-minimal4", "gperftools"),
+            Allocator("glibc_small_cache", (), "libc6", "", _SMALL_CACHE),
         )
     }
 )
 """Every allocator by its name; ``glibc`` is what the process has without a preload, ``glibc_keeping`` the same, told
-not to give memory back."""
+not to give memory back, ``glibc_small_cache`` the same, told to cache no buffer."""
 
 
 def _library_folders() -> list[Path]:

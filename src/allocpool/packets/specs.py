@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
+import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.errors import OneOf, UserError, unknown_choice
@@ -170,6 +171,23 @@ class Solution(BaseModel):
         solution = cls(**settings, layout=words[0], steps=ladder.checked(words[0], steps), **on)
         solution.require_known_words()
         return solution
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any] | pd.Series) -> Self:
+        """The solution that a row of a table is of, by its columns."""
+        values = {name: row[name] for name in cls.model_fields if not pd.isna(row[name])}
+        return cls.model_validate(values | ({"runtime": int(values["runtime"])} if "runtime" in values else {}))
+
+    def without(self, *words: str) -> Self:
+        """The same with these options off."""
+        defaults = type(self).model_fields
+        fields = (OPTIONS[word].field for word in words)
+        return self.model_copy(update={field: defaults[field].default for field in fields})
+
+    @property
+    def plain(self) -> Self:
+        """The same as its layout has it: its own steps, no option."""
+        return self.without(*OPTIONS).model_copy(update={"steps": self.ladder.default})
 
     def require_known_words(self) -> None:
         """UserError that names the valid choices where a word is outside the vocabulary."""

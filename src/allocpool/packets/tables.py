@@ -17,7 +17,7 @@ from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
 from allocpool.packets.published import ARTICLE
-from allocpool.packets.specs import CASES, Solution
+from allocpool.packets.specs import CASES, OPTIONS, Solution
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
@@ -198,28 +198,42 @@ def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
     return grid.reset_index()
 
 
-def _why_no_ratio(chosen: pd.DataFrame) -> str:
-    return gap_of(chosen).text if cell_data.with_cost(chosen).empty else "not measured without it"
+def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
+    """What these options change: one row per solution with one of them, strategy and case, beside the same without it.
 
-
-def options_table(trials: pd.DataFrame, options: Iterable[str] = ("large_pages", "compact_headers")) -> pd.DataFrame:
-    """What options of the JVM change: one row per solution with one of them, strategy and case."""
+    Columns: option, solution (without it), strategy, case, without_ns, with_ns, text (cost with over without),
+    huge_pages_mb (of the process, at the end), why_not.
+    """
     noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
     rows = []
-    java = trials[trials["language"] == "java"]
-    for option in options:
-        chosen = java[java[option].fillna(False).astype(bool)]
+    for word in words:
+        field, value, _ = OPTIONS[word]
+        chosen = trials[trials[field].astype(str) == str(value)]
         for (label, strategy, case), group in chosen.groupby(["solution", "strategy", "case"], observed=True):
-            facts = group.iloc[0]
-            key = f"java/{facts['layout']}/{facts['collector']}/{facts['runtime']}"
-            plain = cell_data.by_block(trials, Solution.parse(key).label, str(strategy), str(case))
-            compared = stats.compare(cell_data.by_block(trials, str(label), str(strategy), str(case)), plain, noise)
+            plain = Solution.of(group.iloc[0]).without(word).label
+            base = cell_data.by_block(trials, plain, str(strategy), str(case))
+            own = cell_data.by_block(trials, str(label), str(strategy), str(case))
+            compared = stats.compare(own, base, noise)
             granted_mb = group["huge_pages_mb"].max()
             rows.append({
-                "solution": label, "strategy": strategy, "case": case, "cost with over without": compared.text(),
-                "on huge pages, MB": None if pd.isna(granted_mb) else round(float(granted_mb)),
-                "why not": None if compared.ratio else _why_no_ratio(group),
+                "option": word, "solution": plain, "strategy": strategy, "case": case,
+                "without_ns": stats.geometric_mean(base) if len(base) else float("nan"),
+                "with_ns": stats.geometric_mean(own) if len(own) else float("nan"), "text": compared.text(),
+                "huge_pages_mb": None if pd.isna(granted_mb) else round(float(granted_mb)),
+                "why_not": None if compared.ratio else gap_of(group).text,
             })  # fmt: skip
-    return pd.DataFrame(
-        rows, columns=["solution", "strategy", "case", "cost with over without", "on huge pages, MB", "why not"]
+    names = ["option", "solution", "strategy", "case", "without_ns", "with_ns", "text", "huge_pages_mb", "why_not"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def options_grid(table: pd.DataFrame, with_option: str, without: str) -> pd.DataFrame:
+    """`options_table` for a reader, with a word for each side."""
+    shown = table.drop(columns=["option", "huge_pages_mb"]).assign(
+        without_ns=table["without_ns"].map(stats.significant), with_ns=table["with_ns"].map(stats.significant)
     )
+    return shown.rename(
+        columns={
+            "without_ns": f"{without}, ns", "with_ns": f"{with_option}, ns", "why_not": "why not",
+            "text": f"cost {with_option} over {without}",
+        }
+    )  # fmt: skip

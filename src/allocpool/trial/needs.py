@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 NativeProject = Literal["packets", "packets-host", "echo"]
-"""The CMake projects of ``native/``: what a child loads through cffi; the second is the first, for this machine's CPU."""
+"""The CMake projects of ``native/``: what a child loads through cffi. The second is the first, compiled for the CPU of
+this machine."""
 
 
 @dataclass(frozen=True)

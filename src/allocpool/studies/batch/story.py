@@ -13,7 +13,7 @@ from allocpool.packets.batch import BatchSpec
 from allocpool.packets.comparisons import PUBLISHED, UNDECIDED, Batch, count, headline, listed
 from allocpool.packets.specs import CASES, HEAP_MB, SETTINGS, Solution
 from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
-from allocpool.packets.tables import comparison_table, highlights, options_table
+from allocpool.packets.tables import comparison_table, highlights, options_grid, options_table
 from allocpool.runtimes.flags import reason_of
 from allocpool.studies.batch.claims import shape_distance
 from allocpool.studies.batch.study import STUDY, BatchProfile
@@ -137,8 +137,8 @@ def case_a_sentence(profile: BatchProfile) -> str:
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
     """What a cell costs without a setting of ours, or with the pause target of G1, over what it costs as it is."""
-    rows = options_table(trials, SETTINGS)
-    return rows.drop(columns="on huge pages, MB")
+    rows = options_table(trials, *SETTINGS)
+    return options_grid(rows, "with", "without").assign(setting=rows["option"])
 
 
 def flags_table(profile: BatchProfile) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The ladder from flat to slab, and events per packet."""
+"""The ladder of both languages, what an option changes, and events per packet."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from allocpool.evidence.style import BLUE, GRID, INK, ORANGE, legend, log_axis, 
 from allocpool.evidence.trials import records
 from allocpool.packets.style import STRATEGY_STYLE
 from allocpool.studies.native.specs import EVENTS
+from allocpool.studies.native.study import ladder
 
 _SIMULATED, _COUNTED = ORANGE, BLUE
 
 
 def ladder_gains(table: pd.DataFrame) -> Figure:
-    """Cost of each rung in ns/packet, one panel per case, with what the rung gained over the one before it.
+    """Cost of each rung in ns/packet, a panel for each case and language, with what the rung gained.
 
     ``table`` comes from `allocpool.studies.native.story.ladder_table`.
     """
     if table.empty:
         return nothing("no rung of the ladder has been measured yet")
-    cases = list(dict.fromkeys(table["case"]))
-    order = list(dict.fromkeys(table["rung"]))
-    figure, axes = new_figure(1, len(cases), 2.4 + 3.0 * len(cases), 1.2 + 0.45 * len(order), sharey=True)
+    panels = [(case, language) for (case, language), _ in table.groupby(["case", "language"])]
+    order = [step.replace("_", " ") for step in ladder("cpp") if step.replace("_", " ") in set(table["rung"])]
+    figure, axes = new_figure(1, len(panels), 2.4 + 2.7 * len(panels), 1.2 + 0.45 * len(order), sharey=True)
     colour = STRATEGY_STYLE["pool"][0]
-    for axis, case in zip(axes, cases, strict=True):
-        rows = table[table["case"] == case]
+    for axis, (case, language) in zip(axes, panels, strict=True):
+        rows = table[(table["case"] == case) & (table["language"] == language)]
         places = [order.index(rung) for rung in rows["rung"]]
         axis.plot(rows["ns"], places, color=GRID, linewidth=1.2, zorder=1)
         for row, place in zip(records(rows), places, strict=True):
@@ -42,11 +43,40 @@ def ladder_gains(table: pd.DataFrame) -> Figure:
         log_axis(axis, table["low"].min(), table["high"].max(), "x", 1.2)
         low, high = axis.get_xlim()
         axis.set_xlim(low, high * (high / low) ** 0.45)  # room for the words beside the rightmost dot
-        axis.set_title(f"case {case}", fontsize=11, color=INK)
+        axis.set_title(f"{language}, case {case}", fontsize=11, color=INK)
         axis.set_xlabel("ns per packet (log scale)", fontsize=9)
         axis.grid(False, axis="y")
     axes[0].set_yticks(range(len(order)), order, fontsize=9)
     axes[0].set_ylim(len(order) - 0.5, -0.5)
+    return figure
+
+
+def option_costs(table: pd.DataFrame, with_option: str, without: str) -> Figure:
+    """Cost with and without an option in ns/packet: a row for each solution and strategy, a panel for each case.
+
+    ``table`` comes from `allocpool.studies.native.story.options_table`; the words name the two sides in the legend.
+    """
+    both = table.dropna(subset=["with_ns", "without_ns"])
+    if both.empty:
+        return nothing("no solution has been measured on both sides yet")
+    both = both.assign(row=both["solution"] + ", " + both["strategy"])
+    cases, order = sorted(set(both["case"])), list(dict.fromkeys(both["row"]))
+    figure, axes = new_figure(1, len(cases), 3.6 + 2.6 * len(cases), 1.3 + 0.4 * len(order), sharey=True)
+    for axis, case in zip(axes, cases, strict=True):
+        for row in records(both[both["case"] == case]):
+            place = order.index(row.row)
+            axis.plot([row.without_ns, row.with_ns], [place] * 2, color=GRID, linewidth=1.6, zorder=1)
+            axis.plot(row.without_ns, place, marker="D", color=BLUE, markersize=6, label=without, zorder=3)
+            axis.plot(row.with_ns, place, marker="o", color=ORANGE, markersize=6, label=with_option, zorder=2)
+        values = both[["without_ns", "with_ns"]]
+        log_axis(axis, float(values.min().min()), float(values.max().max()), "x", 1.3)
+        axis.set_title(f"case {case}", fontsize=11, color=INK)
+        axis.set_xlabel("ns per packet (log scale)", fontsize=9)
+        axis.grid(False, axis="y")
+    axes[0].set_yticks(range(len(order)), order, fontsize=8)
+    axes[0].set_ylim(len(order) - 0.5, -0.5)
+    handles, labels = axes[0].get_legend_handles_labels()
+    legend(figure, list(dict(zip(labels, handles, strict=True)).values()))
     return figure
 
 

@@ -5,20 +5,24 @@ take home. Everything is a ratio paired within blocks, set against the noise of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import campaign
+from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import UNDECIDED, count, headline, listed
 from allocpool.packets.specs import CASES, Solution
-from allocpool.packets.tables import comparison_table
+from allocpool.packets.strategies import CHOICES, Language
+from allocpool.packets.tables import comparison_table, options_table
 from allocpool.studies.native.specs import EVENTS
 from allocpool.studies.native.study import STUDY, NativeProfile, ladder
 
 POOLED = "pool"
+LANGUAGES: dict[Language, str] = {"cpp": "C++", "java": "Java"}
 _REALISTIC = "B"
 
 
@@ -81,43 +85,111 @@ def _trial_id(rows: pd.DataFrame) -> list[str]:
     return ["trial_id"] if "trial_id" in rows else []
 
 
-def rungs() -> dict[str, str]:
-    """The ladder's solutions by label, with what each adds to the one before."""
-    return {Solution.parse(key).label: step.replace("_", " ") for step, key in ladder("cpp").items()}
-
-
 def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Per case and rung, pooled: case, rung, ns, low, high, n, method; gain (cost of the rung before over its own),
-    gain_low, gain_high, gain_text; of_flat (its cost over that of ``flat``) and of_flat_text.
+    """Per language, case and rung, pooled: language, case, rung, ns, low, high, n, method; gain (cost of the rung
+    before over its own), gain_low, gain_high, gain_text; of_foot (its cost over that of ``separate``) and of_foot_text.
 
     A rung without a finished trial has no row; the next one is compared with the last that has.
     """
     noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
     rows = []
-    for case in CASES:
+    for language, case in product(LANGUAGES, CASES):
         before: pd.Series | None = None
         first: pd.Series | None = None
-        for label, word in rungs().items():
-            own = cell_data.by_block(trials, label, POOLED, case)
+        for step, key in ladder(language).items():
+            own = cell_data.by_block(trials, Solution.parse(key).label, POOLED, case)
             if own.empty:
                 continue
             cost = stats.geometric_interval(own)
             row: dict[str, object] = {
-                "case": case, "rung": word, "ns": cost.estimate, "low": cost.low, "high": cost.high,
-                "n": cost.trials, "method": cost.method, "gain_text": "-", "of_flat_text": "-",
+                "language": LANGUAGES[language], "case": case, "rung": step.replace("_", " "), "ns": cost.estimate,
+                "low": cost.low, "high": cost.high, "n": cost.trials, "method": cost.method, "gain_text": "-",
+                "of_foot_text": "-",
             }  # fmt: skip
             if before is not None and first is not None:
                 gain, whole = stats.compare(before, own, noise), stats.compare(own, first, noise)
-                row |= {"gain_text": gain.text(), "of_flat_text": whole.text()}
+                row |= {"gain_text": gain.text(), "of_foot_text": whole.text()}
                 if gain.ratio and whole.ratio:
                     row |= {
                         "gain": gain.ratio.estimate, "gain_low": gain.ratio.low, "gain_high": gain.ratio.high,
-                        "of_flat": whole.ratio.estimate,
+                        "of_foot": whole.ratio.estimate,
                     }  # fmt: skip
             rows.append(row)
             before, first = own, own if first is None else first
-    names = ["case", "rung", "ns", "low", "high", "n", "method", "gain", "gain_low", "gain_high", "gain_text"]
-    return pd.DataFrame(rows, columns=[*names, "of_flat", "of_flat_text"])
+    names = ["language", "case", "rung", "ns", "low", "high", "n", "method", "gain", "gain_low", "gain_high"]
+    return pd.DataFrame(rows, columns=[*names, "gain_text", "of_foot", "of_foot_text"])
+
+
+def ladder_grid(table: pd.DataFrame) -> pd.DataFrame:
+    """`ladder_table` for a reader: both languages side by side, a row for each case and step."""
+    grid = table.pivot(index=["case", "rung"], columns="language", values=["gain_text", "of_foot_text"])
+    order = [
+        (case, step.replace("_", " "))
+        for case in CASES
+        for step in ladder("cpp")
+        if (case, step.replace("_", " ")) in grid.index
+    ]
+    names = {"gain_text": "gain", "of_foot_text": "cost over separate"}
+    grid = grid.reindex(order).fillna("")
+    present = [language for language in LANGUAGES.values() if language in set(table["language"])]
+    shown = {f"{language}: {names[value]}": grid[value, language] for language in present for value in names}
+    return pd.DataFrame(shown).reset_index()
+
+
+def age_sentence(trials: pd.DataFrame) -> str:
+    """What age costs: the range of aged over fresh, in words."""
+    table = options_table(trials, "fresh")
+    both = table.dropna(subset=["with_ns", "without_ns"])
+    if both.empty:
+        return "No solution has finished with its packets aged and fresh: what age costs is unknown."
+    cost = both["without_ns"] / both["with_ns"]
+    (most,) = records(both.assign(cost=cost).nlargest(1, "cost"))
+    return (
+        f"Packets that lie in the order of long use cost {stats.span(cost)} times what fresh ones do, over {len(both)} "
+        f"cells; most under {most.solution} with {most.strategy} in case {most.case}. A fresh pool hands out "
+        "neighbours one after the other, which caches and page tables reward; a program that has run for long has none."
+        " A Java heap gives out memory by moving a pointer, whatever its age: with layout heap only the pool ages."
+    )
+
+
+def placement_sentence(trials: pd.DataFrame) -> str:
+    """What the place of the buffer changes, and the test of why: the thread cache of glibc."""
+    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
+    told, borne_out = [], []
+    for strategy, case in product(CHOICES, CASES):
+        usual, uncached = (_inside_over_apart(trials, name, strategy, case, noise) for name in _CACHES)
+        parts = [
+            f"{words} {compared.text()}"
+            for compared, words in zip((usual, uncached), _CACHES.values(), strict=True)
+            if compared.ratio is not None
+        ]
+        if parts:
+            told.append(f"{strategy} in case {case}, glibc {', '.join(parts)}")
+        if strategy == "alloc" and usual.ratio and uncached.ratio:
+            borne_out.append(usual.direction == 1 and uncached.ratio.estimate < usual.ratio.low)
+    if not told:
+        return "No pair of a buffer apart and a buffer inside has finished: what its place changes is unknown."
+    tested = f" It is so in {sum(borne_out)} of {len(borne_out)} cases." if borne_out else ""
+    return (
+        f"Cost of a packet with its buffer inside over one with the buffer apart, layout flat: {'; '.join(told)}. "
+        "The explanation to be tested: the thread cache of glibc holds blocks of at most 1,032 bytes. A buffer of 1,024"
+        " that is allocated by itself fits, a packet that contains one does not, and searches bins and joins "
+        "neighbours whose lines are in no cache, each time. One allocation less is then more work. A tunable can lower the limit, "
+        "not raise it, so the test goes the other way round: an object with its buffer inside must cost more, and "
+        f"lose less or nothing where the cache takes no buffer at all.{tested} Pooled, nothing is allocated, and a packet in "
+        "one piece has one pointer less to follow and one line less to fetch."
+    )
+
+
+_CACHES = {"glibc": "as it is", "glibc_small_cache": "told to cache no buffer"}
+
+
+def _inside_over_apart(
+    trials: pd.DataFrame, allocator: str, strategy: str, case: str, noise: stats.NoiseBand
+) -> stats.Comparison:
+    keys = (f"cpp/flat/{allocator}/inline", f"cpp/flat/{allocator}")
+    inside, apart = (cell_data.by_block(trials, Solution.parse(key).label, strategy, case) for key in keys)
+    return stats.compare(inside, apart, noise)
 
 
 def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
@@ -125,7 +197,7 @@ def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
     done = cell_data.with_cost(trials)
     newest = done[(done["language"] == "java") & (done["strategy"] == POOLED)]
     newest = newest[newest["runtime"] == newest["runtime"].max()]
-    plain = ~(newest["large_pages"].fillna(False).astype(bool) | newest["compact_headers"].fillna(False).astype(bool))
+    plain = newest["solution"] == [Solution.of(row).plain.label for _, row in newest.iterrows()]
     rows = newest[(newest["layout"] == layout) & plain]
     if rows["collector"].nunique() < 2:
         return f"Fewer than two collectors have finished under layout {layout}: their spread is unknown."
@@ -171,9 +243,14 @@ def how_counted(counters: pd.DataFrame) -> str:
 
 
 _ARGUMENT = {
-    "giving up objects for a flat region in Java": _Step("java/native/g1/25", POOLED, "java/flat/g1/25"),
     "pooling in place of new and delete in flat C++": _Step("cpp/flat", "alloc", "cpp/flat"),
-    "laying pooled C++ packets out as a slab": _Step("cpp/flat", POOLED, "cpp/slab"),
+    "laying pooled C++ packets out in one region": _Step("cpp/flat", POOLED, "cpp/slab/glibc/contiguous"),
+    "laying that region out for the caches": _Step("cpp/slab/glibc/contiguous", POOLED, "cpp/slab"),
+    "what one region has over C++ packets that are aligned and fetched ahead as well": _Step(
+        "cpp/flat/glibc/inline+one_line+stride+prefetch", POOLED, "cpp/slab"
+    ),
+    "giving up objects for one region in Java": _Step("java/native/g1/25", POOLED, "java/flat/g1/25/contiguous"),
+    "laying Java's region out for the caches": _Step("java/flat/g1/25/contiguous", POOLED, "java/flat/g1/25"),
 }
 
 

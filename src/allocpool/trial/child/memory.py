@@ -60,6 +60,7 @@ def _tcmalloc() -> str:
 _VERSIONS: dict[str, Callable[[], str]] = {
     "glibc": _glibc,
     "glibc_keeping": _glibc,
+    "glibc_small_cache": _glibc,
     "jemalloc": _jemalloc,
     "mimalloc": _mimalloc,
     "tcmalloc": _tcmalloc,
