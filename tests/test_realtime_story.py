@@ -203,7 +203,7 @@ def test_what_is_left_for_concurrent_collectors_is_computed(cores: int, left: st
     }
     text = realtime_report.cores(provenance, pd.DataFrame([sweep(0.0, **where)]))
     assert left in text and "In 1 of 1 single trials both were tied" in text
-    unknown = pd.DataFrame([sweep(0.0, **dict.fromkeys(where))])
+    unknown = pd.DataFrame([sweep(0.0) | dict.fromkeys(where)])
     assert "do not tell where" in realtime_report.cores(provenance, unknown)
 
 

@@ -185,10 +185,11 @@ def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
 
 def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
     part = profile.batch
-    if part is None or block >= part.blocks:
+    searched = tuple(text for text in profile.solutions if not never_frees(Solution.parse(text).collector))
+    if part is None or block >= part.blocks or not searched:
         return []
     sizes = Sizes(profile="batch", scale=profile.scale, **part.model_dump())
-    selection = Selection(solutions=profile.solutions, strategies=profile.strategies, cases=profile.cases)
+    selection = Selection(solutions=searched, strategies=profile.strategies, cases=profile.cases)
     return plan_block(sizes, selection, block)
 
 
