@@ -162,8 +162,8 @@ def test_a_type_without_a_word_fails_the_dictionary(dtype: str) -> None:
     "path", sorted(home.shipped_dir().glob("*/*/*.parquet")), ids=lambda path: "/".join(path.parts[-3:])
 )
 def test_every_shipped_table_fits_its_schema(path: Path) -> None:
-    schema = study_named(path.parent.name).schemas[path.stem]
-    table = pd.read_parquet(path)
+    study = study_named(path.parent.name)
+    schema, table = study.schemas[path.stem], study.as_now(path.stem, pd.read_parquet(path))
     assert list(table.columns) == list(schema.columns)
     schema.validate(table)
 

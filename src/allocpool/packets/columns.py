@@ -143,7 +143,9 @@ def as_now(_name: str, table: pd.DataFrame) -> pd.DataFrame:
     for name in added:
         of_then[f"{name} now"] = pd.Series([getattr(s, name) for s in solutions], index=of_then.index)
     merged = table.drop(columns="solution").merge(of_then, on=names, how="left").drop(columns="steps")
-    return merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
+    now = merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
+    place = table.columns.get_loc("solution")
+    return now[[*table.columns[:place], *added[1:], *table.columns[place:]]]
 
 
 def _of_then(words: dict[Hashable, Any]) -> Solution:
