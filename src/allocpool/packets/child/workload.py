@@ -46,8 +46,9 @@ class JavaPackets:
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any], max_iterations: int) -> None:
         jvm.start(launch)
         self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
-            spec["layout"], spec["strategy"], spec["pool_size"], spec["slot_count"],
-            spec["queue_size"], spec["stored_count"], spec["seed"], max_iterations,
+            spec["layout"], spec["strategy"], spec["steps"], spec["pool_size"], spec["slot_count"],
+            spec["queue_size"], spec["stored_count"], spec["seed"], spec["pool_order"] == "aged",
+            spec["payload_touch"], spec["lean_view"], max_iterations,
         )  # fmt: skip
 
     def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
