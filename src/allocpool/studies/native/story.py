@@ -173,11 +173,11 @@ def placement_sentence(trials: pd.DataFrame) -> str:
     return (
         f"Cost of a packet with its buffer inside over one with the buffer apart, layout flat: {'; '.join(told)}. "
         "The explanation to be tested: the thread cache of glibc holds blocks of at most 1,032 bytes. A buffer of 1,024"
-        " that is allocated by itself fits, a packet that contains one does not, and searches bins and joins "
-        "neighbours whose lines are in no cache, each time. One allocation less is then more work. A tunable can lower "
-        "the limit, not raise it, so the test goes the other way round: an object with its buffer inside must cost more, and "
-        f"lose less or nothing where the cache takes no buffer at all.{tested} Pooled, nothing is allocated, and "
-        "a packet in one piece has one pointer less to follow and one line less to fetch."
+        " that is allocated by itself fits, a packet that contains one does not, and searches bins and joins neighbours"
+        " whose lines are in no cache, each time. One allocation less is then more work. A tunable can lower the limit,"
+        " not raise it, so the test goes the other way round: a buffer inside must cost more, and lose "
+        f"less or nothing where the cache takes no buffer at all.{tested} Pooled, nothing is allocated, and a packet"
+        " in one piece has one pointer less to follow and one line less to fetch."
     )
 
 
