@@ -22,7 +22,8 @@ from allocpool.evidence.claims import (
     published_says,
 )
 from allocpool.evidence.trials import failures
-from allocpool.packets import cells, older
+from allocpool.packets import cells
+from allocpool.packets.columns import in_todays_words
 from allocpool.packets.comparisons import (
     ALLOCATE,
     AS_CMS,
@@ -333,14 +334,15 @@ def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
 
 def test_stored_tables_of_an_older_version_say_what_they_are() -> None:
     now = synthetic.trials(blocks=1, cases=("A", "B"))
-    then = now.drop(columns=["lazy_heap", "explicit_gc", "pause_target"])
+    then = now.drop(columns=["lazy_heap", "explicit_gc", "pause_target", "pool_order"])
     then.loc[then["case"] == "A", ["queue_size", "stored_count"]] = 1_000
-    told = older.settings(older.case_a(then))
+    told = in_todays_words({"trials": then})["trials"]
     assert set(told["case"]) == {"A10k", "B"}
-    assert set(told.loc[told["collector"] == "cms", "solution"]) == {"heap / CMS / 11 / pause target"}
-    assert set(told.loc[told["collector"] == "g1", "solution"]) == {"heap / G1 / 25", "native / G1 / 25"}
+    cms, g1 = (set(told.loc[told["collector"] == name, "solution"]) for name in ("cms", "g1"))
+    assert cms == {"heap / CMS / 11 / lean view / pause target / fresh"}
+    assert g1 == {"heap / G1 / 25 / lean view / fresh", "native / G1 / 25 / lean view / fresh"}
     assert told.loc[told["collector"] != "cms", "explicit_gc"].isna().all()
-    pd.testing.assert_frame_equal(older.settings(older.case_a(now)), now)
+    pd.testing.assert_frame_equal(in_todays_words({"trials": now})["trials"], now)
 
 
 def test_both_sizes_of_case_a_stand_side_by_side() -> None:

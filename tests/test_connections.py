@@ -48,7 +48,7 @@ def trials_of(
                 row |= {
                     "trial_id": f"{key}-{block}-{number}", "mode": "echo", "block": block, "status": "ok",
                     "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "2026-01-01", "code_hash": "c",
-                    "host_id": "h", "server": variant.server, "io": variant.io,
+                    "host_id": "h", "attempt": 1, "server": variant.server, "io": variant.io,
                     "variant": f"{variant.label} {message_bytes}" if message_bytes != 512 else variant.label,
                     "buffer": variant.buffer, "threads": variant.threads, "runtime": variant.runtime,
                     "connections": number, "rate": float(number), "message_bytes": message_bytes, "seconds": 1.0,

@@ -27,7 +27,8 @@ ITEMS = [(EVENTS + 100 * keys) / 1e6 for keys in KEYS]
 ANSWERS = {"first": "first_tail_ms", "last": "tail_ms"}
 SHARED: dict[str, Any] = {
     "mode": "stream", "status": "ok", "reason": None, "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0,
-    "started_utc": "", "git_commit": None, "code_hash": "", "host_id": "", "runtime": 25, "heap_mb": 1024, "cores": 2,
+    "started_utc": "", "git_commit": None, "code_hash": "", "host_id": "", "attempt": 1,
+    "runtime": 25, "heap_mb": 1024, "cores": 2,
     "window_ms": 100, "slide_ms": 10, "seconds": 1.0, "aggregate": "boxed", "processors": "cooperative",
     "sources": "parallel", "hiccup_ms": 0,
 }  # fmt: skip

@@ -216,15 +216,18 @@ class CellOrdering(Ordering):
 OrderingRule = Callable[[Batch], list[CellOrdering]]
 
 
-def ordering(batch: Batch, larger: Cell, smaller: Cell, factor: float = 1.0) -> CellOrdering:
-    """The expected ordering of two cells: ``larger`` is more than ``factor`` times ``smaller``."""
+def ordering(
+    batch: Batch, larger: Cell, smaller: Cell, factor: float = 1.0, rivals: Iterable[Cell] = ()
+) -> CellOrdering:
+    """The expected ordering of two cells: ``larger`` is more than ``factor`` times ``smaller``. ``rivals``: those that
+    one of the two was chosen from, which so took part."""
     times = "" if factor == 1.0 else f"{factor:g} times "
     return CellOrdering(
         str(larger),
         f"{times}{smaller}",
         batch.compare(larger, smaller, factor),
         gaps=batch.gaps(larger, smaller),
-        families=batch.families(larger, smaller),
+        families=batch.families(larger, smaller, *(cell for cell in rivals if not batch.values(cell).empty)),
     )
 
 

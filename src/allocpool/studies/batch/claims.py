@@ -206,9 +206,10 @@ def _the_java_design_is_no_better_in_cpp(batch: Batch) -> list[CellOrdering]:
     for cpp in batch.solutions("cpp", "allocating"):
         for strategy in POOLING_STRATEGIES:
             for case in PUBLISHED_CASES:
-                best = batch.cheapest(_cells(batch.solutions("java", "native"), case, [strategy]))
+                rivals = _cells(batch.solutions("java", "native"), case, [strategy])
+                best = batch.cheapest(rivals)
                 if best is not None:
-                    expected.append(ordering(batch, Cell(cpp, strategy, case), best))
+                    expected.append(ordering(batch, Cell(cpp, strategy, case), best, rivals=rivals))
     return expected
 
 
