@@ -75,6 +75,12 @@ def test_it_is_a_story_of_readable_length(path: Path) -> None:
     assert not [text for text in code if re.search(r"^\s*(def|class|for|while|try) ", text, re.MULTILINE)]
 
 
+def test_nothing_is_made_to_be_seen_and_then_lost(path: Path) -> None:
+    """Jupyter shows the last expression of a cell; whatever comes before it must show itself."""
+    before = [line for text in source(path, "code") for line in ast.parse(text).body[:-1] if isinstance(line, ast.Expr)]
+    assert {ast.unparse(line).partition("(")[0] for line in before} <= {"notebook.figure", "notebook.show"}
+
+
 def test_no_figure_is_typed_into_prose(path: Path) -> None:
     prose = [CODE_AND_LINKS.sub("", text) for text in source(path, "markdown")]
     assert not [text for text in prose if re.search(r"\d", text)]

@@ -130,10 +130,10 @@ def figure(drawing: Figure, caption: str) -> None:
     display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
 
 
-def show(*tables: GT) -> None:
-    """Several tables, one below the other."""
-    for table in tables:
-        display(table)  # type: ignore[no-untyped-call]
+def show(*shown: GT | Markdown | HTML) -> None:
+    """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone."""
+    for part in shown:
+        display(part)  # type: ignore[no-untyped-call]
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:

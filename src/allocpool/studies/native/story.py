@@ -24,6 +24,8 @@ from allocpool.studies.native.study import STUDY, NativeProfile, ladder
 POOLED = "pool"
 LANGUAGES: dict[Language, str] = {"cpp": "C++", "java": "Java"}
 _REALISTIC = "B"
+PAYLOAD_BYTES = (50, 113)
+"""The shortest and the longest payload of a published packet, as the generators of both languages draw it."""
 
 
 class _Step(NamedTuple):
