@@ -353,7 +353,8 @@ def table(tails: Mapping[tuple[int, int, int], float | None], **columns: Any) ->
         rows.append({
             "trial_id": f"{block}-{threads}-{rate}-{columns}", "mode": "stream", "block": block, "status": "ok",
             "reason": None, "wall_s": 1.0, "cpu_s": 1.0, "load_before": 0.0, "started_utc": "", "git_commit": None,
-            "code_hash": "", "host_id": "", "solution": "G1 / 25", "runtime": 25, "collector": "g1", "heap_mb": 1024,
+            "code_hash": "", "host_id": "", "attempt": 1, "solution": "G1 / 25", "runtime": 25, "collector": "g1",
+            "heap_mb": 1024,
             "cores": 2, "events_per_second": rate, "keys": 10, "window_ms": 100, "slide_ms": 10, "seconds": 100.0,
             "aggregate": "boxed", "processors": "cooperative", "cooperative_threads": threads, "sources": "parallel",
             "hiccup_ms": 0, "offered_items_per_second": float(rate + 1000), "kept_up": tail_ms is not None,
