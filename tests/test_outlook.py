@@ -44,7 +44,7 @@ def test_smaller_effects_take_more_trials_and_less_noise() -> None:
 
 
 def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOOK_S", 0.1)
+    monkeypatch.setattr(module, "look", lambda _meter, _seconds: QUIET)
     whole = outlook("standard")
     part = outlook("standard", 0.6 * whole.minutes)
     assert whole.trials == 5, "as many as the profile has blocks"

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from shared_jvm import records_of
 from test_contract import VECTOR, assert_is_the_known_answer, sizes_of
-from test_realtime import assert_is_the_known_realtime_answer, realtime_settings
+from test_realtime import KNOWN_CASES, assert_is_the_known_realtime_answer, realtime_settings
 
 from allocpool.campaign import single
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS
-from allocpool.packets.specs import PUBLISHED_CASES, PacketsSpec
+from allocpool.packets.specs import PacketsSpec
 from allocpool.packets.strategies import CHOICES
 from allocpool.runtimes import COLLECTORS, FEATURES, collectors_on
 from allocpool.trial.record import TrialRecord
@@ -39,7 +39,7 @@ _BATCH: list[Row] = [
     ),
     *((runtime, collector, "heap", "mix", BATCH) for runtime, collector in _RUNTIMES if collector != "g1"),
 ]
-_VARIED = itertools.cycle(itertools.product(PUBLISHED_LAYOUTS["java"], CHOICES, PUBLISHED_CASES))
+_VARIED = itertools.cycle(itertools.product(PUBLISHED_LAYOUTS["java"], CHOICES, KNOWN_CASES))
 _REALTIME: list[Row] = [
     # Neighbours differ in all three: 18 combinations of layout, strategy and case, spread over the runtimes.
     *((*runtime, *next(itertools.islice(_VARIED, 6, None))) for runtime in _RUNTIMES),
@@ -49,7 +49,7 @@ _REALTIME: list[Row] = [
         for name, layout in JAVA_LAYOUTS.items()
         if name not in PUBLISHED_LAYOUTS["java"]
         for runtime in sorted({layout.oldest, FEATURES[-1]})
-        for strategy, case in zip(CHOICES, PUBLISHED_CASES, strict=False)
+        for strategy, case in zip(CHOICES, KNOWN_CASES, strict=False)
         if strategy in layout.offered
     ),
 ]
@@ -108,4 +108,4 @@ def test_the_rows_hold_every_layout_strategy_case_and_collector() -> None:
         assert {row[2] for row in rows} == set(LAYOUTS["java"])
         assert {row[3] for row in rows} == set(CHOICES)
         assert {row[:2] for row in rows} == set(_RUNTIMES)
-    assert {row[4] for row in _REALTIME} == set(PUBLISHED_CASES)
+    assert {row[4] for row in _REALTIME} == set(KNOWN_CASES)

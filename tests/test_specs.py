@@ -196,7 +196,8 @@ def test_overrides_equal_to_the_profile_change_nothing_and_others_rename_the_cam
 
 
 def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> None:
-    opened = campaign.open_study("batch", "smoke", {"solutions": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64})
+    changes = {"solutions": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64, "cases": ["A", "C"]}
+    opened = campaign.open_study("batch", "smoke", changes)
     for item in opened.plan():
         assert isinstance(item.spec, BatchSpec)
         if item.unavailable:
