@@ -26,7 +26,7 @@ QUIET: dict[str, Any] = {
 }  # fmt: skip
 SETTINGS: dict[str, Any] = {
     "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"],
-    "seconds": 0.05, "warmup_seconds": 0.0, "disturbed_beyond": LIMIT,
+    "seconds": 0.05, "warmup_seconds": 0.0, "disturbed_beyond": LIMIT, "repeated_share": 1.0,
 }  # fmt: skip
 
 
@@ -119,6 +119,13 @@ def test_a_trial_disturbed_twice_counts_and_is_marked(data: Path, machine: list[
     counting = counted(attempts(opened))
     assert list(counting["attempt"]) == [2, 2] and counting["disturbed"].notna().all()
     assert " 2 that count were disturbed." in disturbances(attempts(opened), LIMIT)
+
+
+def test_no_more_trials_are_run_again_than_the_profile_allows(data: Path, machine: list[float]) -> None:
+    machine += [0.5] * 4
+    opened = campaign.open_study("batch", "smoke", {**SETTINGS, "repeated_share": 0.5})
+    assert opened.run().repeated == 1
+    assert opened.run().repeated == 1, "a second run adds none"
 
 
 def test_a_repetition_that_was_interrupted_is_made_up_for(

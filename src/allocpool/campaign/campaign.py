@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 import time
 from collections import Counter
@@ -131,29 +132,30 @@ class Campaign:
 
     def run(self) -> CampaignStatus:
         """Run what has no record yet, in random order inside blocks, with a progress bar; then again, once and in the
-        same order, what was disturbed.
+        same order, what was disturbed, up to the profile's share of all trials.
 
-        Only then, because what disturbs a trial mostly goes on for longer than it.
+        Only then, because what disturbs a trial mostly goes on for longer than it; and not all, because a machine that
+        disturbs most trials is no quieter in another attempt.
 
         Raises:
             UserError: a build failed, or another campaign is measuring.
         """
         begun_s = time.monotonic()
         self._prepare()
-        due = {task.trial_id: task for task in self.tasks if self._due(task)}
+        due = {task.trial_id: task for task in self._waiting()}
         if due:
             launches = {name: self._launcher.launch_of(task.spec) for name, task in due.items()}
             order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
             meter, limit = self._launcher.pace_meter(), self.profile.disturbed_beyond
             done = sum(self._record(task) is not None for task in self.tasks)
             with alone(home.raw_dir()), self._bar(len(order), done) as bar:
-                for _round in ("first attempts", "second attempts"):
+                for which in (1, 2):
                     for task in order:
                         attempt = self._due(task) if task.trial_id in due else None
-                        if attempt is None:
+                        if attempt is None or attempt.attempt != which or (which == 2 and not self._repeats_left()):
                             continue
                         record = run_trial(attempt, launches[task.trial_id], self.host, meter, limit)
-                        if attempt.attempt == 1:
+                        if which == 1:
                             bar.update()
                         if record.status != "ok":
                             bar.write(f"{record.trial_id} {record.status}: {record.reason}")
@@ -161,6 +163,16 @@ class Campaign:
                             bar.write(f"{record.trial_id} disturbed: {record.disturbed}")
         self.tables()
         return self.status(time.monotonic() - begun_s)
+
+    def _waiting(self) -> list[Task]:
+        """The trials that wait for an attempt. Any of them may be disturbed, and wait for another then."""
+        waiting = [task for task in self.tasks if self._due(task)]
+        return waiting if self._repeats_left() else [task for task in waiting if self._record(task) is None]
+
+    def _repeats_left(self) -> int:
+        """How many more second attempts the profile's share of all trials allows."""
+        allowed = math.ceil(self.profile.repeated_share * len(self.tasks))
+        return max(0, allowed - sum(self._record(task.again()) is not None for task in self.tasks))
 
     def _due(self, task: Task) -> Task | None:
         """The attempt that the trial waits for; None where it has had all that it gets."""

@@ -32,6 +32,9 @@ class StudyProfile(BaseModel):
         description="share of the machine taken by others, or change of its pace, beyond which a trial is marked and "
         "run again once; null: none is",
     )
+    repeated_share: float = Field(
+        default=0.1, ge=0, le=1, description="of all trials, the most that are run again because they were disturbed"
+    )
 
     @field_validator("profile")
     @classmethod
