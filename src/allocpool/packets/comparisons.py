@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import NamedTuple
@@ -16,7 +16,6 @@ from allocpool.evidence.claims import (
     AS_PUBLISHED,
     NO_DIFFERENCE,
     NOT_MEASURED,
-    SHOWN,
     Claim,
     Evidence,
     Frequency,
@@ -24,6 +23,7 @@ from allocpool.evidence.claims import (
     Ordering,
     of_orderings,
 )
+from allocpool.evidence.figures import as_figures
 from allocpool.evidence.trials import NOT_PART, gap_of
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
@@ -252,12 +252,6 @@ def _apart(cell: Cell, other: Cell) -> str:
 @cache
 def _published() -> Batch:
     return Batch(published_as_trials(), PUBLISHED)
-
-
-def as_figures(evidence: Evidence) -> Evidence:
-    """Orderings of single published figures: which side is larger is all that they show."""
-    sides = np.sign(np.log(evidence.rows["ratio"].astype(float)).round(9))
-    return replace(evidence, rows=evidence.rows.assign(shown=[SHOWN.get(side, NOT_MEASURED) for side in sides]))
 
 
 def ordering_claim(

@@ -39,12 +39,10 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
-from allocpool.studies.realtime.cells import LOSES, published_cells, published_sweeps
+from allocpool.studies.realtime.cells import ENOUGH_SEARCHES, LOSES, published_cells, published_sweeps
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
 
 FAMILIES = ("CMS", "G1", "ZGC")
-ENOUGH_SEARCHES = 3
-"""A cell with fewer has no spread and decides nothing."""
 ABOUT = 1.1
 """A figure this much off is still the published one."""
 LONG_INTERVAL_NS = 10_000.0
