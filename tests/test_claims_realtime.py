@@ -10,8 +10,8 @@ import pytest
 from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Verdict
 from allocpool.packets.comparisons import AS_PARALLEL, IN_CPP, NOW, THEN
 from allocpool.packets.specs import SETTINGS, Solution
-from allocpool.studies.realtime.cells import realtime_cells
-from allocpool.studies.realtime.claims import ENOUGH_SEARCHES, evaluate
+from allocpool.studies.realtime.cells import ENOUGH_SEARCHES, realtime_cells
+from allocpool.studies.realtime.claims import evaluate
 
 PARALLEL, ZGC, GEN_ZGC = "java/heap/parallel/11", "java/heap/zgc/11", "java/heap/genzgc/25"
 
