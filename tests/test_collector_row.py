@@ -242,7 +242,7 @@ class TestAToyCollector:
 
 def test_a_collector_that_never_frees_is_bounded_by_its_heap(with_row: Callable[[Collector], None]) -> None:
     with_row(replace(TOY, concurrent=False, never_frees=True, published_pause_target_ms={}))
-    overrides = {"solutions": ["java/heap/toy/25"], "epsilon_heap_mb": 64}
+    overrides = {"solutions": ["java/heap/toy/25"], "cases": ["A", "C"], "epsilon_heap_mb": 64}
     opened = campaign.open_study("batch", "smoke", overrides)
     planned = opened.plan()
     assert all(isinstance(item.spec, BatchSpec) and item.spec.packets for item in planned)
