@@ -24,14 +24,19 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy import special
 
+from allocpool.stats import Interval, significant
+
 Array = npt.NDArray[np.float64]
+Costs = Sequence[float] | pd.Series
+"""Of one side, a trial each: in order of time, or a series by block."""
 
 CONFIDENCE = 0.95
 ALPHA = 0.05
@@ -111,18 +116,40 @@ def look_at(n: int) -> int | None:
     return reached[-1] if reached else None
 
 
-def welch(a: Array, b: Array, alpha: float | Array) -> tuple[Array, Array]:
-    """Difference of means and half width of its interval at ``1 - alpha``; trials along the last axis, two at least.
+def repeated_p(nominal: float, n: int) -> float:
+    """The one-sided chance, over all looks together, of a look as extreme as one at ``n`` trials whose own one-sided
+    chance is ``nominal``: at most ``alpha / 2`` just where the repeated interval of level ``1 - alpha`` excludes."""
+    firsts, chances = _boundaries()
+    first = -float(special.ndtri(nominal)) / _boundary(1.0, n) if nominal > 0 else math.inf
+    if first > firsts[0]:
+        return min(1.0, 2 * len(LOOKS) * float(special.ndtr(-first)))
+    if first < firsts[-1]:  # below the table: nothing is ever decided there
+        return max(0.5, nominal)
+    return float(np.exp(np.interp(first, firsts[::-1], chances[::-1]))) / 2
 
-    Source: Welch 1947 with Satterthwaite's degrees of freedom.
+
+def _contrast(tops: Sequence[Array], bottoms: Sequence[Array]) -> tuple[Array, Array, Array]:
+    """The sum of the means of ``tops`` less that of ``bottoms``, its standard error and its degrees of freedom; trials
+    along the last axis, two at least.
+
+    Source: Welch 1947 with Satterthwaite's degrees of freedom ("An approximate distribution of estimates of variance
+    components", Biometrics Bulletin 2, 1946), for any number of sides.
     """
-    spread_a = a.var(axis=-1, ddof=1) / a.shape[-1]
-    spread_b = b.var(axis=-1, ddof=1) / b.shape[-1]
-    total = spread_a + spread_b
+    sides = [*tops, *bottoms]
+    spreads = [side.var(axis=-1, ddof=1) / side.shape[-1] for side in sides]
+    total = np.asarray(sum(spreads))
     with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = total**2 / (spread_a**2 / (a.shape[-1] - 1) + spread_b**2 / (b.shape[-1] - 1))
-    freedom = np.where(np.isfinite(freedom), freedom, min(a.shape[-1], b.shape[-1]) - 1.0)
-    return a.mean(axis=-1) - b.mean(axis=-1), -special.stdtrit(freedom, np.asarray(alpha) / 2) * np.sqrt(total)
+        shares = [spread**2 / (side.shape[-1] - 1) for spread, side in zip(spreads, sides, strict=True)]
+        freedom = np.asarray(total**2 / sum(shares))
+    freedom = np.where(np.isfinite(freedom), freedom, min(side.shape[-1] for side in sides) - 1.0)
+    middle = sum(side.mean(axis=-1) for side in tops) - sum(side.mean(axis=-1) for side in bottoms)
+    return np.asarray(middle), np.sqrt(total), freedom
+
+
+def welch(a: Array, b: Array, alpha: float | Array) -> tuple[Array, Array]:
+    """Difference of means and half width of its interval at ``1 - alpha``, as `_contrast` has them."""
+    middle, error, freedom = _contrast([a], [b])
+    return middle, -special.stdtrit(freedom, np.asarray(alpha) / 2) * error
 
 
 def early_interval(a: Array, b: Array, alpha: float) -> tuple[Array, Array]:
@@ -171,45 +198,172 @@ class Decision:
     remark: str
 
 
-def decide(a: Sequence[float], b: Sequence[float], effect: float = EFFECT, alpha: float = ALPHA) -> Decision:
+def decide(a: Costs, b: Costs, effect: float = EFFECT, alpha: float = ALPHA) -> Decision:
     """Decide one comparison by the costs of its trials, in order of time.
 
     ``effect`` above 1 is the smallest ratio that matters; ``alpha`` the chance of a wrong verdict, at any stopping
     time. Raises ValueError where a cost is not positive.
     """
-    logs_a, logs_b = _logs(a), _logs(b)
-    n = min(logs_a.size, logs_b.size)
+    return compare(a, b, effect, alpha).decision
+
+
+def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alpha: float) -> Decision:
+    n = min(side.size for side in (*tops, *bottoms))
     if n == 0:
         return Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
-    ratio = math.exp(logs_a.mean() - logs_b.mean())
-    trimmed = math.exp(trimmed_mean(logs_a) - trimmed_mean(logs_b))
-    remark = "; ".join(f"{name}: {what}" for name, side in (("a", logs_a), ("b", logs_b)) if (what := shape_of(side)))
+    ratio = math.exp(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms))
+    trimmed = math.exp(sum(map(trimmed_mean, tops)) - sum(map(trimmed_mean, bottoms)))
+    named = [("a", side) for side in tops] + [("b", side) for side in bottoms]
+    remark = "; ".join(f"{name}: {what}" for name, side in named if (what := shape_of(side)))
     used = look_at(n)
     if used is None:
         low = high = math.nan
         if n > 1:
-            middle, half = (float(part) for part in early_interval(logs_a, logs_b, alpha))
-            low, high = math.exp(middle - half), math.exp(middle + half)
+            middle, error, _ = _contrast(tops, bottoms)
+            half = -float(special.stdtrit(n - 1, alpha / 2)) * float(error)
+            low, high = math.exp(float(middle) - half), math.exp(float(middle) + half)
         return Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
-    low_log, high_log = (float(end) for end in repeated_interval(logs_a, logs_b, alpha))
+    middle, error, freedom = _contrast([side[:used] for side in tops], [side[:used] for side in bottoms])
+    half = -float(special.stdtrit(freedom, nominal_level(alpha, used) / 2)) * float(error)
+    low_log, high_log = float(middle) - half, float(middle) + half
     verdict = _verdict(low_log, high_log, math.log(effect))
-    needed = 0 if verdict != OPEN else _blocks_needed(logs_a, logs_b, math.log(effect), alpha)
+    needed = 0 if verdict != OPEN else _blocks_needed(tops, bottoms, math.log(effect), alpha)
     return Decision(ratio, math.exp(low_log), math.exp(high_log), n, used, verdict, needed, alpha, trimmed, remark)
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A ratio of costs, or of products of costs: what is decided about it, and how sure one can be that it lies above
+    or below some other ratio.
+
+    Attributes:
+        decision: at the level that was asked for.
+        middle, error, freedom: of the logarithm of the ratio at the latest look; NaN before the first.
+        effect: the smallest ratio that matters.
+    """
+
+    decision: Decision
+    middle: float
+    error: float
+    freedom: float
+    effect: float
+
+    @property
+    def ratio(self) -> Interval | None:
+        """The ratio with its interval; None where a side has no figure."""
+        told = self.decision
+        if told.n == 0:
+            return None
+        if math.isnan(told.low):
+            return Interval(told.ratio, told.ratio, told.ratio, 1, "one trial")
+        return Interval(told.ratio, told.low, told.high, told.n, "Student")
+
+    @property
+    def direction(self) -> int:
+        """+1: the numerator is larger; -1: it is smaller; 0: neither is shown."""
+        return {B_CHEAPER: 1, A_CHEAPER: -1}.get(self.decision.verdict, 0)
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether it is shown that no difference matters."""
+        return self.decision.verdict == EQUIVALENT
+
+    def p_above(self, ratio: float = 1.0) -> float:
+        """The chance of so much evidence for a ratio above ``ratio``, were it not; 1 below `FEWEST` trials a side.
+
+        One-sided, and valid whenever one looks.
+        """
+        return self._p(self.middle - math.log(ratio))
+
+    def p_below(self, ratio: float = 1.0) -> float:
+        """As `p_above`, for a ratio below ``ratio``."""
+        return self._p(math.log(ratio) - self.middle)
+
+    @property
+    def p_equal(self) -> float:
+        """The chance of so much evidence that the ratio lies within what does not matter, were it not (Schuirmann, "A
+        comparison of the two one-sided tests procedure", J. Pharmacokinetics and Biopharmaceutics 15, 1987)."""
+        return max(self.p_above(1 / self.effect), self.p_below(self.effect))
+
+    @property
+    def p_unequal(self) -> float:
+        """The chance of so much evidence that it lies outside of it, on either side, were it not."""
+        return min(1.0, 2 * min(self.p_above(self.effect), self.p_below(1 / self.effect)))
+
+    def _p(self, distance: float) -> float:
+        if math.isnan(distance):
+            return 1.0
+        if self.error == 0:
+            return 0.0 if distance > 0 else 1.0
+        return repeated_p(float(special.stdtr(self.freedom, -distance / self.error)), self.decision.used)
+
+    def text(self) -> str:
+        """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``, ``open
+        (1.2, 0.9 to 1.6; about 3 more trials)``."""
+        told, ratio = self.decision, self.ratio
+        if ratio is None:
+            return "not measured"
+        if self.direction:
+            return ratio.text(3, "times")
+        spread = "one trial" if ratio.method == "one trial" else f"{significant(told.low)} to {significant(told.high)}"
+        figures = f"{significant(told.ratio)}, {spread}"
+        if self.equivalent:
+            return f"no difference that matters ({figures})"
+        more = "too noisy" if told.blocks_needed is None else f"about {told.blocks_needed} more trials"
+        return f"open ({figures}; {more})"
+
+
+def compare(numerator: Costs, denominator: Costs, effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
+    """Set two sides against each other; as `decide`, with all that follows from it.
+
+    NaN are left out. A series by block is taken in the order of its blocks.
+    """
+    return compare_products([numerator], [denominator], effect, alpha)
+
+
+def compare_products(
+    numerators: Sequence[Costs], denominators: Sequence[Costs], effect: float = EFFECT, alpha: float = ALPHA
+) -> Comparison:
+    """As `compare`, for products of sides over products of sides: of the ratio a / b over the ratio c / d, a and d are
+    the numerators."""
+    tops, bottoms = ([_logs(side) for side in sides] for sides in (numerators, denominators))
+    decision = _decide(tops, bottoms, effect, alpha)
+    if look_at(decision.n) is None:
+        return Comparison(decision, math.nan, math.nan, math.nan, effect)
+    sides = ([side[: decision.used] for side in which] for which in (tops, bottoms))
+    middle, error, freedom = (float(part) for part in _contrast(*sides))
+    return Comparison(decision, middle, error, freedom, effect)
+
+
+def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs]) -> float:
+    """The chance of so much evidence that one of ``costs`` is below all ``rivals``, were none: the trials that choose
+    the one also judge it, so each is put to all rivals (intersection-union: Berger, "Multiparameter hypothesis testing
+    and acceptance sampling", Technometrics 24, 1982) and the best of them is paid for as often as there was a choice
+    (Bonferroni)."""
+    chances = [
+        max((compare(rival, cost).p_above() for rival in rivals.values()), default=1.0) for cost in costs.values()
+    ]
+    return min(1.0, len(chances) * min(chances, default=1.0))
+
+
 def decide_together(
-    comparisons: Sequence[tuple[Sequence[float], Sequence[float]]],
-    effect: float = EFFECT,
-    alpha: float = ALPHA,
+    comparisons: Sequence[tuple[Costs, Costs]], effect: float = EFFECT, alpha: float = ALPHA
 ) -> list[Decision]:
     """Decide several comparisons so that at most the share ``alpha`` of what is decided is false in expectation."""
+    return [comparison.decision for comparison in compare_together(comparisons, effect, alpha)]
+
+
+def compare_together(
+    comparisons: Sequence[tuple[Costs, Costs]], effect: float = EFFECT, alpha: float = ALPHA
+) -> list[Comparison]:
+    """As `compare`, each at the level at which all are decided together (`decide_together`)."""
     decided = len(comparisons)
     while True:
         level = alpha * max(decided, 1) / max(len(comparisons), 1)
-        decisions = [decide(a, b, effect, level) for a, b in comparisons]
-        still = sum(decision.verdict != OPEN for decision in decisions)
+        compared = [compare(a, b, effect, level) for a, b in comparisons]
+        still = sum(comparison.decision.verdict != OPEN for comparison in compared)
         if still >= decided or decided <= 1:
-            return decisions
+            return compared
         decided = still
 
 
@@ -221,11 +375,11 @@ def _verdict(low: float, high: float, margin: float) -> str:
     return B_CHEAPER if low > 0 else OPEN
 
 
-def _blocks_needed(a: Array, b: Array, margin: float, alpha: float) -> int | None:
+def _blocks_needed(tops: Sequence[Array], bottoms: Sequence[Array], margin: float, alpha: float) -> int | None:
     """Blocks until an interval at a later look is narrow enough for the middle and the variances seen so far."""
-    n = min(a.size, b.size)
-    middle = abs(float(a.mean() - b.mean()))
-    variance = float(a.var(ddof=1) + b.var(ddof=1))
+    n = min(side.size for side in (*tops, *bottoms))
+    middle = abs(float(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms)))
+    variance = float(sum(side.var(ddof=1) for side in (*tops, *bottoms)))
     room = max(middle, margin - middle)
     for size in LOOKS:
         level = nominal_level(alpha, size)
@@ -235,8 +389,11 @@ def _blocks_needed(a: Array, b: Array, margin: float, alpha: float) -> int | Non
     return None
 
 
-def _logs(values: Sequence[float]) -> Array:
+def _logs(values: Costs) -> Array:
+    if isinstance(values, pd.Series):
+        values = values.dropna().sort_index(kind="stable")
     array = np.asarray(values, dtype=np.float64)
+    array = array[~np.isnan(array)]
     if not (array > 0).all() or not np.isfinite(array).all():
         raise ValueError("costs must be positive and finite: their logarithms are compared")
     return np.log(array)

@@ -1,14 +1,11 @@
-"""The trial is the sampling unit: every interval and every ratio here is over trials, never over packets or
-pauses.
+"""The trial is the sampling unit: every interval and every ratio here is over trials, never over packets or pauses.
 
-Times are positive and vary by factors, so centres are geometric means and comparisons are ratios. Few
-trials are told as few: below ``BOOTSTRAP_MIN_TRIALS`` the range of the trials is shown and called a range,
-because no resampling of two or three numbers reaches beyond the largest of them.
+Times are positive and vary by factors, so centres are geometric means and comparisons are ratios; what is decided by
+them is `allocpool.decisions`.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +16,6 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 CONFIDENCE = 0.95
-BOOTSTRAP_MIN_TRIALS = 5
-RESAMPLES = 9_999
-_SEED = 20190117
 
 Values = Sequence[float] | npt.NDArray[np.float64] | pd.Series
 
@@ -30,9 +24,8 @@ Values = Sequence[float] | npt.NDArray[np.float64] | pd.Series
 class Interval:
     """An estimate with its spread, in the unit of the values it came from.
 
-    ``method`` is ``bootstrap`` (a confidence interval), ``range`` (smallest and largest of the trials) or
-    ``one trial`` (``low == estimate == high``: nothing is known of the spread). ``trials`` is the number of
-    values behind it.
+    ``method`` is ``Student`` (a confidence interval of the mean logarithm) or ``one trial`` (``low == estimate ==
+    high``: nothing is known of the spread). ``trials`` is the number of values behind it.
     """
 
     estimate: float
@@ -42,8 +35,7 @@ class Interval:
     method: str
 
     def describe(self) -> str:
-        """How the spread was found, for a caption: ``range of 2 trials``, ``95 % bootstrap interval of 5
-        trials``."""
+        """How the spread was found, for a caption: ``95% interval (Student) of 5 trials``."""
         return describe_method(self.method, self.trials)
 
     def text(self, digits: int = 3, unit: str = "") -> str:
@@ -76,23 +68,12 @@ def span(values: pd.Series, digits: int = 2) -> str:
 
 
 def describe_method(method: str, trials: int) -> str:
-    """A spread's name for captions; a range also says how surely it holds the true median (see
-    `range_coverage`)."""
-    if method == "bootstrap":
-        return f"{CONFIDENCE:.0%} bootstrap interval of {trials} trials"
-    if method == "range":
-        return f"range of {trials} trials (holds the true median in {range_coverage(trials):.0%} of cases)"
-    return "one trial, spread unknown"
-
-
-def range_coverage(trials: int) -> float:
-    """The chance that the range of ``trials`` independent values holds the true median: 1 - 2^(1-n), exactly.
-
-    Each value falls on either side of the median with probability 1/2, so all on one side has 2 * 2^-n.
-    Source: the order-statistics interval for a quantile, e.g. David and Nagaraja, *Order Statistics*, 3rd
-    ed., section 7.1.
-    """
-    return 1.0 - 2.0 ** (1 - trials)
+    """A spread's name for captions."""
+    return (
+        "one trial, spread unknown"
+        if method == "one trial"
+        else f"{CONFIDENCE:.0%} interval ({method}) of {trials} trials"
+    )
 
 
 def _positive(values: Values) -> npt.NDArray[np.float64]:
@@ -115,35 +96,18 @@ def geometric_mean(values: Values) -> float:
     return float(np.exp(np.log(_positive(values)).mean()))
 
 
-@functools.cache
-def _resamples(n: int) -> npt.NDArray[np.intp]:
-    """Which of ``n`` trials each resample holds: the same whenever it is asked for, so that a figure never changes."""
-    return np.random.default_rng(_SEED).integers(0, n, (RESAMPLES, n))
-
-
 def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
-    """The geometric mean of one value per trial with its spread.
+    """The geometric mean of one value per trial with Student's interval of its logarithm, from two trials on.
 
-    From `BOOTSTRAP_MIN_TRIALS` on this is the *expanded* percentile bootstrap over trials: the plain
-    percentile interval is too narrow for few values (about 83 % at n = 5 where 95 % is asked), so its level
-    is widened to make up for the missing n/(n-1) and for the normal quantile used in place of Student's.
-    Source: Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4),
-    2015, section 4.3. Below that number of trials, the widened interval is the range itself, so the range
-    is what is shown and named.
+    Source: Student, "The probable error of a mean", Biometrika 6, 1908. It holds the truth as often as it says where
+    noise is lognormal; few trials may all come from one of two speeds (`allocpool.decisions.shape_of`).
     """
     array = _positive(values)
-    # Rounding must not put the mean of equal values outside them.
-    centre = min(max(geometric_mean(array), float(array.min())), float(array.max()))
-    n = array.size
+    centre, n = geometric_mean(array), array.size
     if n == 1:
         return Interval(centre, centre, centre, 1, "one trial")
-    if n < BOOTSTRAP_MIN_TRIALS or array.min() == array.max():
-        return Interval(centre, float(array.min()), float(array.max()), n, "range")
-    student = scipy_stats.t.ppf(0.5 + confidence / 2, n - 1)
-    expanded = 1.0 - 2.0 * float(scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * student))
-    means = np.log(array)[_resamples(n)].mean(axis=1)
-    low, high = np.exp(np.quantile(means, [(1.0 - expanded) / 2.0, (1.0 + expanded) / 2.0]))
-    return Interval(centre, float(low), float(high), n, "bootstrap")
+    half = float(scipy_stats.t.ppf(0.5 + confidence / 2, n - 1) * np.log(array).std(ddof=1) / math.sqrt(n))
+    return Interval(centre, centre * math.exp(-half), centre * math.exp(half), n, "Student")
 
 
 def block_ratios(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
@@ -160,86 +124,17 @@ def block_ratios(numerator: pd.Series, denominator: pd.Series) -> pd.Series:
     return (top - bottom).dropna().map(math.exp)
 
 
-@dataclass(frozen=True)
-class NoiseBand:
-    """How far two trials of one and the same configuration lie apart: ``factor`` >= 1, from ``pairs`` A/A
-    pairs.
+def spread_within(trials: pd.DataFrame, configuration: Sequence[str], value: str = "ns_per_packet") -> pd.Series:
+    """The standard deviation of the logarithm of ``value`` in each configuration that has two trials or more: how far
+    trials of one and the same thing lie apart, as a share.
 
-    With no pair at all the factor is infinite: then nothing can be told from noise.
+    Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007, show that
+    invocations of a JVM differ by more than iterations within one do.
     """
-
-    factor: float
-    pairs: int
-
-
-def noise_band(trials: pd.DataFrame, configuration: Sequence[str], value: str = "ns_per_packet") -> NoiseBand:
-    """The factor that 95 % of A/A pairs (same configuration, different block) stay within; the largest if
-    under 20.
-
-    ``trials`` holds one row per trial with the columns of ``configuration``, ``block`` and ``value``. This
-    is the instrument tested on itself: Georges, Buytaert and Eeckhout, "Statistically rigorous Java
-    performance evaluation", OOPSLA 2007, show that JVM invocations of one configuration differ by more than
-    iterations within one do.
-    """
-    differences: list[float] = []
-    for _, group in trials.dropna(subset=[value]).groupby(list(configuration), dropna=False, observed=True):
-        logs = np.log(group.groupby("block")[value].mean().to_numpy(dtype=np.float64))
-        upper = np.triu_indices(logs.size, k=1)
-        differences.extend(np.abs(logs[upper[0]] - logs[upper[1]]))
-    if not differences:
-        return NoiseBand(math.inf, 0)
-    return NoiseBand(float(np.exp(np.quantile(differences, 0.95, method="higher"))), len(differences))
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A ratio of two configurations, paired within blocks, against the noise of the instrument.
-
-    ``ratio`` is None when no block holds both. A difference is shown only when two things agree. The spread of the
-    ratio lies wholly on one side of one; and it is more than A/A noise: a range (fewer than `BOOTSTRAP_MIN_TRIALS`
-    blocks), which is no confidence interval, must lie wholly outside the noise of a single pair of trials, and the
-    estimate of a bootstrap interval outside that noise over the root of n, which is what it is for a mean over n
-    blocks. One block shows nothing.
-    """
-
-    ratio: Interval | None
-    noise: NoiseBand
-
-    @property
-    def direction(self) -> int:
-        """+1: the numerator is shown to be larger; -1: smaller; 0: no difference shown."""
-        ratio = self.ratio
-        if ratio is None or ratio.method == "one trial":
-            return 0
-        if ratio.method == "range":
-            low, high, margin = ratio.low, ratio.high, self.noise.factor
-        else:
-            low, high, margin = ratio.estimate, ratio.estimate, self.noise.factor ** (ratio.trials**-0.5)
-        if ratio.low > 1.0 and low > margin:
-            return 1
-        if ratio.high < 1.0 and high < 1.0 / margin:
-            return -1
-        return 0
-
-    def text(self) -> str:
-        """The ratio in words: ``3.1 times (2.9 to 3.4)`` or ``no difference shown (1.02, 0.97 to 1.08)``."""
-        if self.ratio is None:
-            return "not measured"
-        if self.direction:
-            return self.ratio.text(3, "times")
-        spread = (
-            "one block"
-            if self.ratio.method == "one trial"
-            else (f"{significant(self.ratio.low)} to {significant(self.ratio.high)}")
-        )
-        return f"no difference shown ({significant(self.ratio.estimate)}, {spread})"
-
-
-def compare(numerator: pd.Series, denominator: pd.Series, noise: NoiseBand) -> Comparison:
-    """Compare two configurations given as series indexed by block (any positive unit, the same on both
-    sides)."""
-    ratios = block_ratios(numerator, denominator)
-    return Comparison(geometric_interval(ratios) if len(ratios) else None, noise)
+    measured = trials.dropna(subset=[value])
+    logs = measured[value].astype(float).map(math.log)
+    within = logs.groupby([measured[name] for name in configuration], dropna=False, observed=True)
+    return within.std(ddof=1).dropna()
 
 
 def binomial_bounds(events: int, chances: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -1,10 +1,17 @@
 """One judge of claims: a claim is a conclusion, published or our own, restated as a test that fresh data can fail.
 
-A study says how its data become *evidence*: rows, one for each thing that the claim says, each shown as published,
-shown the other way round, not shown to differ, or not measured. One row shown the other way round refutes the claim; it
-is reproduced only when every row is shown as published; anything else is inconclusive. A claim that says "most" or
-"almost every" asks for so many rows and no more. What was no part of the campaign, or has no figure, goes with the
-verdict, each with its reason.
+A study says how its data become *evidence*: rows, one for each thing that the claim says, each with two chances: of so
+much evidence for it, were it not so (``p``), and of so much evidence for the reverse beyond what matters, were that not
+so (``p_against``). By these each row is shown as published, the other way round, of no difference that matters, or
+open.
+
+A claim that every row must be so is *reproduced* when each is (intersection-union: Berger, "Multiparameter hypothesis
+testing and acceptance sampling", Technometrics 24, 1982), and *refuted* when at least one is reversed beyond what
+matters, paid for by the number of rows (Holm, Scandinavian Journal of Statistics 6, 1979); one that asks for most of
+its rows by the partial conjunction of both (Benjamini and Heller, "Screening for partial conjunction hypotheses",
+Biometrics 64, 2008). Refuted with some rows as published it is *mixed*. Anything else is *open*. All verdicts of a page
+together are false in one of twenty in expectation (Benjamini and Hochberg, JRSS B 57, 1995). What was no part of the
+campaign, or has no figure, goes with the verdict, each with its reason.
 
 A claim says what its source says, even where the source's own figures deny it: these go through the same rows, and what
 they say stands beside the verdict. It can be put to several *set-ups*, each with a verdict of its own.
@@ -19,15 +26,20 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from allocpool import stats
+from allocpool.decisions import ALPHA, Comparison
 
-REPRODUCED, REFUTED, INCONCLUSIVE = "reproduced", "refuted", "inconclusive"
-AS_PUBLISHED, NO_DIFFERENCE, OTHER_WAY, NOT_MEASURED = (
-    "as published", "no difference shown", "the other way round", "not measured",
+OPEN = "open"
+"""Of a verdict and of a row: the trials do not decide it."""
+REPRODUCED, REFUTED, MIXED = "reproduced", "refuted", "mixed"
+OUTCOMES = (REPRODUCED, REFUTED, MIXED, OPEN)
+AS_PUBLISHED, EQUIVALENT, OTHER_WAY, NOT_MEASURED = (
+    "as published", "no difference that matters", "the other way round", "not measured",
 )  # fmt: skip
-SHOWN = {1: AS_PUBLISHED, 0: NO_DIFFERENCE, -1: OTHER_WAY}
-"""What a direction (see `stats.Comparison`) shows of an expected ordering."""
+SHOWN = {1: AS_PUBLISHED, 0: EQUIVALENT, -1: OTHER_WAY}
+"""What the sign of an exact figure shows of an expected ordering."""
 
 Frequency = Literal["every", "almost every", "most"]
 _LEAST_ROWS: dict[Frequency, Callable[[int], int]] = {
@@ -52,8 +64,9 @@ class Missing(NamedTuple):
 class Evidence:
     """What the data have to say to a claim.
 
-    ``rows``: one per thing that it says, with column ``shown`` (`AS_PUBLISHED`, `NO_DIFFERENCE`, `OTHER_WAY` or
-    `NOT_MEASURED`); the columns before it say what was found, the last of them being the figure.
+    ``rows``: one per thing that it says, with column ``shown`` (`AS_PUBLISHED`, `EQUIVALENT`, `OTHER_WAY`, `OPEN` or
+    `NOT_MEASURED`), and ``p`` and ``p_against`` where it rests on trials; without these what is shown is exact. The
+    other columns say what was found, the last of them being the figure.
     """
 
     rows: pd.DataFrame
@@ -104,7 +117,8 @@ class Verdict:
     """What the data say about a claim: the outcome, a computed sentence, and the rows of evidence behind it.
 
     ``missing``: what was no part of the campaign or has no figure, each with its reason. ``set_up``: the one that the
-    claim was put to, empty where there is but one.
+    claim was put to, empty where there is but one. ``p`` and ``p_against``: the chances of so much evidence for the
+    claim as a whole, and against it, were it not so.
     """
 
     claim: Claim[Any]
@@ -113,42 +127,116 @@ class Verdict:
     evidence: pd.DataFrame
     missing: tuple[Missing, ...]
     set_up: str = ""
+    p: float = 1.0
+    p_against: float = 1.0
 
 
 def judge(claim: Claim[Data], data: Data, set_up: str = "") -> Verdict:
-    """Put a claim to a campaign's data."""
-    evidence = claim.evidence(data)
-    sentence = claim.sentence(evidence)
-    ratios = claim.published_ratios() if len(evidence.rows) and claim.published_ratios else ()
-    if len(ratios):
-        sentence += f" The published ratios are {stats.span(pd.Series(ratios))}."
-    return Verdict(claim, _outcome(claim, evidence), sentence, evidence.rows, evidence.missing, set_up)
-
-
-def _outcome(claim: Claim[Any], evidence: Evidence) -> str:
-    total, against = len(evidence.rows), len(evidence.against)
-    least = _LEAST_ROWS[claim.asks](total)
-    if against > max(0, total - least) and (claim.refuted_by == "one" or against == total):
-        return REFUTED
-    complete = 0 < least <= evidence.count(AS_PUBLISHED) and not (claim.needs_all and evidence.missing)
-    return REPRODUCED if complete else INCONCLUSIVE
+    """Put one claim alone to a campaign's data."""
+    return _judged_together([(claim, claim.evidence(data), set_up)])[0]
 
 
 def evaluate(claims: Iterable[Claim[Data]], data: Data) -> list[Verdict]:
     """Put every claim to a campaign's data."""
-    return [judge(claim, data) for claim in claims]
+    return _judged_together([(claim, claim.evidence(data), "") for claim in claims])
 
 
 def evaluate_apart(claims: Iterable[Claim[Data]], data_of: Callable[[str], Data]) -> list[Verdict]:
     """Put every claim to each of its set-ups, whose data ``data_of`` gives by name."""
     known: dict[str, Data] = {}
-    verdicts = []
+    asked = []
     for claim in claims:
         for name in claim.set_ups:
             if name not in known:
                 known[name] = data_of(name)
-            verdicts.append(judge(claim, known[name], name))
+            asked.append((claim, claim.evidence(known[name]), name))
+    return _judged_together(asked)
+
+
+def judged_together(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Verdicts of several calls as those of one page: false in one of twenty in expectation over all of them."""
+    return _judged_together([(v.claim, Evidence(v.evidence, v.missing), v.set_up) for v in verdicts])
+
+
+def _judged_together(asked: Sequence[tuple[Claim[Any], Evidence, str]]) -> list[Verdict]:
+    chances = [_chances(claim, evidence) for claim, evidence, _ in asked]
+    adjusted = _false_discovery([p for pair in chances for p in pair])
+    verdicts = []
+    for k, (claim, evidence, set_up) in enumerate(asked):
+        p, p_against = adjusted[2 * k], adjusted[2 * k + 1]
+        sentence = claim.sentence(evidence)
+        ratios = claim.published_ratios() if len(evidence.rows) and claim.published_ratios else ()
+        if len(ratios):
+            sentence += f" The published ratios are {stats.span(pd.Series(ratios))}."
+        outcome = _outcome(claim, evidence, p, p_against)
+        verdicts.append(Verdict(claim, outcome, sentence, evidence.rows, evidence.missing, set_up, p, p_against))
     return verdicts
+
+
+def _chances(claim: Claim[Any], evidence: Evidence) -> tuple[float, float]:
+    """Of so much evidence for the claim as a whole, and against it, were it not so."""
+    total = len(evidence.rows)
+    least = _LEAST_ROWS[claim.asks](total)
+    too_many = total if claim.refuted_by == "all" else total - least + 1
+    return (
+        partial_conjunction(_column(evidence, "p", AS_PUBLISHED), least),
+        partial_conjunction(_column(evidence, "p_against", OTHER_WAY), too_many),
+    )
+
+
+def _column(evidence: Evidence, name: str, shown: str) -> list[float]:
+    """A column of chances; of evidence that is exact, 0 where it is shown so."""
+    exact = [0.0 if is_so else 1.0 for is_so in evidence.rows["shown"] == shown]
+    if name not in evidence.rows:
+        return exact
+    return [
+        value if math.isnan(p) else float(p) for p, value in zip(evidence.rows[name].astype(float), exact, strict=True)
+    ]
+
+
+def partial_conjunction(chances: Sequence[float], least: int) -> float:
+    """The chance that at least ``least`` of several things look so true, were fewer of them; 1 where there are fewer.
+
+    Source: Benjamini and Heller 2008, by Bonferroni, valid whatever depends on what: with ``least`` = all it is
+    intersection-union, with 1 Holm's first step.
+    """
+    if not 0 < least <= len(chances):
+        return 1.0
+    return min(1.0, (len(chances) - least + 1) * sorted(chances)[least - 1])
+
+
+def _false_discovery(chances: Sequence[float]) -> list[float]:
+    """Adjusted by Benjamini and Hochberg: those below q are false in the share q in expectation."""
+    if not chances:
+        return []
+    return [float(p) for p in scipy_stats.false_discovery_control(np.clip(chances, 0.0, 1.0))]
+
+
+def _outcome(claim: Claim[Any], evidence: Evidence, p: float, p_against: float) -> str:
+    if p_against <= ALPHA:
+        return MIXED if evidence.count(AS_PUBLISHED) else REFUTED
+    return REPRODUCED if p <= ALPHA and not (claim.needs_all and evidence.missing) else OPEN
+
+
+def shown_by(p: Sequence[float], p_against: Sequence[float], equivalent: Sequence[bool] | None = None) -> list[str]:
+    """What each row of a claim shows: as published at one-sided 5% each; the other way round at 5% over all of them
+    (Holm 1979); NaN was not measured."""
+    against = _holm(p_against)
+    equal = equivalent or [False] * len(against)
+    return [
+        NOT_MEASURED if math.isnan(for_it) else OTHER_WAY if reverse <= ALPHA else EQUIVALENT if same
+        else AS_PUBLISHED if for_it <= ALPHA else OPEN
+        for for_it, reverse, same in zip(p, against, equal, strict=True)
+    ]  # fmt: skip
+
+
+def _holm(chances: Sequence[float]) -> list[float]:
+    values = np.array([1.0 if math.isnan(p) else p for p in chances])
+    order = np.argsort(values, kind="stable")
+    steps = np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1))
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(steps, 1.0)
+    return [float(p) for p in adjusted]
 
 
 def published_says(claim: Claim[Any]) -> str | None:
@@ -167,38 +255,63 @@ def published_says(claim: Claim[Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Ordering:
-    """One expected ordering: ``larger`` is more than ``smaller``; where no block holds both, ``why_not`` says why, or
+    """One expected ordering: ``larger`` is more than ``smaller``; where a side has no figure, ``why_not`` says why, or
     ``gaps`` what of it is missing."""
 
     larger: str
     smaller: str
-    comparison: stats.Comparison
-    why_not: str = "no block has a figure for both"
+    comparison: Comparison
+    why_not: str = "no figure for both"
     gaps: tuple[Missing, ...] = ()
 
     @property
-    def shown(self) -> str:
-        """What its comparison shows."""
-        return NOT_MEASURED if self.comparison.ratio is None else SHOWN[self.comparison.direction]
+    def p(self) -> float:
+        """Of so much evidence that ``larger`` is more, were it not; NaN where a side has no figure."""
+        return math.nan if self.comparison.ratio is None else self.comparison.p_above()
+
+    @property
+    def p_against(self) -> float:
+        """Of so much evidence that it is less, by more than what does not matter; NaN where a side has no figure."""
+        return math.nan if self.comparison.ratio is None else self.comparison.p_below(1 / self.comparison.effect)
+
+
+@dataclass(frozen=True)
+class Equality(Ordering):
+    """One expected equality: the two do not differ by more than what does not matter (two one-sided tests)."""
+
+    @property
+    def p(self) -> float:
+        """Of so much evidence that they are the same, were they not."""
+        return math.nan if self.comparison.ratio is None else self.comparison.p_equal
+
+    @property
+    def p_against(self) -> float:
+        """Of so much evidence that they differ by more than what does not matter."""
+        return math.nan if self.comparison.ratio is None else self.comparison.p_unequal
 
 
 def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ()) -> Evidence:
-    """Orderings as evidence: one row each with larger, smaller, ratio (of the two), low, high, blocks, shown."""
+    """Orderings as evidence: one row each with larger, smaller, ratio (of the two), low, high, trials, p, p_against,
+    shown."""
+    chances = [(item.p, item.p_against) for item in orderings]
+    shown = shown_by(
+        [p for p, _ in chances],
+        [p for _, p in chances],
+        [item.comparison.equivalent and not isinstance(item, Equality) for item in orderings],
+    )
     rows = []
-    for item in orderings:
+    for item, pair, word in zip(orderings, chances, shown, strict=True):
         ratio = item.comparison.ratio
         figures = (ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)
-        rows.append([item.larger, item.smaller, *figures, item.shown])
+        rows.append([item.larger, item.smaller, *figures, *pair, word])
     lacking = [
         gap
-        for item in orderings
-        if item.shown == NOT_MEASURED
+        for item, word in zip(orderings, shown, strict=True)
+        if word == NOT_MEASURED
         for gap in item.gaps or (Missing(f"{item.larger} over {item.smaller}", item.why_not),)
     ]
-    return Evidence(
-        pd.DataFrame(rows, columns=["larger", "smaller", "ratio", "low", "high", "blocks", "shown"]),
-        tuple(dict.fromkeys([*missing, *lacking])),
-    )
+    columns = ["larger", "smaller", "ratio", "low", "high", "trials", "p", "p_against", "shown"]
+    return Evidence(pd.DataFrame(rows, columns=columns), tuple(dict.fromkeys([*missing, *lacking])))
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -234,7 +347,7 @@ def _first(items: Sequence[str], between: str) -> str:
 
 def tally(verdicts: Sequence[Verdict]) -> str:
     """A sentence counting the outcomes."""
-    counts = {name: sum(v.outcome == name for v in verdicts) for name in (REPRODUCED, REFUTED, INCONCLUSIVE)}
+    counts = {name: sum(v.outcome == name for v in verdicts) for name in OUTCOMES}
     claims = len({v.claim.id for v in verdicts})
     judged = f"{claims} published claims" if claims == len(verdicts) else f"{len(verdicts)} verdicts on {claims} claims"
     return f"Of {judged}, " + ", ".join(f"{n} {name}" for name, n in counts.items()) + "."

@@ -9,9 +9,10 @@ import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import stats
-from allocpool.evidence.claims import INCONCLUSIVE, REFUTED, REPRODUCED, Verdict, tally, verdict_table
+from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Verdict, tally, verdict_table
 
-_OUTCOME_COLOURS = {REPRODUCED: "#1b7f3b", REFUTED: "#b00020", INCONCLUSIVE: "#666666"}
+_OUTCOME_COLOURS = {REPRODUCED: "#1b7f3b", REFUTED: "#b00020", MIXED: "#8a5a00", OPEN: "#666666"}
+_CHANCES = ("p", "p_against")
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> GT:
@@ -37,9 +38,9 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
             if "larger" in item:
                 what = f"{item['larger']} over {item['smaller']}"
                 spread = f"{stats.significant(item['low'])} to {stats.significant(item['high'])}"
-                numbers = f"{stats.significant(item['ratio'])} ({spread}), {item['blocks']} blocks: {item['shown']}"
+                numbers = f"{stats.significant(item['ratio'])} ({spread}), n = {item['trials']}: {item['shown']}"
             else:
-                *names, last = (name for name in item if name != "shown")
+                *names, last = (name for name in item if name not in ("shown", *_CHANCES))
                 what = " ".join(str(item[name]) for name in names)
                 name = "" if isinstance(item[last], str) else f"{str(last).replace('_', ' ')} "
                 numbers = f"{name}{_figure(item[last])}: {item['shown']}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.evidence.trials import NOT_RUN, Gap, counted, finished, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
@@ -176,16 +176,19 @@ def too_short(trials: pd.DataFrame) -> str:
 
 
 def certainty(trials: pd.DataFrame) -> str:
-    """How sure figures of batch trials are: trials per configuration, how a spread is told, the noise of the instrument
-    set against itself (A/A)."""
+    """How sure figures of batch trials are: trials per configuration, how a spread is told, how far trials of one and
+    the same configuration lie apart."""
     done = with_cost(trials)
     if done.empty:
         return "No trial has finished: nothing is certain."
-    noise = stats.noise_band(done, CONFIGURATION)
+    spread = stats.spread_within(done, CONFIGURATION)
     caption = " ".join(part for part in (spread_caption(cells(trials)), too_short(trials)) if part)
-    if not noise.pairs:
-        return f"{caption} With one block, no difference can be told from noise, so none is claimed."
+    if spread.empty:
+        return f"{caption} With one trial each, no difference can be told from noise, so none is claimed."
+    below = int((done.groupby(list(CONFIGURATION), observed=True).size() < decisions.FEWEST).sum())
+    few = f" Nothing is decided below {decisions.FEWEST} trials a side, and {below} cells have fewer." if below else ""
     return (
-        f"{caption} Two trials of the same configuration stayed within a factor of "
-        f"{stats.significant(noise.factor)} of each other in 95% of {noise.pairs} pairs (A/A)."
+        f"{caption} Trials of one and the same configuration differ by {spread.median():.0%} in the median "
+        f"(standard deviation of the logarithm) and by {spread.quantile(0.9):.0%} in the noisiest tenth of "
+        f"{len(spread)} cells; each comparison is judged by its own.{few}"
     )

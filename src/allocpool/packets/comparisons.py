@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
+from allocpool.decisions import Comparison
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    NO_DIFFERENCE,
+    EQUIVALENT,
     NOT_MEASURED,
+    OPEN,
     Claim,
     Evidence,
     Frequency,
@@ -128,16 +130,11 @@ class Batch:
 
     def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
         self.set_up = set_up
-        self._compared: dict[tuple[Cell, Cell, float], stats.Comparison] = {}
+        self._compared: dict[tuple[Cell, Cell, float], Comparison] = {}
         self._started = with_families(trials, set_up)
         self._done = cell_data.with_cost(self._started)
         self.trials = self._done[~self._done["collector"].isin(cell_data.CONTROLS)]
         self.facts = self._started.drop_duplicates("solution").set_index("solution")
-
-    @cached_property
-    def noise(self) -> stats.NoiseBand:
-        """How far two trials of one configuration lie apart."""
-        return stats.noise_band(self.trials, cell_data.CONFIGURATION)
 
     @cached_property
     def _values(self) -> dict[tuple[str, str, str], pd.Series]:
@@ -155,11 +152,11 @@ class Batch:
         values = self.values(cell)
         return stats.geometric_mean(values) if len(values) else float("inf")
 
-    def compare(self, larger: Cell, smaller: Cell, factor: float = 1.0) -> stats.Comparison:
-        """The ratio of two cells over ``factor``, paired within blocks; several claims ask for the same one."""
+    def compare(self, larger: Cell, smaller: Cell, factor: float = 1.0) -> Comparison:
+        """The ratio of two cells over ``factor``; several claims ask for the same one."""
         key = (larger, smaller, factor)
         if key not in self._compared:
-            self._compared[key] = stats.compare(self.values(larger), factor * self.values(smaller), self.noise)
+            self._compared[key] = decisions.compare(self.values(larger), factor * self.values(smaller))
         return self._compared[key]
 
     def gaps(self, *cells: Cell) -> tuple[Missing, ...]:
@@ -232,13 +229,13 @@ def ordering(
 
 
 def ratio_of_ratios(batch: Batch, larger: tuple[Cell, Cell], smaller: tuple[Cell, Cell]) -> CellOrdering:
-    """The expected ordering of two ratios, each of one cell over another within blocks."""
-    ratios = [stats.block_ratios(batch.values(top), batch.values(bottom)) for top, bottom in (larger, smaller)]
+    """The expected ordering of two ratios, each of one cell over another."""
+    (a, b), (c, d) = (tuple(map(batch.values, pair)) for pair in (larger, smaller))
     names = [f"{top} / {_apart(bottom, top)}" for top, bottom in (larger, smaller)]
     return CellOrdering(
         names[0],
         names[1],
-        stats.compare(ratios[0], ratios[1], batch.noise),
+        decisions.compare_products([a, d], [b, c]),
         gaps=batch.gaps(*larger, *smaller),
         families=batch.families(*larger, *smaller),
     )
@@ -300,7 +297,7 @@ def _sentence(evidence: Evidence) -> str:
     parts.append(shown if parts else shown.capitalize())
     if not len(against) and len(measured):
         parts[-1] += f", ratios {stats.span(measured['ratio'])}"
-    parts += [f"{shown} in {count}" for shown in (NO_DIFFERENCE, NOT_MEASURED) if (count := evidence.count(shown))]
+    parts += [f"{shown} in {count}" for shown in (EQUIVALENT, OPEN, NOT_MEASURED) if (count := evidence.count(shown))]
     return f"{'; '.join(parts)}."
 
 

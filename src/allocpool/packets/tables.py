@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 from great_tables import GT, loc, style
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
@@ -160,35 +160,29 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
-    """Per solution and case, how much more ``numerator`` costs than ``denominator``, paired within blocks.
+    """Per solution and case, how much more ``numerator`` costs than ``denominator``; all are decided together.
 
-    Columns: solution, case, ratio, low, high, n (blocks), method, direction (1, -1, 0: no difference
-    shown), text.
+    Columns: solution, case, ratio, low, high, n (trials of the smaller side), direction (1, -1, 0: neither is shown),
+    equivalent (no difference that matters is shown), remark (what an average would hide), text.
     """
-    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
-    rows = []
-    for solution in cell_data.solution_order(trials):
-        for case in present(CASES, trials["case"]):
-            compared = stats.compare(
-                cell_data.by_block(trials, solution, numerator, case),
-                cell_data.by_block(trials, solution, denominator, case),
-                noise,
-            )
-            ratio = compared.ratio
-            rows.append(
-                {
-                    "solution": solution,
-                    "case": case,
-                    "ratio": ratio.estimate if ratio else float("nan"),
-                    "low": ratio.low if ratio else float("nan"),
-                    "high": ratio.high if ratio else float("nan"),
-                    "n": ratio.trials if ratio else 0,
-                    "method": ratio.method if ratio else None,
-                    "direction": compared.direction,
-                    "text": compared.text(),
-                }
-            )
-    return pd.DataFrame(rows)
+    pairs = [
+        (solution, case) for solution in cell_data.solution_order(trials) for case in present(CASES, trials["case"])
+    ]
+    sides = [
+        tuple(cell_data.by_block(trials, solution, strategy, case) for strategy in (numerator, denominator))
+        for solution, case in pairs
+    ]
+    compared = decisions.compare_together([(top, bottom) for top, bottom in sides])
+    rows = [
+        {
+            "solution": solution, "case": case, "ratio": item.decision.ratio, "low": item.decision.low,
+            "high": item.decision.high, "n": item.decision.n, "direction": item.direction,
+            "equivalent": item.equivalent, "remark": item.decision.remark, "text": item.text(),
+        }
+        for (solution, case), item in zip(pairs, compared, strict=True)
+    ]  # fmt: skip
+    columns = ["solution", "case", "ratio", "low", "high", "n", "direction", "equivalent", "remark", "text"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
@@ -204,7 +198,6 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     Columns: option, solution (without it), strategy, case, without_ns, with_ns, text (cost with over without),
     huge_pages_mb (of the process, at the end), why_not.
     """
-    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
     rows = []
     for word in words:
         field, value, _ = OPTIONS[word]
@@ -213,7 +206,7 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
             plain = Solution.of(group.iloc[0]).without(word).label
             base = cell_data.by_block(trials, plain, str(strategy), str(case))
             own = cell_data.by_block(trials, str(label), str(strategy), str(case))
-            compared = stats.compare(own, base, noise)
+            compared = decisions.compare(own, base)
             granted_mb = group["huge_pages_mb"].max()
             rows.append({
                 "option": word, "solution": plain, "strategy": strategy, "case": case,
