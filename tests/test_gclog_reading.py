@@ -195,6 +195,14 @@ def test_a_contradiction_between_pause_and_safepoint_is_found(tmp_path: Path) ->
     assert summarise(tmp_path / "gc.log").violations >= 1
 
 
+def test_a_hole_in_a_log_is_found(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-steady")
+    hole = b"\n".join(line for line in content.splitlines() if b" GC(3) " not in line)
+    log = read_gc_log(write(tmp_path, hole))
+    assert log.missing_collections == (3,) and self_check(log).violations["check"].tolist() == ["collection missing"]
+    assert not read_gc_log(write(tmp_path, content)).missing_collections
+
+
 def test_a_heap_over_its_capacity_is_found(tmp_path: Path) -> None:
     content = b"[1.000s][info][gc] Using Serial\n[2.000s][info][gc] GC(0) Pause Young (X) 10M->70M(64M) 3.500ms\n"
     assert self_check(read_gc_log(write(tmp_path, content))).violations["check"].tolist() == ["heap over its capacity"]

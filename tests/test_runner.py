@@ -20,7 +20,8 @@ import pytest
 from allocpool import home
 from allocpool.campaign import campaign, single
 from allocpool.errors import UserError
-from allocpool.trial.record import RESULT, Launch, TrialRecord
+from allocpool.trial.log_whole import log_fault
+from allocpool.trial.record import GC_LOG, RESULT, Launch, TrialRecord
 from allocpool.trial.runner import alone, child_environment, shuffled_in_blocks
 
 SETTINGS: dict[str, Any] = {
@@ -138,7 +139,7 @@ def test_a_child_that_is_too_slow_is_a_time_out(data: Path) -> None:
     record = run_one(data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=60", "timeout_s=1")
     assert record.status == "timeout"
     assert record.reason == "did not end within 1 s"
-    assert not psutil.Process().children()
+    assert not [child for child in psutil.Process().children() if "allocpool.trial.child" in child.cmdline()]
 
 
 def test_an_exhausted_java_heap_is_out_of_memory(data: Path) -> None:
@@ -166,6 +167,51 @@ def test_a_child_ended_by_a_signal_is_recorded(data: Path, number: signal.Signal
     assert number.name in str(record.reason)
 
 
+def test_a_trial_that_a_signal_stopped_for_a_while_is_invalid(data: Path) -> None:
+    def stop(child: psutil.Process) -> None:
+        child.suspend()
+        time.sleep(1.5)
+        child.resume()
+
+    record = run_one(
+        data, "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "seconds=2.5", "timeout_s=20",
+        meanwhile=stop,
+    )  # fmt: skip
+    assert (record.status, record.reason) == ("invalid", "a signal stopped it for a while")
+
+
+@pytest.fixture(scope="module")
+def whole_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str, Any]]:
+    """The log of a Java trial, and what it measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALLOCPOOL_DATA", str(tmp_path_factory.mktemp("whole")))
+        settings = ["layout=heap", "strategy=alloc", "scale=0.01", "heap_mb=40", "runtime=25", "collector=g1"]
+        record = single.run_single(single.parse_spec(["mode=batch", *settings, "seconds=0.5"]))
+    assert record.status == "ok" and record.measurement is not None
+    log = (Path(record.directory) / GC_LOG).read_bytes()
+    assert record.gc_log_bytes == len(log)
+    return log, record.measurement
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda log: log, None),
+        (lambda log: b"".join(line for line in log.splitlines(True) if b"GC(4)" not in line), "has a hole: 1 of"),
+        (lambda log: log[: len(log) // 2], "ends before the measured window does"),
+        (lambda _log: b"", "ends before the measured window does"),
+    ],
+    ids=["whole", "hole", "cut", "empty"],
+)
+def test_a_log_that_is_not_whole_is_seen(
+    whole_log: tuple[bytes, dict[str, Any]], tmp_path: Path, damage: Callable[[bytes], bytes], told: str | None
+) -> None:
+    log, measurement = whole_log
+    (tmp_path / GC_LOG).write_bytes(damage(log))
+    fault = log_fault(tmp_path / GC_LOG, measurement)
+    assert fault is None if told is None else told in str(fault)
+
+
 def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "")
     opened = campaign.open_study("batch", "smoke", {**SMALL, "timeout_s": 0.05})
@@ -187,8 +233,34 @@ def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Pat
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", '{"format": 1}', '{"format": 2}', "\0" * 64, '{"format": 3, "trial_id": "later"}', "hollow"],
-    ids=["empty", "cut", "list", "older", "partial", "zeroed", "newer", "hollow"],
+    [
+        "",
+        "{",
+        "[]",
+        '{"format": 1}',
+        '{"format": 2}',
+        "\0" * 64,
+        '{"format": 3, "trial_id": "later"}',
+        "hollow",
+        "foreign",
+        "folder",
+        "pipe",
+        "logless",
+    ],
+    ids=[
+        "empty",
+        "cut",
+        "list",
+        "older",
+        "partial",
+        "zeroed",
+        "newer",
+        "hollow",
+        "foreign",
+        "folder",
+        "pipe",
+        "logless",
+    ],
 )
 def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
     data: Path, capsys: pytest.CaptureFixture[str], content: str
@@ -198,9 +270,14 @@ def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
     opened.run()
     capsys.readouterr()
     (path,) = (data / "raw").glob(f"*/{RESULT}")
-    if content == "hollow":
-        content = json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"measurement": {}})
-    path.write_text(content, encoding="utf-8")
+    changes = {"hollow": {"measurement": {}}, "foreign": {"trial_id": "0" * 16}, "logless": {"gc_log_bytes": 7}}
+    if content in changes:
+        content = json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes[content])
+    if content in ("folder", "pipe"):
+        path.unlink()
+        path.mkdir() if content == "folder" else os.mkfifo(path)
+    else:
+        path.write_text(content, encoding="utf-8")
     again = campaign.open_study("batch", "smoke", settings)
     assert again.status().missing == 1
     again.tables()

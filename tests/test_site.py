@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from allocpool.errors import UserError
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import build_site, render
+from allocpool.site._pages import Page, gap_page, index_text
 
 v4: Any = nbformat.v4
 
@@ -174,6 +175,23 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
 def test_a_site_without_notebooks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no notebooks"):
         build_site(tmp_path, tmp_path / "html", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "raw/result.json"])
+def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path, name: str) -> None:
+    kept = tmp_path / "html" / name
+    kept.parent.mkdir(parents=True)
+    kept.write_text("worth keeping", encoding="utf-8")
+    save(tmp_path / "notebooks" / "01_a.ipynb", "A")
+    with pytest.raises(UserError, match="holds something that is no site"):
+        build_site(tmp_path, tmp_path / "html", tmp_path / "notebooks")
+    assert kept.read_text(encoding="utf-8") == "worth keeping"
+
+
+def test_what_a_failed_notebook_said_is_text_and_no_markup() -> None:
+    page = Page("01_a", "A", None, None, "ValueError: <script>alert(1)</script> [x](javascript:y)")
+    for text in (gap_page(page).cells[0].source, index_text([page], "")):
+        assert "<script" not in text and "[x](" not in text
 
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allocpool.errors import UserError
+from allocpool.machine.guard import guarded
 
 _LONGEST_LINE = 300
 
@@ -37,14 +38,16 @@ def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str
         file.flush()
         before = log.stat().st_size
         try:
-            status = subprocess.run(
+            child = subprocess.Popen(
                 words,
-                check=False,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 env=environment,
-            ).returncode
+                start_new_session=True,
+            )
+            with guarded(child):
+                status = child.wait()
         except FileNotFoundError as error:
             raise UserError(f"{words[0]} is not installed: `allocpool doctor` says how to get it") from error
     if status != 0:

@@ -36,10 +36,12 @@ class SelfCheck:
 
 
 def self_check(log: GcLog) -> SelfCheck:
-    """Compares pauses with the safepoints around them, and each heap size with its neighbours."""
+    """Compares pauses with the safepoints around them, and each heap size with its neighbours; collections are numbered
+    without gaps."""
     violations: list[tuple[str, int | None, str]] = []
     outside = _pauses_in_safepoints(log, violations)
     _heap_sizes(log, violations)
+    violations += [("collection missing", None, f"no line tells of GC({number})") for number in log.missing_collections]
     return SelfCheck(pd.DataFrame(violations, columns=["check", "at_ns", "detail"]), outside)
 
 

@@ -33,9 +33,9 @@ def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
     elif as_json and summaries:
         click.echo(summaries[0].to_json())
     elif summaries:
-        click.echo("\n\n".join(as_text(one) for one in summaries))
+        click.echo(_printable("\n\n".join(as_text(one) for one in summaries)))
     for line in refused:
-        click.echo(f"Error: {line}", err=True)
+        click.echo(f"Error: {_printable(line)}", err=True)
     if refused:
         sys.exit(1)
 
@@ -68,6 +68,11 @@ def as_text(summary: GcLogSummary) -> str:
         f"  unread       {summary.unread} lines about stopped threads; {summary.violations} contradictions",
     ]
     return "\n".join([*lines, *(f"  note: {note}" for note in summary.notes)])
+
+
+def _printable(text: str) -> str:
+    """What a log says is no command to a terminal: control characters but line ends become ``?``."""
+    return "".join(mark if mark.isprintable() or mark == "\n" else "?" for mark in text)
 
 
 def _ms(value: float | None) -> str:

@@ -35,8 +35,9 @@ class GcLog:
     the heap before and after.
 
     ``unread_count`` counts lines about stopped threads that were not, or not wholly, understood; ``unread`` holds
-    the first 100. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was
-    cut.
+    the first 100. ``missing_collections``: numbers between the first and the last that no line has; a log with such a
+    hole has lost lines. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it
+    was cut.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class GcLog:
     heap: pd.DataFrame
     unread: tuple[UnreadLine, ...]
     unread_count: int
+    missing_collections: tuple[int, ...]
     unfinished_pauses: int
     cut_tail: str | None
 
@@ -84,9 +86,14 @@ def read_gc_log(path: str | PathLike[str]) -> GcLog:
         heap=tables.table(tables.HEAP, records.heap, collector),
         unread=tuple(records.unread),
         unread_count=records.unread_count,
+        missing_collections=_missing(records.collection_ids),
         unfinished_pauses=records.unfinished_pauses,
         cut_tail=records.cut_tail,
     )
+
+
+def _missing(numbers: set[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(range(min(numbers), max(numbers))) - numbers)) if numbers else ()
 
 
 def _collector(records: Records) -> str:

@@ -8,6 +8,7 @@ reported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ _CONCURRENT_TAGS = (b"gc", b"gc,phases", b"gc,marking")
 _ENDS_BYTES = 65536  # how much of either end is searched for a time stamp
 _UNREAD_KEPT = 100
 _NAN = float("nan")
+_COLLECTION = re.compile(rb"GC\((\d+)\)")
 
 Row = tuple[object, ...]
 
@@ -59,6 +61,7 @@ class Records:
     unfinished_pauses: int = 0
     generational: bool = False
     young_collector: str | None = None
+    collection_ids: set[int] = field(default_factory=set)
 
     def empty(self) -> bool:
         """Whether nothing in the file was part of a garbage collection log."""
@@ -83,6 +86,7 @@ def read_records(path: Path) -> Records:
             lines_before += block.count(b"\n")
             refuse(path, first, only_if_hopeless=True)
             continue
+        reader.records.collection_ids.update(map(int, _COLLECTION.findall(block)))
         indices, lines, count = interesting_lines(block)
         for index, line in zip(indices, lines, strict=True):
             reader.line(line, lines_before + index + 1)

@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 _MB = 1024 * 1024
 
 
 def available_memory_mb() -> int:
-    """Memory that a new process can get now, megabytes; a container's limit counts."""
+    """Memory that a new process can get now, megabytes; the tightest control group around this process counts."""
     # Imported here because this package also serves before psutil is installed.
     import psutil
 
     available = psutil.virtual_memory().available
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
+    for limit, used in _limits():
         try:
-            free = int(Path(limit).read_text()) - int(Path(used).read_text())
+            free = int(limit.read_text()) - int(used.read_text())
         except (OSError, ValueError):  # no such controller, or its limit is the word "max"
             continue
         available = min(available, max(free, 0))
     return available // _MB
+
+
+def _limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> Iterator[tuple[Path, Path]]:
+    """The files of limit and use of every control group around this process, its own first (cgroups(7)).
+
+    A job's limit may stand on any level: its own group, a scope's, a container's.
+    """
+    try:
+        lines = own.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    lines += ["0::/", "0:memory:/"]  # in a container the path may be that of the host, and its own group the root
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            folder, names = root, ("memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            folder, names = root / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        else:
+            continue
+        group = folder / path.lstrip("/")
+        for level in (group, *group.parents):
+            if level.is_relative_to(folder):
+                yield level / names[0], level / names[1]
+
+
+def memory_kills() -> int:
+    """How many processes the kernel has ended for want of memory since it started, in any control group; 0 where it
+    does not tell."""
+    try:
+        lines = Path("/proc/vmstat").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))

@@ -16,6 +16,8 @@ from allocpool.errors import UserError
 from allocpool.site import _pages
 
 _HERE = Path(__file__).parent
+_MARK = ".allocpool-site"
+"""A file in every folder that a site was built into: only such a folder is ever replaced."""
 
 
 def build_site(
@@ -25,10 +27,11 @@ def build_site(
     page.
 
     A notebook without an executed copy, or whose copy lacks the end mark, gets a page that says so.
-    ``output_dir`` is replaced. ``notebooks_dir`` and ``readme`` default to those of the repository.
+    ``output_dir`` is replaced where an earlier site is in it. ``notebooks_dir`` and ``readme`` default to those of the
+    repository.
 
     Raises:
-        UserError: there are no notebooks, or Sphinx fails; says where its log is.
+        UserError: there are no notebooks; ``output_dir`` holds something else; or Sphinx fails, and where its log is.
     """
     sources = sorted((notebooks_dir or home.home() / "notebooks").glob("*.ipynb"))
     if not sources:
@@ -58,9 +61,14 @@ def _stage(staging: Path, pages: list[_pages.Page], introduction: str) -> None:
 
 
 def _run_sphinx(staging: Path, output_dir: Path) -> None:
+    if output_dir.exists() and not (output_dir / _MARK).is_file() and any(output_dir.iterdir()):
+        raise UserError(
+            f"{output_dir} holds something that is no site of this package: empty it, or name another folder"
+        )
     if output_dir.exists():
         shutil.rmtree(output_dir)
     output_dir.mkdir(parents=True)
+    (output_dir / _MARK).touch()
     log = output_dir.with_name(f"{output_dir.name}.log")
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-d", str(staging / ".doctrees")]
     done = subprocess.run(

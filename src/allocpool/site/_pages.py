@@ -166,7 +166,7 @@ def prepared(executed: NotebookNode) -> NotebookNode:
 
 def gap_page(page: Page) -> NotebookNode:
     """The page of a notebook that has no executed copy: a notebook too, so that links to it stay good."""
-    text = f"# {page.title}\n\nThere is nothing to see here: {page.problem}."
+    text = f"# {page.title}\n\nThere is nothing to see here: {_one_line(page.problem or '')}."
     cell = nbformat.v4.new_markdown_cell(text)  # type: ignore[no-untyped-call]
     gap: NotebookNode = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
     return gap
@@ -200,5 +200,9 @@ def index_text(pages: list[Page], introduction: str) -> str:
     )
 
 
+_MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]<>#$|"})
+
+
 def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    """Text from outside as one line of Markdown that says just that: no markup, no HTML."""
+    return html.escape(" ".join(text.split()), quote=False).translate(_MARKUP)

@@ -96,6 +96,8 @@ class TrialRecord(BaseModel):
     """None in records of earlier versions."""
     disturbed: str | None = None
     """What disturbed the trial beyond its campaign's limit, in words."""
+    gc_log_bytes: int | None = None
+    """Size of the JVM's log when the trial had ended; None without one, and in records of earlier versions."""
     directory: str = ""
 
 
@@ -125,6 +127,8 @@ def read_record(directory: Path) -> TrialRecord | None:
     path = directory / RESULT
     if not path.exists():
         return None
+    if not path.is_file():
+        return unreadable(path, "it is no file")
     try:
         record = TrialRecord.model_validate_json(path.read_text(encoding="utf-8"))
     except ValidationError as error:
@@ -133,7 +137,19 @@ def read_record(directory: Path) -> TrialRecord | None:
         return unreadable(path, f"{where}: {reason['msg']}" if where else str(reason["msg"]))
     except (OSError, ValueError) as error:
         return unreadable(path, str(error))
+    if record.trial_id != directory.name:
+        return unreadable(path, f"it is of trial {record.trial_id}")
+    if record.gc_log_bytes is not None and size_of(directory / GC_LOG) != record.gc_log_bytes:
+        return unreadable(path, f"its {GC_LOG} is not what the trial left")
     return record.model_copy(update={"directory": str(directory)})
+
+
+def size_of(path: Path) -> int | None:
+    """Bytes of a file; None where there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 @cache

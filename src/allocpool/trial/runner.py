@@ -26,12 +26,16 @@ from typing import Any, TypeVar
 from allocpool import home
 from allocpool.errors import UserError
 from allocpool.files import write_atomically
+from allocpool.machine.guard import guarded
 from allocpool.machine.host import Host
+from allocpool.machine.memory import memory_kills
 from allocpool.runtimes.collectors import collector_named
 from allocpool.trial.jit import JIT_LOG, read_jit_log
 from allocpool.trial.launch import Launcher
+from allocpool.trial.log_whole import log_fault
 from allocpool.trial.noise import PaceMeter, Watch, disturbance
 from allocpool.trial.record import (
+    GC_LOG,
     MEASUREMENT,
     RESULT,
     SPEC,
@@ -40,11 +44,13 @@ from allocpool.trial.record import (
     Launch,
     Status,
     TrialRecord,
+    size_of,
     trial_id,
 )
 from allocpool.trial.spec import TrialSpec
 
 TAIL_LINES = 20
+_LOOK_S = 0.5
 _MACHINE_LOCK = "/tmp/allocpool.lock"
 _INHERITED = (
     "PATH",
@@ -155,10 +161,16 @@ def run_trial(
     started = datetime.now(UTC).isoformat(timespec="seconds")
     watch = Watch(meter)
     begun_s = time.monotonic()
-    exit_code = _run_child(command, task, launch)
+    kills_before = memory_kills()
+    exit_code, interrupted = _run_child(command, task, launch)
     wall_s = time.monotonic() - begun_s
     noise, cpu_s = watch.close()
     status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
+    if exit_code == -signal.SIGKILL and memory_kills() > kills_before:
+        status, reason = "out_of_memory", "the kernel ended it: there was no memory left"
+    fault = interrupted or log_fault(task.folder / GC_LOG, measurement) if status == "ok" else None
+    if fault:
+        status, reason = "invalid", fault
     noise = noise.model_copy(update=_compilations(task.folder, measurement))
     record = TrialRecord(
         trial_id=task.trial_id,
@@ -178,6 +190,7 @@ def run_trial(
         attempt=task.attempt,
         noise=noise,
         disturbed=disturbance(noise, disturbed_beyond),
+        gc_log_bytes=size_of(task.folder / GC_LOG),
     )
     write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
     return record.model_copy(update={"directory": str(task.folder)})
@@ -197,20 +210,32 @@ def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str,
     return asdict(counted) if counted else {}
 
 
-def _run_child(command: Sequence[str], task: Task, launch: Launch) -> int | None:
-    """Exit status of the child (negative: the signal), or None when it was given up on."""
+def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int | None, str | None]:
+    """Exit status of the child (negative: the signal), or None when it was given up on; and what made it stand still
+    meanwhile, or None."""
     environment = child_environment(launch)
     with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             cwd=task.folder, env=environment, start_new_session=True,
         )  # fmt: skip
-        try:
-            return child.wait(timeout=task.spec.allowed_seconds)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            _end(child)
+        interrupted = None
+        deadline_s = time.monotonic() + task.spec.allowed_seconds
+        with guarded(child):
+            while (left_s := deadline_s - time.monotonic()) > 0:
+                try:
+                    return child.wait(timeout=min(_LOOK_S, left_s)), interrupted
+                except subprocess.TimeoutExpired:
+                    interrupted = interrupted or _stood_still(child.pid)
+        return None, interrupted
+
+
+def _stood_still(child: int) -> str | None:
+    """Whether a job-control signal has stopped the child, or let it go on again, since it was last asked."""
+    with suppress(ChildProcessError):
+        if os.waitid(os.P_PID, child, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
+            return "a signal stopped it for a while"
+    return None
 
 
 def child_environment(launch: Launch) -> dict[str, str]:
@@ -220,13 +245,6 @@ def child_environment(launch: Launch) -> dict[str, str]:
     }
     search_path = os.pathsep.join([str(home.home() / "src"), *filter(None, [inherited.get("PYTHONPATH")])])
     return {**inherited, "ALLOCPOOL_PARENT": str(os.getpid()), "PYTHONPATH": search_path, **launch.environment}
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill whatever is left of the child's process group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
 
 
 def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Status, str | None, dict[str, Any] | None]:
@@ -242,11 +260,19 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
     if collector and collector_named(collector).exhausted_exit_status == exit_code:
         return "out_of_memory", f"{collector_named(collector).label} used up its heap", None
     if exit_code < 0:
-        name = signal.Signals(-exit_code).name
+        name = _signal_name(-exit_code)
         if -exit_code in (signal.SIGKILL, signal.SIGTERM):
             return "killed", f"ended by {name}, not by this package", None
         return "crashed", f"ended by {name}", None
     return "failed", said[-1] if said else f"exit status {exit_code} without a word", None
+
+
+def _signal_name(number: int) -> str:
+    """``SIGKILL``; a real-time signal has no name but its number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _tail(folder: Path) -> str:

@@ -22,6 +22,8 @@ def run(folder: Path) -> dict[str, Any]:
     asked = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
     module = importlib.import_module(asked["launch"]["child"])
     measured: dict[str, Any] = module.run(asked["spec"], asked["launch"], folder)
+    if asked["launch"]["jvm"] and measured["status"] == "ok":
+        importlib.import_module("allocpool.trial.child.jvm").mark_end()
     return measured
 
 

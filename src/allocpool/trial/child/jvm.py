@@ -25,6 +25,12 @@ def java_class(name: str) -> Any:
     return jpype.JClass(name)
 
 
+def mark_end() -> None:
+    """Stop the JVM's threads once, so that its log goes on beyond whatever was measured; nothing without a JVM."""
+    if jpype.isJVMStarted():
+        java_class("java.lang.Thread").getAllStackTraces()
+
+
 def direct_buffer(memory: memoryview) -> Any:
     """Native memory as a direct ``java.nio.ByteBuffer``; it must outlive the buffer."""
     return jpype.nio.convertToDirectBuffer(memory)

@@ -1,0 +1,69 @@
+"""No orphans: a process group that was started here ends with this process, however that ends.
+
+A child can ask the kernel to die with its parent, but what it starts in turn (the JVMs of a benchmark harness, a
+simulator, compilers) does not. So a guard, a process of its own, holds the other end of a pipe: when this process dies,
+even killed, the pipe closes, and the guard kills the groups that were named to it and not taken back.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_PROGRAM = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+groups = set()
+for line in sys.stdin:
+    sign, group = line[0], int(line[1:])
+    groups.add(group) if sign == "+" else groups.discard(group)
+for group in groups:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+class _Guard:
+    """The guard of this process, started with the first group that is named to it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def tell(self, line: str) -> None:
+        """Name a group (``+7``) or take it back (``-7``). Without a guard a child still dies with its parent."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+            )  # fmt: skip
+        with suppress(OSError, ValueError):
+            pipe = self._process.stdin
+            if pipe is not None:
+                pipe.write(f"{line}\n")
+                pipe.flush()
+
+
+_GUARD = _Guard()
+
+
+@contextmanager
+def guarded(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Until this ends, the process group of ``child`` is killed should this process die; at the end it is killed, too.
+
+    ``child`` leads a group of its own (``start_new_session``).
+    """
+    _GUARD.tell(f"+{child.pid}")
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        _GUARD.tell(f"-{child.pid}")

@@ -1,0 +1,35 @@
+"""Whether the JVM's log of a trial is whole: a log with a hole would tell of too few pauses, in silence.
+
+Disks fill up and files have limits; the JVM goes on and loses lines. Collections are numbered from 0 without gaps, and
+a trial's JVM is made to stop its threads once more after the measured window (`allocpool.trial.child.jvm.mark_end`), so
+that a whole log goes on beyond it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_ID = re.compile(rb"GC\((\d+)\)")
+_STAMP = re.compile(rb"^\[(\d+)ns\]", re.MULTILINE)
+_TAIL_BYTES = 1 << 16
+
+
+def log_fault(log: Path, measurement: Mapping[str, Any] | None) -> str | None:
+    """What is missing in a log, in a line; None where nothing is, or where there is none and none is needed.
+
+    ``measurement`` says with ``cpu`` when the window ended, in nanoseconds of CLOCK_MONOTONIC.
+    """
+    if not log.exists():
+        return None
+    content = log.read_bytes()
+    numbers = {int(number) for number in _ID.findall(content)}
+    if numbers and (missing := max(numbers) + 1 - len(numbers)):
+        return f"its log has a hole: {missing} of {max(numbers) + 1} collections are missing"
+    window = (measurement or {}).get("cpu")
+    stamps = _STAMP.findall(content[-_TAIL_BYTES:])
+    if window and (not stamps or int(stamps[-1]) < window["end_ns"]):
+        return "its log ends before the measured window does"
+    return None

@@ -1,0 +1,59 @@
+"""What a process starts ends with it, however it ends; what stands still is seen."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from allocpool.machine.guard import guarded
+
+_PARENT = """
+import subprocess, sys
+from allocpool.machine.guard import guarded
+child = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True)
+with guarded(child):
+    print(child.stdout.readline().decode().strip(), child.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def lives(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def all_end(processes: list[int]) -> bool:
+    """Whether none of them lives for long."""
+    for _ in range(3_000):
+        if not any(lives(one) for one in processes):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+def test_a_grandchild_ends_with_the_process_that_started_its_parent(how: signal.Signals) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", _PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    started = [int(number) for number in parent.stdout.readline().split()]
+    assert len(started) == 2 and all(lives(one) for one in started)
+    parent.send_signal(how)
+    parent.wait()
+    assert all_end(started)
+
+
+def test_what_is_left_of_a_group_ends_with_its_work() -> None:
+    child = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!"], stdout=subprocess.PIPE, start_new_session=True)
+    with guarded(child):
+        assert child.stdout is not None
+        left = int(child.stdout.readline())
+        assert lives(left)
+    assert all_end([left])
