@@ -130,7 +130,17 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["run", "all", "--set", "blocks=3"], "--set changes one study"),
         (["run", "batch", "--set", "bogus=3"], "valid keys"),
         (["findings", "--profile", "tiny"], "choose one of smoke"),
-        (["site", "--profile", "tiny"], "has no executed notebooks"),
+        (["site", "--profile", "tiny"], "choose one of smoke, quick, standard, article"),
+        (["site", "--profile", "../.."], "choose one of smoke, quick, standard, article"),
+        (["site", "--profile", "/"], "choose one of smoke, quick, standard, article"),
+        (["site", "--profile", ""], "choose one of smoke, quick, standard, article"),
+        (["findings", "--profile", ""], "choose one of smoke, quick, standard, article"),
+        (["status", "--profile", "../.."], "choose one of smoke, quick, standard, article"),
+        (["run", "batch", "--profile", "../quick"], "choose one of smoke, quick, standard, article"),
+        (["run", "batch", "--set", "profile=../../x"], "unknown key 'profile'"),
+        (["run", "batch", "--set", "blocks=2", "--set", "blocks=3"], "blocks is given twice"),
+        (["run", "batch", "--set", "blocks="], "blocks has no value"),
+        (["run", "batch", "--set", "strategies=[]"], "strategies"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(data: Path, words: list[str], names: str) -> None:
@@ -138,6 +148,16 @@ def test_a_mistake_is_one_line_and_status_2(data: Path, words: list[str], names:
     assert told.exit_code == 2
     assert names in told.output
     assert len(told.output.strip().splitlines()) == 1
+
+
+def test_a_place_that_takes_no_file_is_one_line_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").write_text("a file", encoding="utf-8")
+    monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path / "data"))
+    told = allocpool("trial", "mode=batch", "layout=allocating", "strategy=pool", "scale=0.01", "seconds=0.01")
+    assert told.exit_code == 2
+    assert told.output.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in told.output
 
 
 def test_a_file_that_is_no_gc_log_is_one_line_and_the_other_files_are_read() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +106,8 @@ def test_every_flag_has_a_reason_and_an_owner() -> None:
         ("layout=heap strategy=pool packets=1 scale=0", "scale: Input should be greater than 0, not '0'"),
         ("layout=heap strategy=pool packets=1 scale=many", "scale: a number"),
         ("layout=heap strategy=pool packets=0", "packets"),
+        ("layout=heap strategy=pool packets=1 pool_size=2147483648", "pool_size: Input should be less than or equal"),
+        ("layout=heap strategy=pool seconds=1 iteration_ms=1e-9", "iteration_ms: Input should be greater than"),
         ("layout=heap strategy=pool", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 seconds=1", "seconds=S or packets=N"),
         ("layout=heap strategy=pool packets=1 colour=red", "valid keys: allocator, block"),
@@ -180,6 +183,35 @@ def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], name
         campaign.open_study("batch", "quick", overrides)
     assert names in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "holds no settings"),
+        (b"null", "holds no settings"),
+        (b"- a\n- b\n", "holds no settings"),
+        (b"7: a\n", "holds no settings"),
+        (b"profile: tiny\n\tblocks: 2\n", "line 2: found character"),
+        (b"profile: [tiny\n", "line 2: "),
+        (b"\x00\x01\x02", "can't be read"),
+        ("profile: tiny\n".encode("utf-16"), "can't be read"),
+        (b"profile: tiny\n---\nprofile: tiny\n", "but found another document"),
+        (b"profile: tiny\nblocks: 2\nblocks: 3\n", "line 3: blocks is given twice"),
+        (b"profile: !!python/object:os.system {}\n", "could not determine a constructor"),
+    ],
+    ids=["empty", "null", "list", "number", "tab", "bracket", "binary", "utf-16", "documents", "twice", "object"],
+)
+def test_a_bad_profile_file_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str
+) -> None:
+    path = tmp_path / "papermill-configs" / "tiny" / "02_batch.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    monkeypatch.setattr(campaign.home, "home", lambda: tmp_path)
+    with pytest.raises(UserError) as refused:
+        campaign.open_study("batch", "tiny")
+    assert told in str(refused.value) and str(path) in str(refused.value) and "\n" not in str(refused.value)
 
 
 def test_an_unknown_profile_or_study_names_the_known_ones() -> None:

@@ -67,6 +67,23 @@ def test_tables_and_provenance_are_stored_and_read_back(opened: campaign.Campaig
     assert TRIALS.validate(stored["trials"]) is not None
 
 
+@pytest.mark.parametrize("name", ["trials.parquet", "provenance.json"])
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"{"], ids=["empty", "cut", "other"])
+def test_a_stored_file_that_is_damaged_is_named_with_the_remedy(
+    opened: campaign.Campaign, name: str, content: bytes
+) -> None:
+    opened.tables()
+    path = opened.tidy_folder / name
+    whole = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        for read in (campaign.read_tables, campaign.stored):
+            with pytest.raises(UserError, match=rf"{name} can't be read .*makes it anew"):
+                read(opened.study.name, opened.profile.profile)
+    finally:
+        path.write_bytes(whole)
+
+
 def test_a_trial_that_cannot_run_here_is_a_row_that_says_why(opened: campaign.Campaign) -> None:
     refused = unavailable_record(opened.planned[0].spec, "no such runtime", opened.host)
     row = tidy.tables_of(opened.study, [refused])["trials"]

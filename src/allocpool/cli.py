@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import signal
@@ -24,6 +25,20 @@ _ELSEWHERE = {
 """Commands that live with what they show; imported when they are asked for."""
 
 
+_ELSEWHERE_DATA = "set ALLOCPOOL_DATA to a folder that takes files; what is finished is kept"
+_REMEDIES = {
+    errno.ENOSPC: f"make room there, or {_ELSEWHERE_DATA}",
+    errno.EDQUOT: f"make room there, or {_ELSEWHERE_DATA}",
+    errno.EFBIG: f"raise the limit on a file's size (ulimit -f), or {_ELSEWHERE_DATA}",
+    errno.EROFS: _ELSEWHERE_DATA,
+    errno.EACCES: _ELSEWHERE_DATA,
+    errno.EPERM: _ELSEWHERE_DATA,
+    errno.ENOTDIR: f"it is no folder; {_ELSEWHERE_DATA}",
+    errno.EISDIR: f"it is a folder; {_ELSEWHERE_DATA}",
+}
+"""What to do where the operating system refuses to write."""
+
+
 class _OneLineErrors(click.Group):
     """A group whose commands tell a user's error in one line and end with status 2."""
 
@@ -43,6 +58,14 @@ class _OneLineErrors(click.Group):
         except UserError as error:
             click.echo(f"allocpool: {error}", err=True)
             sys.exit(2)
+        except OSError as error:
+            if (remedy := _REMEDIES.get(error.errno or 0)) is None:
+                raise
+            click.echo(f"allocpool: {error.filename or 'a file'}: {error.strerror}: {remedy}", err=True)
+            sys.exit(2)
+        except KeyboardInterrupt:
+            click.echo("allocpool: stopped; nothing finished is lost, and the same command goes on from here", err=True)
+            sys.exit(130)
 
 
 @click.group(cls=_OneLineErrors, context_settings=CONTEXT)
@@ -110,12 +133,16 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     overrides: dict[str, Any] = {}
     for word in settings:
         key, equals, value = word.partition("=")
+        if key in overrides:
+            raise UserError(f"--set {word!r}: {key} is given twice")
         try:
             overrides[key] = yaml.safe_load(value)
         except yaml.YAMLError:
             equals = ""
         if not equals or not key:
             raise UserError(f"--set {word!r} is not KEY=VALUE, for example --set blocks=3")
+        if overrides[key] is None:
+            raise UserError(f"--set {word!r}: {key} has no value, for example --set blocks=3")
     return overrides
 
 
@@ -216,8 +243,10 @@ def findings(profile: str) -> None:
 def site(profile: str) -> None:
     """Build the pages again from the notebooks that `allocpool findings` executed; runs nothing."""
     from allocpool import home
+    from allocpool.campaign.campaign import check_profile
     from allocpool.site import build_site
 
+    check_profile(profile)
     executed = home.build_dir() / "executed" / profile
     if not executed.is_dir():
         raise UserError(

@@ -23,17 +23,34 @@ def locked(path: Path) -> Iterator[None]:
 
 def write_atomically(path: Path, text: str) -> None:
     """Writes ``text`` (UTF-8) so that a reader finds the old file or the whole new one."""
+    with replacing(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file of nobody else's to write to, that takes the place of ``path`` once it is whole and on disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.fchmod(descriptor, 0o644)
+    os.close(descriptor)
+    scratch = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        yield scratch
+        _to_disk(scratch)
+        scratch.replace(path)
+        _to_disk(path.parent)  # the name is the folder's
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
         raise
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Remembered:

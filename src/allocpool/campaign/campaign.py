@@ -27,7 +27,7 @@ from tqdm import tqdm
 from allocpool import home
 from allocpool.campaign import tidy
 from allocpool.campaign.registry import every_study, mode_named, study_named
-from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
+from allocpool.campaign.study import PROFILE_NAME, Machine, Planned, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
@@ -43,6 +43,16 @@ def profiles() -> tuple[str, ...]:
     return (*(name for name in order if name in folders), *sorted(folders - set(order)))
 
 
+def check_profile(profile: str) -> None:
+    """That there is such a profile.
+
+    Raises:
+        UserError: there is none; names those that there are.
+    """
+    if profile not in profiles():
+        raise unknown_choice("profile", profile, profiles())
+
+
 def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
     """The profile's YAML with the overrides laid over it, validated.
 
@@ -51,11 +61,14 @@ def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) 
     Raises:
         UserError: no such profile, or a key or a value that is not valid; names the valid ones.
     """
-    path = home.home() / "papermill-configs" / str(profile) / f"{study.notebook}.yaml"
-    if not path.exists():
-        valid = [name for name in profiles() if (path.parent.parent / name / path.name).exists()]
+    folder, file = home.home() / "papermill-configs", f"{study.notebook}.yaml"
+    valid = [name for name in profiles() if (folder / name / file).exists()]
+    if profile not in valid:
         raise unknown_choice(f"profile of study {study.name}", profile, valid)
-    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if "profile" in overrides:
+        keys = sorted(set(study.profile_model.model_fields) - {"profile"})
+        raise UserError(f"unknown key 'profile': a profile is named with --profile (valid keys: {', '.join(keys)})")
+    settings = _read_settings(folder / profile / file)
     changes = {
         key: value for key, value in overrides.items()
         if value is not None and _plain(value) != _plain(settings.get(key))
@@ -68,6 +81,37 @@ def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) 
         return profile_settings
     except ValidationError as error:
         raise from_validation(f"study {study.name}, profile {profile}", error, study.profile_model) from None
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML as it is meant: a key that is given twice is an error, where PyYAML takes the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """PyYAML's hook: the keys of a mapping, each once."""
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value} is given twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    """The settings of a profile's file.
+
+    Raises:
+        UserError: it can't be read, or holds no settings; says where.
+    """
+    try:
+        settings = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise UserError(f"{path}{line}: {error.problem}") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path} can't be read: {' '.join(str(error).split())}") from None
+    if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
+        raise UserError(f"{path} holds no settings: write KEY: VALUE, a line each, first profile: {path.parent.name}")
+    return settings
 
 
 def _plain(value: Any) -> Any:
@@ -343,29 +387,46 @@ def all_of_profile(profile: str) -> list[Campaign]:
     Raises:
         UserError: no such profile; names those that there are.
     """
-    if profile not in profiles():
-        raise unknown_choice("profile", profile, profiles())
+    check_profile(profile)
     folder = home.home() / "papermill-configs" / profile
     return [open_study(study.name, profile) for study in every_study() if (folder / f"{study.notebook}.yaml").exists()]
+
+
+class NoTables(UserError):
+    """A campaign that nothing is stored of."""
+
+
+def _read_table(path: Path, remake: str) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # of Arrow's, too
+        raise UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}") from None
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """The stored tables and provenance of a campaign, the reader's own before the shipped ones.
 
     Raises:
-        UserError: neither is there; names the command that makes them.
+        NoTables: neither is there; names the command that makes them.
+        UserError: a file of theirs can't be read.
     """
     known = study_named(study)
+    if not PROFILE_NAME.fullmatch(profile):
+        raise unknown_choice("profile", profile, profiles())
     for root in (home.tidy_dir(), home.shipped_dir()):
         folder = root / profile / study
         if (folder / "provenance.json").exists():
-            stored = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+            remake = f"`allocpool run {study} --profile {profile}` makes it anew"
+            stored = {path.stem: _read_table(path, remake) for path in sorted(folder.glob("*.parquet"))}
             tables = {
                 name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
                 for name, table in known.as_now(stored).items()
             }
-            return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-    raise UserError(
+            try:
+                return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+    raise NoTables(
         f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
     )
 
@@ -375,6 +436,6 @@ def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str,
     empty = {name: tidy.frame([], schema) for name, schema in study_named(study).schemas.items()}
     try:
         tables, provenance = read_tables(study, profile)
-    except UserError:
+    except NoTables:
         return empty, None
     return empty | tables, provenance

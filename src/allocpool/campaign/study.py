@@ -15,7 +15,7 @@ from allocpool.trial.noise import DISTURBED_BEYOND
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
-_PROFILE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+PROFILE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class StudyProfile(BaseModel):
@@ -39,7 +39,7 @@ class StudyProfile(BaseModel):
     @field_validator("profile")
     @classmethod
     def _is_a_name(cls, name: str) -> str:
-        if not _PROFILE_NAME.fullmatch(name):
+        if not PROFILE_NAME.fullmatch(name):
             raise ValueError(f"a profile name is lower-case letters, digits, - and _, not {name!r}")
         return name
 

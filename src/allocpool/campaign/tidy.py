@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from allocpool.campaign.steady import STEADY_STATES, steady_state
 from allocpool.campaign.study import Study
 from allocpool.errors import UserError
+from allocpool.files import replacing
 from allocpool.runtimes.threads import GROUPS, cpu_ns_by_group
 from allocpool.trial.measurement import CpuTime
 from allocpool.trial.noise import Noise
@@ -318,12 +319,8 @@ def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
     """Write each table to ``<folder>/<name>.parquet``, whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, table in tables.items():
-        path = folder / f"{name}.parquet"
-        scratch = path.with_name(f".{path.name}.part")
-        table.to_parquet(scratch, index=False)
-        scratch.replace(path)
-        written.append(path)
+    written = [folder / f"{name}.parquet" for name in tables]
+    for path, table in zip(written, tables.values(), strict=True):
+        with replacing(path) as scratch:
+            table.to_parquet(scratch, index=False)
     return written

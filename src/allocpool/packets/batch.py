@@ -50,7 +50,7 @@ class BatchSpec(WindowSpec):
     seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after the warm-up")
     packets: int | None = Field(default=None, gt=0, le=10**12, description="exactly, from the first to the last")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
-    iteration_ms: float = Field(default=50.0, gt=0, le=10_000, description="of one iteration of the measured window")
+    iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
 
     def expected_seconds(self) -> float:
         measured_s = self.seconds if self.seconds is not None else (self.packets or 0) * _EXPECTED_NS_PER_PACKET / 1e9
@@ -73,7 +73,7 @@ class Sizes(StudyProfile):
     scale: float = Field(gt=0, le=4)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
-    iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
+    iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000)
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
     min_laps: float = Field(default=LAPS, ge=0, description="a trial lasts at least so many")
     min_collections: int = Field(default=COLLECTIONS, ge=0, description="and as many collections, where there are any")
@@ -87,8 +87,8 @@ class Selection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     solutions: tuple[SolutionKey, ...] = Field(min_length=1)
-    strategies: tuple[StrategyName, ...] = tuple(STRATEGIES)
-    cases: tuple[Case, ...] = PUBLISHED_CASES
+    strategies: tuple[StrategyName, ...] = Field(default=tuple(STRATEGIES), min_length=1)
+    cases: tuple[Case, ...] = Field(default=PUBLISHED_CASES, min_length=1)
 
 
 def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:

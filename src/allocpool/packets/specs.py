@@ -58,6 +58,8 @@ SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
 SMALLEST_MB = 16
 TCP_ONE_IN = 16
+MOST_PACKETS = 2**30
+"""In a pool, a queue or a store: Java counts them in ints, and C++ is to hold the same."""
 SET_UP_S: dict[Language, float] = {"java": 1.2, "cpp": 0.6}
 """From the start of a trial's process to its first packet, without what grows with sizes."""
 _SET_UP_NS_PER_PACKET: dict[Language, float] = {"java": 400.0, "cpp": 150.0}
@@ -326,20 +328,27 @@ class PacketsSpec(TrialSpec):
     strategy: StrategyName
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
-    queue_size: int = Field(gt=0, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]))
-    stored_count: int = Field(gt=0, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]))
+    queue_size: int = Field(
+        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"])
+    )
+    stored_count: int = Field(
+        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"])
+    )
     pool_size: int = Field(
         ge=0,
+        le=MOST_PACKETS,
         default_factory=lambda spec: scaled(STRATEGIES[spec["strategy"]].pool_size, spec["scale"], smallest=0),
         description="packets made before the start",
     )
     slot_count: int = Field(
         gt=0,
+        le=MOST_PACKETS,
         default_factory=lambda spec: scaled(POOL_SIZE, spec["scale"]),
         description="layouts with one region of memory: packets it has room for",
     )
     fill_packets: int = Field(
         gt=0,
+        le=10**12,
         default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
         description="packets after which queue and store are full",
     )

@@ -103,7 +103,7 @@ class BufferSpec(TrialSpec):
     direct_mb: int | None = Field(default=None, gt=0, description="-XX:MaxDirectMemorySize")
     seconds: float = Field(default=1.0, gt=0, le=3600, description="measured, after the warm-up")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
-    iteration_ms: float = Field(default=20.0, gt=0, le=10_000, description="of one iteration of the measured window")
+    iteration_ms: float = Field(default=20.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
 
     @property
     @abstractmethod
