@@ -14,6 +14,7 @@ import pytest
 from allocpool import home
 from allocpool.campaign import campaign, dictionary, tidy
 from allocpool.campaign.registry import study_named
+from allocpool.errors import UserError
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
 from allocpool.trial.record import unavailable_record
 
