@@ -240,6 +240,7 @@ class Comparison:
         decision: at the level that was asked for.
         middle, error, freedom: of the logarithm of the ratio at the latest look; NaN before the first.
         effect: the smallest ratio that matters.
+        grain: how far the logarithm may be off besides, because figures are as coarse as that.
     """
 
     decision: Decision
@@ -247,6 +248,7 @@ class Comparison:
     error: float
     freedom: float
     effect: float
+    grain: float = 0.0
 
     @property
     def ratio(self) -> Interval | None:
@@ -293,9 +295,7 @@ class Comparison:
     def _p(self, distance: float) -> float:
         if math.isnan(distance):
             return 1.0
-        if self.error == 0:
-            return 0.0 if distance > 0 else 1.0
-        return repeated_p(float(special.stdtr(self.freedom, -distance / self.error)), self.decision.used)
+        return _p_of(distance - self.grain, self.error, self.freedom, self.decision.used)
 
     def text(self) -> str:
         """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``, ``open
@@ -335,15 +335,50 @@ def compare_products(
     return Comparison(decision, middle, error, freedom, effect)
 
 
-def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs]) -> float:
-    """The chance of so much evidence that one of ``costs`` is below all ``rivals``, were none: the trials that choose
-    the one also judge it, so each is put to all rivals (intersection-union: Berger, "Multiparameter hypothesis testing
-    and acceptance sampling", Technometrics 24, 1982) and the best of them is paid for as often as there was a choice
-    (Bonferroni)."""
+def of_estimate(middle: float, error: float, n: int, grain: float = 0.0, effect: float = EFFECT) -> Comparison:
+    """A comparison by an estimated logarithm of a ratio and its standard error, out of ``n`` figures of the smaller
+    side, whose freedom it has; ``grain`` is how coarse they are. Three do where each is worth several trials, as that
+    of a search; they are taken for a look at `FEWEST`."""
+    used = look_at(n) or FEWEST
+    half = grain - float(special.stdtrit(n - 1, nominal_level(ALPHA, used) / 2)) * error
+    low, high, margin = middle - half, middle + half, math.log(effect)
+    verdict = _verdict(low, high, margin)
+    needed: int | None = 0
+    if verdict == OPEN:
+        sizes = np.array(LOOKS)
+        widths = grain + _half_widths(ALPHA) * error * np.sqrt(n / sizes)
+        enough = sizes[(widths < max(abs(middle), margin - abs(middle))) & (sizes > n)]
+        needed = int(enough[0]) - n if enough.size else None
+    ends = (math.exp(part) for part in (middle, low, high))
+    decision = Decision(*ends, n, used, verdict, needed, ALPHA, math.exp(middle), "")
+    return Comparison(decision, middle, error, n - 1.0, effect, grain)
+
+
+def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs], ratio: float = 1.0) -> float:
+    """The chance of so much evidence that one of ``costs``, times ``ratio``, is below all ``rivals``, were none: the
+    trials that choose the one also judge it, so each is put to all rivals (intersection-union: Berger, "Multiparameter
+    hypothesis testing and acceptance sampling", Technometrics 24, 1982) and the best of them is paid for as often as
+    there was a choice (Bonferroni)."""
+    against = [_logs(rival) for rival in rivals.values()]
     chances = [
-        max((compare(rival, cost).p_above() for rival in rivals.values()), default=1.0) for cost in costs.values()
+        max((_p_above(rival, cost, ratio) for rival in against), default=1.0) for cost in map(_logs, costs.values())
     ]
     return min(1.0, len(chances) * min(chances, default=1.0))
+
+
+def _p_above(top: Array, bottom: Array, ratio: float) -> float:
+    """`Comparison.p_above` of two sides."""
+    used = look_at(min(top.size, bottom.size))
+    if used is None:
+        return 1.0
+    middle, error, freedom = _contrast([top[:used]], [bottom[:used]])
+    return _p_of(float(middle) - math.log(ratio), float(error), float(freedom), used)
+
+
+def _p_of(distance: float, error: float, freedom: float, used: int) -> float:
+    if error == 0:
+        return 0.0 if distance > 0 else 1.0
+    return repeated_p(float(special.stdtr(freedom, -distance / error)), used)
 
 
 def decide_together(
@@ -381,12 +416,17 @@ def _blocks_needed(tops: Sequence[Array], bottoms: Sequence[Array], margin: floa
     middle = abs(float(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms)))
     variance = float(sum(side.var(ddof=1) for side in (*tops, *bottoms)))
     room = max(middle, margin - middle)
-    for size in LOOKS:
-        level = nominal_level(alpha, size)
-        half = -float(special.stdtrit(max(1.0, 1.5 * (size - 1)), level / 2)) * math.sqrt(variance / size)
-        if size > n and half < room:
-            return size - n
-    return None
+    sizes = np.array(LOOKS)
+    narrow = _half_widths(alpha) * np.sqrt(variance / sizes) < room
+    enough = sizes[narrow & (sizes > n)]
+    return int(enough[0]) - n if enough.size else None
+
+
+@functools.lru_cache(maxsize=256)
+def _half_widths(alpha: float) -> Array:
+    """Standard errors that the interval of each look reaches to either side, with one and a half sides' freedom."""
+    levels = np.array([nominal_level(alpha, size) for size in LOOKS])
+    return -np.asarray(special.stdtrit(np.maximum(1.0, 1.5 * (np.array(LOOKS) - 1)), levels / 2))
 
 
 def _logs(values: Costs) -> Array:
