@@ -34,7 +34,7 @@ from allocpool.evidence.claims import (
 )
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell, decided_in_words
+from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell, decided_in_words, sentence
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import CASES
 from allocpool.studies.batch import claims as batch_claims
@@ -101,7 +101,7 @@ class Measured:
 def decided(measured: Measured) -> str:
     """How many of the primary comparisons are decided, over all scales, and whether the machine was quiet meanwhile."""
     tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
-    counted = decided_in_words(pd.concat(tables, ignore_index=True)) if tables else ""
+    counted = sentence(decided_in_words(pd.concat(tables, ignore_index=True))) if tables else ""
     return f"{counted} {quiet_or_noisy(measured.every_batch)}".strip()
 
 

@@ -148,8 +148,9 @@ def cells(
             "partial": f"{failed} of {len(group)} trials: {gap_of(group).text}" if failed else None,
         }  # fmt: skip
 
+    needed = [*CONFIGURATION, *SOLUTION_FACTS, "block", "status", "reason", "ns_per_packet"]
     columns = [*_COSTS, "method", "remark", "costs", "partial"]
-    frame = cells_of(trials, columns, with_cost, figures, plan, pairs)
+    frame = cells_of(trials[needed], columns, with_cost, figures, plan, pairs)
     return with_published(frame.astype(dict.fromkeys(_COSTS, float)))
 
 
@@ -162,8 +163,17 @@ def hidden(rows: pd.DataFrame) -> pd.DataFrame:
     }).reset_index(drop=True)  # fmt: skip
 
 
+def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]:
+    """ns/packet of every cell that has a figure (solution, strategy, case), each indexed by block."""
+    groups = with_cost(trials).groupby(list(CONFIGURATION), observed=True)[["block", "ns_per_packet"]]
+    return {
+        (str(solution), str(strategy), str(case)): group.set_index("block")["ns_per_packet"].astype(float)
+        for (solution, strategy, case), group in groups
+    }
+
+
 def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
-    """ns/packet of one cell, indexed by block: what comparisons are made of."""
+    """ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
     here = (trials["solution"] == solution) & (trials["strategy"] == strategy) & (trials["case"] == case)
     return with_cost(trials[here]).set_index("block")["ns_per_packet"].astype(float)
 

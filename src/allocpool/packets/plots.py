@@ -159,7 +159,7 @@ def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     axis.set_yticks(range(len(order)), order, fontsize=9)
     axis.set_ylim(len(order) - 0.5, -0.5)
     axis.set_xlabel(
-        "trial's deviation from the mean of its configuration, % (black ring: two speeds, or trials far off)",
+        "trial's deviation from the mean of its configuration, % (black ring: the mean hides something)",
         fontsize=9,
     )
     legend(figure, strategy_handles(set(drawn)))

@@ -15,10 +15,11 @@ import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import decisions, stats
+from allocpool.evidence.tables import plain_table
 from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
-from allocpool.packets.comparisons import in_minutes
+from allocpool.packets.comparisons import decided_in_words, in_minutes, sentence
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES, OPTIONS, Solution
 from allocpool.packets.strategies import CHOICES, STRATEGIES
@@ -165,11 +166,12 @@ def _sure_of(marks: pd.DataFrame) -> str:
     """Which of the best cells are shown to be, in words."""
     best = marks[marks["rank"] == BEST]
     told = [
-        f"in case {row.case} it is {'' if row.not_dearer == 0 else 'not '}shown to be the cheapest"
-        + (f" ({row.not_dearer} of {row.of - 1} others are not shown to be dearer)" if row.not_dearer else "")
+        f"in case {row.case} it is shown to be the cheapest of {row.of}"
+        if row.not_dearer == 0
+        else f"in case {row.case} {row.not_dearer} of {row.of - 1} others may be as cheap"
         for row in records(best)
     ]
-    return f"Of the green one, {'; '.join(told)}. " if told else ""
+    return f"Of green, {'; '.join(told)}. " if told else ""
 
 
 def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
@@ -199,11 +201,13 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
     pairs = [
         (solution, case) for solution in cell_data.solution_order(trials) for case in present(CASES, trials["case"])
     ]
-    sides = [
-        tuple(cell_data.by_block(trials, solution, strategy, case) for strategy in (numerator, denominator))
-        for solution, case in pairs
-    ]
-    compared = decisions.compare_together([(top, bottom) for top, bottom in sides])
+    costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
+    compared = decisions.compare_together(
+        [
+            (costs.get((solution, numerator, case), none), costs.get((solution, denominator, case), none))
+            for solution, case in pairs
+        ]
+    )
     seconds = cell_data.with_cost(trials).groupby(list(cell_data.CONFIGURATION), observed=True)["wall_s"].median()
     rows = []
     for (solution, case), item in zip(pairs, compared, strict=True):
@@ -243,6 +247,11 @@ def _comparison_text(row: Mapping[str, Any], numerator: str, denominator: str) -
     minutes = "" if math.isnan(row["more_minutes"]) else f", {in_minutes(row['more_minutes'])}"
     least = "at least" if row["n"] < decisions.FEWEST else "about"
     return f"open, {figures}: {least} {row['more_trials']:.0f} more trials each{minutes}"
+
+
+def primary_table(compared: pd.DataFrame, title: str) -> GT:
+    """A table of comparisons of allocating with a pool for a reader, with what is decided below it."""
+    return plain_table(comparison_grid(compared), title, sentence(decided_in_words(compared)))
 
 
 def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:

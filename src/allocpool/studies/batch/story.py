@@ -3,6 +3,8 @@ surely."""
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from allocpool import stats
@@ -10,7 +12,17 @@ from allocpool.campaign import campaign
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.comparisons import PUBLISHED, UNDECIDED, Batch, count, decided_in_words, headline, listed
+from allocpool.packets.comparisons import (
+    PUBLISHED,
+    UNDECIDED,
+    Batch,
+    count,
+    decided_in_words,
+    headline,
+    listed,
+    sentence,
+    verdicts_in_words,
+)
 from allocpool.packets.specs import CASES, HEAP_MB, SETTINGS, Solution
 from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
 from allocpool.packets.tables import SECOND_IN_JAVA, comparison_table, highlights, options_grid, options_table
@@ -18,6 +30,9 @@ from allocpool.runtimes.flags import reason_of
 from allocpool.studies.batch.claims import distances
 from allocpool.studies.batch.study import STUDY, BatchProfile
 from allocpool.trial.launch import flags_of
+
+_NAMED = 3
+"""So many comparisons are named in a sentence."""
 
 
 def _choices(trials: pd.DataFrame) -> pd.DataFrame:
@@ -36,25 +51,22 @@ def _where(rows: pd.DataFrame) -> str:
 
 
 def _by_case(rows: pd.DataFrame) -> str:
-    parts = [
-        f"- **Case {case}**: " + "; ".join(f"{row.solution}: {row.text}" for row in records(group)) + "."
-        for case, group in rows[rows["n"] > 0].groupby("case")
-    ]
+    parts = [f"- **Case {case}**: {verdicts_in_words(group)}." for case, group in rows.groupby("case")]
     return "\n".join(parts)
 
 
 def decided(trials: pd.DataFrame) -> str:
     """How many of the primary comparisons, those of allocating with a pool by solution and case, are decided; Java and
     C++, controls apart."""
-    return decided_in_words(primary(trials))
+    return sentence(decided_in_words(primary(trials)))
 
 
 def primary(trials: pd.DataFrame) -> pd.DataFrame:
     """The primary comparisons, as `allocpool.packets.tables.comparison_table` has them; those of Java decide together,
     as do those of C++, as the sentences about each do."""
-    tables = [comparison_table(_choices(trials)), comparison_table(trials[trials["language"] == "cpp"])]
-    told = [table[table["n"] > 0] for table in tables]
-    return pd.concat([table for table in told if len(table)] or told[:1], ignore_index=True)
+    parts = [_choices(trials), trials[trials["language"] == "cpp"]]
+    tables = [comparison_table(part) for part in parts if len(part)]
+    return pd.concat(tables, ignore_index=True) if tables else comparison_table(trials)
 
 
 def verdict(trials: pd.DataFrame) -> str:
@@ -94,13 +106,18 @@ def where_it_turns(trials: pd.DataFrame) -> str:
 
 
 def _odd(rows: pd.DataFrame) -> str:
-    """Comparisons of which a side has two speeds or trials far off, with the ratio that these sway least."""
+    """Comparisons of which a side has two speeds or trials far off, with the ratio that these sway least; those that it
+    sways most."""
+    swayed = (rows["trimmed_ratio"] / rows["ratio"]).map(lambda ratio: abs(math.log(ratio)))
     told = [
-        f"{row.solution} in case {row.case} ({row.remark}): {stats.significant(row.trimmed_ratio)} trimmed, "
-        f"{stats.significant(row.ratio)} as it is"
-        for row in records(rows)
+        f"{row.solution} in case {row.case} ({row.remark}): {stats.significant(row.ratio)}, trimmed "
+        f"{stats.significant(row.trimmed_ratio)}"
+        for row in records(rows.loc[swayed.sort_values(ascending=False).index].head(_NAMED))
     ]
-    return f"What a mean hides, alloc over pool: {'; '.join(told)}"
+    return (
+        f"In {len(rows)} of these comparisons a side has two speeds or trials far off; cost of alloc over pool where "
+        f"that matters most: {'; '.join(told)}"
+    )
 
 
 def cheapest(trials: pd.DataFrame) -> str:
@@ -111,7 +128,7 @@ def cheapest(trials: pd.DataFrame) -> str:
     for case, group in marks[marks["rank"] != SECOND_IN_JAVA].groupby("case"):
         texts = [
             f"{row.rank}: {row.solution} with {row.strategy}, {stats.significant(row.ns)} ns/packet"
-            + (f", though {row.not_dearer} of {row.of - 1} others are not shown to be dearer" if row.not_dearer else "")
+            + (f" ({row.not_dearer} of {row.of - 1} others may be as cheap)" if row.not_dearer else "")
             for row in records(group)
         ]
         lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
