@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from great_tables import GT
 
 from allocpool import stats
 from allocpool.campaign import campaign
@@ -37,6 +38,7 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell, decided_in_words, sentence
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import CASES
+from allocpool.packets.tables import primary_table
 from allocpool.studies.batch import claims as batch_claims
 from allocpool.studies.batch import story as batch_story
 from allocpool.studies.native import claims as native_claims
@@ -103,6 +105,14 @@ def decided(measured: Measured) -> str:
     tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
     counted = sentence(decided_in_words(pd.concat(tables, ignore_index=True))) if tables else ""
     return f"{counted} {quiet_or_noisy(measured.every_batch)}".strip()
+
+
+def primary_tables(measured: Measured) -> list[GT]:
+    """The primary comparisons one by one, a table per scale."""
+    return [
+        primary_table(batch_story.primary(trials), f"Allocate or pool, which is cheaper? {words}")
+        for words, trials in measured.by_scale()
+    ]
 
 
 def answer(measured: Measured) -> str:
