@@ -6,31 +6,39 @@ Costs are compared at one scale only: what fits into a cache is another thing at
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from great_tables import GT
 
 from allocpool import stats
 from allocpool.campaign import campaign
+from allocpool.decisions import Comparison, compare, of_estimate
 from allocpool.evidence import claims
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    NO_DIFFERENCE,
+    EQUIVALENT,
     NOT_MEASURED,
+    OPEN,
     OTHER_WAY,
     Claim,
+    Equality,
     Evidence,
     Missing,
     Verdict,
+    of_orderings,
 )
-from allocpool.evidence.trials import records
+from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell
+from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell, decided_in_words, sentence
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import CASES
+from allocpool.packets.tables import primary_table
 from allocpool.studies.batch import claims as batch_claims
 from allocpool.studies.batch import story as batch_story
 from allocpool.studies.native import claims as native_claims
@@ -38,7 +46,7 @@ from allocpool.studies.native.story import pooling_in_cpp
 from allocpool.studies.pauses import claims as pauses_claims
 from allocpool.studies.pauses import scaling
 from allocpool.studies.realtime import claims as realtime_claims
-from allocpool.studies.realtime.cells import realtime_cells
+from allocpool.studies.realtime.cells import ENOUGH_SEARCHES, realtime_cells
 from allocpool.studies.realtime.claims import Realtime
 
 MATCHES = 1.1
@@ -90,6 +98,21 @@ class Measured:
         scales = sorted(self.every_batch["scale"].unique(), key=lambda scale: (scale not in own, scale))
         for scale in scales:
             yield f"At scale {scale:g}", self.every_batch[self.every_batch["scale"] == scale]
+
+
+def decided(measured: Measured) -> str:
+    """How many of the primary comparisons are decided, over all scales, and whether the machine was quiet meanwhile."""
+    tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
+    counted = sentence(decided_in_words(pd.concat(tables, ignore_index=True))) if tables else ""
+    return f"{counted} {quiet_or_noisy(measured.every_batch)}".strip()
+
+
+def primary_tables(measured: Measured) -> list[GT]:
+    """The primary comparisons one by one, a table per scale."""
+    return [
+        primary_table(batch_story.primary(trials), f"Allocate or pool, which is cheaper? {words}")
+        for words, trials in measured.by_scale()
+    ]
 
 
 def answer(measured: Measured) -> str:
@@ -158,17 +181,27 @@ class Both:
 
     batch: Batch
     realtime: Realtime
+    searches: pd.DataFrame
+    """Of real time, all of them; a cell's are found by its name."""
 
 
 def _joined(costs: Evidence, intervals: Evidence) -> Evidence:
     """Orderings of costs and findings on intervals as one."""
     ratios = [
-        ["batch", f"{row.larger} over {row.smaller}", stats.significant(row.ratio), row.shown]
+        ["batch", f"{row.larger} over {row.smaller}", stats.significant(row.ratio), *_chances(row), row.shown]
         for row in records(costs.rows)
     ]
-    searched = [["real time", row.configuration, row.found, row.shown] for row in records(intervals.rows)]
-    rows = pd.DataFrame([*ratios, *searched], columns=["in", "configuration", "found", "shown"])
+    searched = [
+        ["real time", row.configuration, row.found, *_chances(row), row.shown] for row in records(intervals.rows)
+    ]
+    columns = ["in", "configuration", "found", "p", "p_against", "shown"]
+    rows = pd.DataFrame([*ratios, *searched], columns=columns)
     return Evidence(rows, tuple(dict.fromkeys([*costs.missing, *intervals.missing])))
+
+
+def _chances(row: Any) -> tuple[float, float]:
+    """Those of a row of evidence; NaN where what it shows is exact."""
+    return getattr(row, "p", math.nan), getattr(row, "p_against", math.nan)
 
 
 def _pool_everywhere(data: Both) -> Evidence:
@@ -182,29 +215,60 @@ def _published_pool_everywhere() -> Evidence:
     return _joined(costs(), intervals()) if costs and intervals else Evidence(pd.DataFrame(columns=["shown"]))
 
 
+def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
+    """The smallest interval that passes over the cost in batch, of one cell: searches set against batch trials.
+
+    A search answers with a bracket, so its figure is the geometric middle, and half of the widest bracket is added to
+    either side of the interval; the freedom is that of the smaller side. From three searches with a bracket on.
+    """
+    passes, fails = (searches[f"pdr_{what}ns"].astype(float) for what in ("", "fails_"))
+    middles = np.log(passes * fails.fillna(passes)).dropna() / 2
+    logs = np.log(costs.astype(float))
+    n = min(len(middles), len(logs))
+    if n < ENOUGH_SEARCHES:
+        return compare(np.exp(middles), costs, MATCHES)
+    half = float((np.log(passes / fails.fillna(passes)) / 2).max())
+    error = math.sqrt(middles.var(ddof=1) / len(middles) + logs.var(ddof=1) / len(logs))
+    return of_estimate(float(middles.mean() - logs.mean()), error, n, half, MATCHES)
+
+
 def _matches(data: Both) -> Evidence:
-    """The smallest interval over the cost in batch, allocating in case A: within the margin, outside, or neither."""
-    cells = data.realtime.cells
-    cells = cells[(cells["language"] == "java") & (cells["strategy"] == "alloc") & (cells["case"] == "A")]
-    rows, missing = [], []
-    for cell in records(cells):
+    """That the smallest interval equals the cost in batch, allocating in case A."""
+    expected = []
+    for cell in _allocating_in_a(data):
         in_batch = Cell(cell.solution, "alloc", "A")
-        costs, gap = data.batch.values(in_batch), data.realtime.gap(cell)
-        if gap or costs.empty or pd.isna(cell.pdr_ns):
-            why = gap or ("no figure in batch at its scale" if costs.empty else "no interval passes")
-            rows.append([str(in_batch), np.nan, NOT_MEASURED])
-            missing.append(Missing(str(in_batch), why))
-            continue
-        cost_ns = stats.geometric_mean(costs)
-        fails_ns = cell.pdr_ns if pd.isna(cell.pdr_fails_ns) else cell.pdr_fails_ns
-        low, high = fails_ns / cost_ns, cell.pdr_ns / cost_ns
-        near = low >= 1 / MATCHES and high <= MATCHES
-        far = low > MATCHES or high < 1 / MATCHES
-        rows.append([str(in_batch), high, AS_PUBLISHED if near else OTHER_WAY if far else NO_DIFFERENCE])
-    if cells.empty:
-        missing.append(Missing("allocating in case A", "not searched in real time"))
-    evidence = pd.DataFrame(rows, columns=["configuration", "interval_over_cost", "shown"])
-    return Evidence(evidence, tuple(missing))
+        searches, costs = _of_cell(finished(data.searches), in_batch), data.batch.values(in_batch)
+        gap = data.realtime.gap(cell) or (
+            "no figure in batch at its scale" if costs.empty else "no interval passes" if pd.isna(cell.pdr_ns) else None
+        )
+        compared = interval_over_cost(searches.iloc[:0] if gap else searches, costs)
+        expected.append(Equality(f"smallest interval of {in_batch}", "its cost in batch", compared, gap or ""))
+    return of_orderings(expected, () if expected else [Missing("allocating in case A", "not searched in real time")])
+
+
+def _allocating_in_a(data: Both) -> list[Any]:
+    cells = data.realtime.cells
+    return records(cells[(cells["language"] == "java") & (cells["strategy"] == "alloc") & (cells["case"] == "A")])
+
+
+def _of_cell(rows: pd.DataFrame, cell: Cell) -> pd.DataFrame:
+    here = (rows["solution"] == cell.solution) & (rows["strategy"] == cell.strategy) & (rows["case"] == cell.case)
+    return rows[here]
+
+
+def _published_matches() -> Evidence:
+    """The published intervals over the published costs: within the margin, or not."""
+    data = Both(Batch(published_as_trials(), PUBLISHED), realtime_claims.published(), pd.DataFrame())
+    rows = []
+    for cell in _allocating_in_a(data):
+        costs = data.batch.values(Cell(cell.solution, "alloc", "A"))
+        if len(costs) and pd.notna(cell.pdr_ns):
+            ratio = cell.pdr_ns / stats.geometric_mean(costs)
+            near = 1 / MATCHES <= ratio <= MATCHES
+            rows.append([cell.solution, ratio, AS_PUBLISHED if near else OTHER_WAY])
+        else:
+            rows.append([cell.solution, math.nan, NOT_MEASURED])
+    return Evidence(pd.DataFrame(rows, columns=["configuration", "ratio", "shown"]))
 
 
 def _told(evidence: Evidence) -> str:
@@ -213,14 +277,14 @@ def _told(evidence: Evidence) -> str:
         return "Nothing that it speaks of was measured."
     counted = [
         f"{shown} in {count}"
-        for shown in (OTHER_WAY, NO_DIFFERENCE, NOT_MEASURED)
+        for shown in (OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)
         if (count := evidence.count(shown))
     ]  # fmt: skip
     return "; ".join([f"Shown in {evidence.count(AS_PUBLISHED)} of {total}", *counted]) + "."
 
 
 def _matching_told(evidence: Evidence) -> str:
-    ratios = evidence.measured["interval_over_cost"] if len(evidence.rows) else pd.Series(dtype=float)
+    ratios = evidence.measured["ratio"] if len(evidence.rows) else pd.Series(dtype=float)
     span = f" The smallest interval is {stats.span(ratios)} times the cost in batch." if len(ratios) else ""
     return f"{_told(evidence)}{span}"
 
@@ -243,7 +307,7 @@ FINDINGS_CLAIMS: tuple[Claim[Both], ...] = (
         _matches,
         _matching_told,
         needs_all=True,
-        published=lambda: _matches(Both(Batch(published_as_trials(), PUBLISHED), realtime_claims.published())),
+        published=_published_matches,
         set_ups=THEN_AND_NOW,
     ),
 )
@@ -251,7 +315,7 @@ FINDINGS_CLAIMS: tuple[Claim[Both], ...] = (
 
 
 def verdicts(measured: Measured) -> list[Verdict]:
-    """Every claim of the article, put to all that was measured, each set-up apart."""
+    """Every claim of the article, put to all that was measured, each set-up apart; all of them judged together."""
     trials, cells = measured.batch, measured.realtime
     realtime = campaign.stored("realtime", measured.profile)[0]
     pauses = campaign.stored("pauses", measured.profile)[0]
@@ -261,7 +325,7 @@ def verdicts(measured: Measured) -> list[Verdict]:
     same_scale = trials[trials["scale"].isin(scales)] if len(scales) == 1 else trials.iloc[:0]
 
     def both(set_up: str, of_batch: pd.DataFrame) -> Both:
-        return Both(Batch(of_batch, set_up), Realtime.of(cells, realtime["trials"], 0.0, set_up))
+        return Both(Batch(of_batch, set_up), Realtime.of(cells, realtime["trials"], 0.0, set_up), measured.searches)
 
     everywhere, predicts = FINDINGS_CLAIMS
     points = scaling.points(pauses["trials"], pauses["collections"], pauses["cpu"])
@@ -274,4 +338,5 @@ def verdicts(measured: Measured) -> list[Verdict]:
         *of_pauses,
         *claims.evaluate_apart(native_claims.NATIVE_CLAIMS, lambda _set_up: native["counters"]),
     ]
-    return list({(verdict.claim.id, verdict.set_up): verdict for verdict in judged[::-1]}.values())[::-1]
+    once = {(verdict.claim.id, verdict.set_up): verdict for verdict in judged[::-1]}
+    return claims.judged_together(list(once.values())[::-1])

@@ -148,35 +148,3 @@ def binomial_bounds(events: int, chances: int, confidence: float = CONFIDENCE) -
         raise ValueError(f"events must lie between 0 and chances, chances above 0: got {events} of {chances}")
     bounds = scipy_stats.binomtest(events, chances).proportion_ci(confidence_level=confidence, method="exact")
     return float(bounds.low), float(bounds.high)
-
-
-@dataclass(frozen=True)
-class Stability:
-    """Whether the trials of one configuration agree: ``coefficient_of_variation`` (NaN for one trial) and
-    ``reason``."""
-
-    coefficient_of_variation: float
-    reason: str | None
-
-    @property
-    def unstable(self) -> bool:
-        return self.reason is not None
-
-
-def stability(values: Values) -> Stability:
-    """Flag results that vary too much to be leaned on, by pyperf's rules over trials.
-
-    Unstable when the standard deviation is 10 % of the mean or more, or when a trial lies 50 % off the
-    mean. Source: pyperf documentation, "perf check command" (Stinner). The coefficient of variation is
-    sd/mean with n - 1.
-    """
-    array = _positive(values)
-    if array.size == 1:
-        return Stability(math.nan, None)
-    mean = float(array.mean())
-    variation = float(array.std(ddof=1)) / mean
-    if variation >= 0.10:
-        return Stability(variation, f"standard deviation is {variation:.0%} of the mean")
-    if array.max() >= 1.5 * mean or array.min() <= 0.5 * mean:
-        return Stability(variation, "a trial lies 50% or more off the mean")
-    return Stability(variation, None)

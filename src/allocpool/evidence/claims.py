@@ -42,6 +42,7 @@ SHOWN = {1: AS_PUBLISHED, 0: EQUIVALENT, -1: OTHER_WAY}
 """What the sign of an exact figure shows of an expected ordering."""
 
 Frequency = Literal["every", "almost every", "most"]
+RefutedBy = Literal["one", "all"]
 _LEAST_ROWS: dict[Frequency, Callable[[int], int]] = {
     "every": lambda rows: rows,
     "almost every": lambda rows: math.ceil(0.9 * rows),
@@ -106,7 +107,7 @@ class Claim(Generic[Data]):
     sentence: Callable[[Evidence], str]
     published_ratios: Callable[[], pd.Series] | None = None
     needs_all: bool = False
-    refuted_by: Literal["one", "all"] = "one"
+    refuted_by: RefutedBy = "one"
     published: Callable[[], Evidence] | None = None
     asks: Frequency = "every"
     set_ups: tuple[str, ...] = ("",)
@@ -159,11 +160,9 @@ def judged_together(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _judged_together(asked: Sequence[tuple[Claim[Any], Evidence, str]]) -> list[Verdict]:
-    chances = [_chances(claim, evidence) for claim, evidence, _ in asked]
-    adjusted = _false_discovery([p for pair in chances for p in pair])
+    chances = adjusted([_chances(claim, evidence) for claim, evidence, _ in asked])
     verdicts = []
-    for k, (claim, evidence, set_up) in enumerate(asked):
-        p, p_against = adjusted[2 * k], adjusted[2 * k + 1]
+    for (claim, evidence, set_up), (p, p_against) in zip(asked, chances, strict=True):
         sentence = claim.sentence(evidence)
         ratios = claim.published_ratios() if len(evidence.rows) and claim.published_ratios else ()
         if len(ratios):
@@ -174,14 +173,17 @@ def _judged_together(asked: Sequence[tuple[Claim[Any], Evidence, str]]) -> list[
 
 
 def _chances(claim: Claim[Any], evidence: Evidence) -> tuple[float, float]:
-    """Of so much evidence for the claim as a whole, and against it, were it not so."""
-    total = len(evidence.rows)
-    least = _LEAST_ROWS[claim.asks](total)
-    too_many = total if claim.refuted_by == "all" else total - least + 1
-    return (
-        partial_conjunction(_column(evidence, "p", AS_PUBLISHED), least),
-        partial_conjunction(_column(evidence, "p_against", OTHER_WAY), too_many),
-    )
+    rows = (_column(evidence, "p", AS_PUBLISHED), _column(evidence, "p_against", OTHER_WAY))
+    return chances_of(*rows, claim.asks, claim.refuted_by)
+
+
+def chances_of(
+    p: Sequence[float], p_against: Sequence[float], asks: Frequency = "every", refuted_by: RefutedBy = "one"
+) -> tuple[float, float]:
+    """Of so much evidence for a claim as a whole, and against it, were it not so; out of those of its rows."""
+    least = _LEAST_ROWS[asks](len(p))
+    too_many = len(p) if refuted_by == "all" else len(p) - least + 1
+    return partial_conjunction(p, least), partial_conjunction(p_against, too_many)
 
 
 def _column(evidence: Evidence, name: str, shown: str) -> list[float]:
@@ -205,17 +207,26 @@ def partial_conjunction(chances: Sequence[float], least: int) -> float:
     return min(1.0, (len(chances) - least + 1) * sorted(chances)[least - 1])
 
 
-def _false_discovery(chances: Sequence[float]) -> list[float]:
-    """Adjusted by Benjamini and Hochberg: those below q are false in the share q in expectation."""
+def adjusted(chances: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Both chances of each claim of a page, adjusted by Benjamini and Hochberg: of those below q, the share q is false
+    in expectation."""
     if not chances:
         return []
-    return [float(p) for p in scipy_stats.false_discovery_control(np.clip(chances, 0.0, 1.0))]
+    values = np.clip(np.array(chances, dtype=float), 0.0, 1.0)
+    together = scipy_stats.false_discovery_control(values, axis=None).reshape(values.shape)
+    return [(float(p), float(against)) for p, against in together]
 
 
 def _outcome(claim: Claim[Any], evidence: Evidence, p: float, p_against: float) -> str:
+    return outcome_of(p, p_against, evidence.count(AS_PUBLISHED), claim.needs_all and bool(evidence.missing))
+
+
+def outcome_of(p: float, p_against: float, as_published: int, lacking: bool = False) -> str:
+    """The outcome by the adjusted chances of a claim, by how many of its rows are as published, and by whether
+    something is lacking that it needs."""
     if p_against <= ALPHA:
-        return MIXED if evidence.count(AS_PUBLISHED) else REFUTED
-    return REPRODUCED if p <= ALPHA and not (claim.needs_all and evidence.missing) else OPEN
+        return MIXED if as_published else REFUTED
+    return REPRODUCED if p <= ALPHA and not lacking else OPEN
 
 
 def shown_by(p: Sequence[float], p_against: Sequence[float], equivalent: Sequence[bool] | None = None) -> list[str]:
@@ -274,6 +285,11 @@ class Ordering:
         """Of so much evidence that it is less, by more than what does not matter; NaN where a side has no figure."""
         return math.nan if self.comparison.ratio is None else self.comparison.p_below(1 / self.comparison.effect)
 
+    @property
+    def equivalent(self) -> bool:
+        """Whether it is shown that no difference matters, where a difference was expected."""
+        return self.comparison.equivalent
+
 
 @dataclass(frozen=True)
 class Equality(Ordering):
@@ -289,6 +305,11 @@ class Equality(Ordering):
         """Of so much evidence that they differ by more than what does not matter."""
         return math.nan if self.comparison.ratio is None else self.comparison.p_unequal
 
+    @property
+    def equivalent(self) -> bool:
+        """That is what was expected: `p` tells it."""
+        return False
+
 
 def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ()) -> Evidence:
     """Orderings as evidence: one row each with larger, smaller, ratio (of the two), low, high, trials, p, p_against,
@@ -297,7 +318,7 @@ def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ())
     shown = shown_by(
         [p for p, _ in chances],
         [p for _, p in chances],
-        [item.comparison.equivalent and not isinstance(item, Equality) for item in orderings],
+        [item.equivalent for item in orderings],
     )
     rows = []
     for item, pair, word in zip(orderings, chances, shown, strict=True):

@@ -6,6 +6,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from allocpool.trial.noise import DISTURBED_BEYOND
+
+_FEW = 0.1
+"""Of all trials, that a quiet machine may disturb."""
+
 
 def records(rows: pd.DataFrame) -> list[Any]:
     """The rows as named tuples, untyped: a column's type is the table's business."""
@@ -57,6 +62,27 @@ def failures(trials: pd.DataFrame) -> str:
         return "Every trial that was started ended well."
     counts = bad["status"].value_counts()
     return "Not ended well: " + ", ".join(f"{n} {str(name).replace('_', ' ')}" for name, n in counts.items()) + "."
+
+
+def quiet_or_noisy(trials: pd.DataFrame) -> str:
+    """Whether the machine was quiet or noisy while these trials ran, as they recorded it, in one sentence.
+
+    Noisy: in more than a tenth of them, others or the hypervisor took more than `DISTURBED_BEYOND` of the machine, or
+    its pace changed by twice that.
+    """
+    shares = trials[["steal_share", "other_cpu_share"]].astype(float)
+    paces = trials[["compute_before_ns", "compute_after_ns"]].astype(float)
+    known = shares.notna().any(axis=1) | paces.notna().all(axis=1)
+    if not known.any():
+        return "Whether the machine was quiet or noisy meanwhile is not recorded."
+    changed = paces.max(axis=1) / paces.min(axis=1) - 1
+    taken = (shares > DISTURBED_BEYOND).any(axis=1)
+    disturbed = int((taken | (changed > 2 * DISTURBED_BEYOND)).sum())
+    word = "noisy" if disturbed > _FEW * known.sum() else "quiet"
+    return (
+        f"The machine was **{word}** meanwhile: {disturbed} of {int(known.sum())} trials saw others or the hypervisor "
+        f"take more than {DISTURBED_BEYOND:.0%} of it, or its pace change by more than {2 * DISTURBED_BEYOND:.0%}."
+    )
 
 
 def disturbances(trials: pd.DataFrame, limit: float | None) -> str:

@@ -6,9 +6,11 @@ Figures and tables are drawn from cells, so that a gap reaches the reader throug
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from allocpool import decisions, stats
@@ -116,7 +118,9 @@ def _not_run(plan: pd.DataFrame, started: set[tuple[str, ...]], pairs: Sequence[
     return rows
 
 
-_COSTS = ("ns", "low", "high", "cv")
+_NAMED = 3
+"""So many odd cells are named in a sentence."""
+_COSTS = ("ns", "low", "high", "trimmed_ns", "spread")
 
 
 def cells(
@@ -127,25 +131,49 @@ def cells(
     """One row per solution, strategy and case of a batch campaign, as `cells_of` makes them.
 
     Columns: ``ns`` (geometric mean over trials, ns per packet), ``low``, ``high``, ``method`` (see `stats.Interval`),
-    ``cv``, ``unstable`` (reason or None), ``partial`` (what failed beside the figure, or None), ``published_ns``.
+    ``spread`` (standard deviation of the logarithm, NaN for one trial), ``remark`` (what the mean hides: two speeds,
+    trials far off; or None), ``trimmed_ns`` (the mean without the largest and the smallest fifth), ``costs`` (those of
+    the trials, in the order of blocks), ``partial`` (what failed beside the figure, or None), ``published_ns``.
     """
 
     def figures(group: pd.DataFrame, done: pd.DataFrame) -> _Row:
-        interval = stats.geometric_interval(done["ns_per_packet"])
-        steadiness = stats.stability(done["ns_per_packet"])
+        costs = done.sort_values("block", kind="stable")["ns_per_packet"].astype(float)
+        interval, logs = stats.geometric_interval(costs), np.log(costs.to_numpy())
         failed = len(group) - len(done)
         return {
             "ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method,
-            "cv": steadiness.coefficient_of_variation, "unstable": steadiness.reason,
+            "trimmed_ns": math.exp(decisions.trimmed_mean(logs)), "costs": tuple(costs),
+            "spread": float(logs.std(ddof=1)) if len(logs) > 1 else math.nan,
+            "remark": decisions.shape_of(logs) or None,
             "partial": f"{failed} of {len(group)} trials: {gap_of(group).text}" if failed else None,
         }  # fmt: skip
 
-    frame = cells_of(trials, [*_COSTS, "method", "unstable", "partial"], with_cost, figures, plan, pairs)
+    needed = [*CONFIGURATION, *SOLUTION_FACTS, "block", "status", "reason", "ns_per_packet"]
+    columns = [*_COSTS, "method", "remark", "costs", "partial"]
+    frame = cells_of(trials[needed], columns, with_cost, figures, plan, pairs)
     return with_published(frame.astype(dict.fromkeys(_COSTS, float)))
 
 
+def hidden(rows: pd.DataFrame) -> pd.DataFrame:
+    """The cells whose mean hides something, the widest first: solution, strategy, case, what, mean and trimmed mean."""
+    odd = rows[rows["remark"].notna()].sort_values("spread", ascending=False)
+    return pd.DataFrame({
+        "solution": odd["solution"], "strategy": odd["strategy"], "case": odd["case"], "what it hides": odd["remark"],
+        "mean, ns": odd["ns"].map(stats.significant), "trimmed, ns": odd["trimmed_ns"].map(stats.significant),
+    }).reset_index(drop=True)  # fmt: skip
+
+
+def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]:
+    """ns/packet of every cell that has a figure (solution, strategy, case), each indexed by block."""
+    groups = with_cost(trials).groupby(list(CONFIGURATION), observed=True)[["block", "ns_per_packet"]]
+    return {
+        (str(solution), str(strategy), str(case)): group.set_index("block")["ns_per_packet"].astype(float)
+        for (solution, strategy, case), group in groups
+    }
+
+
 def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
-    """ns/packet of one cell, indexed by block: what paired comparisons are made of."""
+    """ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
     here = (trials["solution"] == solution) & (trials["strategy"] == strategy) & (trials["case"] == case)
     return with_cost(trials[here]).set_index("block")["ns_per_packet"].astype(float)
 
@@ -181,8 +209,8 @@ def certainty(trials: pd.DataFrame) -> str:
     done = with_cost(trials)
     if done.empty:
         return "No trial has finished: nothing is certain."
-    spread = stats.spread_within(done, CONFIGURATION)
-    caption = " ".join(part for part in (spread_caption(cells(trials)), too_short(trials)) if part)
+    spread, told = stats.spread_within(done, CONFIGURATION), cells(trials)
+    caption = " ".join(part for part in (spread_caption(told), too_short(trials)) if part)
     if spread.empty:
         return f"{caption} With one trial each, no difference can be told from noise, so none is claimed."
     below = int((done.groupby(list(CONFIGURATION), observed=True).size() < decisions.FEWEST).sum())
@@ -190,5 +218,19 @@ def certainty(trials: pd.DataFrame) -> str:
     return (
         f"{caption} Trials of one and the same configuration differ by {spread.median():.0%} in the median "
         f"(standard deviation of the logarithm) and by {spread.quantile(0.9):.0%} in the noisiest tenth of "
-        f"{len(spread)} cells; each comparison is judged by its own.{few}"
+        f"{len(spread)} cells; each comparison is judged by its own.{few}{_odd_ones(told)}"
     )
+
+
+def _odd_ones(rows: pd.DataFrame) -> str:
+    """Cells whose mean is no good summary, the widest of them by name."""
+    odd = rows[rows["remark"].notna()].sort_values("spread", ascending=False)
+    if odd.empty:
+        return " No mean hides two speeds or trials far off, as far as so many trials can tell."
+    told = [
+        f"{row.solution} with {row.strategy} in case {row.case} ({row.remark}; mean {stats.significant(row.ns)}, "
+        f"trimmed {stats.significant(row.trimmed_ns)} ns)"
+        for row in records(odd.head(_NAMED))
+    ]
+    more = f"; and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
+    return f" {len(odd)} of {len(rows[rows['n'] > 0])} means hide something: {'; '.join(told)}{more}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -35,7 +36,8 @@ from allocpool.runtimes.collectors import FEATURES
 
 POOLING_STRATEGIES = ("alloc", "mix", "pool")
 """Those that the article sets against each other."""
-POOL, ALLOCATE, DEPENDS, UNDECIDED = "Pool", "Allocate", "It depends", "Mostly undecided"
+POOL, ALLOCATE, DEPENDS, NO_MATTER = "Pool", "Allocate", "It depends", "No difference that matters"
+UNDECIDED, AS_FAR = "Open", ", as far as it is decided"
 _EXCEPTIONS = 4  # so many times more often the one than the other: the other is an exception
 
 
@@ -130,7 +132,7 @@ class Batch:
 
     def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
         self.set_up = set_up
-        self._compared: dict[tuple[Cell, Cell, float], Comparison] = {}
+        self._compared: dict[tuple[Cell, Cell, float, float], Comparison] = {}
         self._started = with_families(trials, set_up)
         self._done = cell_data.with_cost(self._started)
         self.trials = self._done[~self._done["collector"].isin(cell_data.CONTROLS)]
@@ -138,10 +140,7 @@ class Batch:
 
     @cached_property
     def _values(self) -> dict[tuple[str, str, str], pd.Series]:
-        return {
-            (str(s), str(t), str(c)): group.set_index("block")["ns_per_packet"].astype(float)
-            for (s, t, c), group in self._done.groupby(list(cell_data.CONFIGURATION), observed=True)
-        }
+        return cell_data.costs_by_cell(self._done)
 
     def values(self, cell: Cell) -> pd.Series:
         """ns/packet indexed by block; empty when no trial of the cell finished."""
@@ -152,11 +151,12 @@ class Batch:
         values = self.values(cell)
         return stats.geometric_mean(values) if len(values) else float("inf")
 
-    def compare(self, larger: Cell, smaller: Cell, factor: float = 1.0) -> Comparison:
+    def compare(self, larger: Cell, smaller: Cell, factor: float = 1.0, alpha: float = decisions.ALPHA) -> Comparison:
         """The ratio of two cells over ``factor``; several claims ask for the same one."""
-        key = (larger, smaller, factor)
+        key = (larger, smaller, factor, alpha)
         if key not in self._compared:
-            self._compared[key] = decisions.compare(self.values(larger), factor * self.values(smaller))
+            costs = self.values(larger), factor * self.values(smaller)
+            self._compared[key] = decisions.compare(*costs, alpha=alpha)
         return self._compared[key]
 
     def gaps(self, *cells: Cell) -> tuple[Missing, ...]:
@@ -210,21 +210,76 @@ class CellOrdering(Ordering):
     families: frozenset[str] = field(default=frozenset(), kw_only=True)
 
 
+@dataclass(frozen=True, eq=False)
+class BestOrdering(CellOrdering):
+    """An expected ordering of the cheapest of some cells and the cheapest of others, which the same trials choose.
+
+    So every one of the ones is put to every one of the others, and the choice is paid for (`decisions.p_cheapest`). The
+    ratio is that of the two which look cheapest; its interval holds for all pairs at once (Bonferroni).
+    """
+
+    larger_costs: Mapping[str, pd.Series] = field(kw_only=True)
+    smaller_costs: Mapping[str, pd.Series] = field(kw_only=True)
+
+    @cached_property
+    def _chances(self) -> tuple[float, float, float]:
+        larger, smaller, effect = self.larger_costs, self.smaller_costs, self.comparison.effect
+        reverse = decisions.p_cheapest(larger, smaller, effect)
+        within = (decisions.p_cheapest(smaller, larger, 1 / effect), decisions.p_cheapest(larger, smaller, 1 / effect))
+        return decisions.p_cheapest(smaller, larger), reverse, max(within)
+
+    @property
+    def p(self) -> float:
+        """Of so much evidence that the cheapest of the larger ones is more than that of the smaller ones."""
+        return math.nan if self.comparison.ratio is None else self._chances[0]
+
+    @property
+    def p_against(self) -> float:
+        """Of so much evidence that it is less, by more than what does not matter."""
+        return math.nan if self.comparison.ratio is None else self._chances[1]
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether it is shown that the two do not differ by what matters."""
+        return self.comparison.ratio is not None and self._chances[2] <= decisions.ALPHA
+
+
 OrderingRule = Callable[[Batch], list[CellOrdering]]
 
 
-def ordering(
-    batch: Batch, larger: Cell, smaller: Cell, factor: float = 1.0, rivals: Iterable[Cell] = ()
-) -> CellOrdering:
-    """The expected ordering of two cells: ``larger`` is more than ``factor`` times ``smaller``. ``rivals``: those that
-    one of the two was chosen from, which so took part."""
-    times = "" if factor == 1.0 else f"{factor:g} times "
+def ordering(batch: Batch, larger: Cell, smaller: Cell, factor: float = 1.0) -> CellOrdering:
+    """The expected ordering of two cells: ``larger`` is more than ``factor`` times ``smaller``."""
     return CellOrdering(
         str(larger),
-        f"{times}{smaller}",
+        f"{_times(factor)}{smaller}",
         batch.compare(larger, smaller, factor),
         gaps=batch.gaps(larger, smaller),
-        families=batch.families(larger, smaller, *(cell for cell in rivals if not batch.values(cell).empty)),
+        families=batch.families(larger, smaller),
+    )
+
+
+def _times(factor: float) -> str:
+    return "" if factor == 1.0 else f"{factor:g} times "
+
+
+def best_ordering(
+    batch: Batch, larger: Sequence[Cell], smaller: Sequence[Cell], factor: float = 1.0
+) -> CellOrdering | None:
+    """The expected ordering of the cheapest cells: that of ``larger`` is more than ``factor`` times that of
+    ``smaller``. Of several, those without a figure take no part; None where a side is empty."""
+    if not larger or not smaller:
+        return None
+    best = [batch.cheapest(side) or side[0] for side in (larger, smaller)]
+    known = [[cell for cell in side if not batch.values(cell).empty] for side in (larger, smaller)]
+    pairs = max(1, len(known[0]) * len(known[1]))
+    return BestOrdering(
+        str(best[0]),
+        f"{_times(factor)}{best[1]}",
+        batch.compare(best[0], best[1], factor, decisions.ALPHA / pairs),
+        gaps=batch.gaps(*best),
+        families=batch.families(*best, *known[0], *known[1]),
+        larger_costs={str(cell): batch.values(cell) for cell in known[0]},
+        smaller_costs={str(cell): factor * batch.values(cell) for cell in known[1]},
     )
 
 
@@ -309,17 +364,81 @@ def count(compared: pd.DataFrame, direction: int) -> int:
 def headline(compared: pd.DataFrame) -> str:
     """The answer in a few words, from a table of alloc/pool comparisons (`allocpool.packets.tables.comparison_table`).
 
-    Undecided unless differences are shown in at least half of the configurations; then the side that is cheaper, with
-    exceptions where the other side is, too, but at least four times less often.
+    The side that is cheaper in what is decided, with exceptions where the other side is, too, but at least four times
+    less often; that no difference matters where this is so in more than half of it. Less than half decided is said.
     """
-    dearer, cheaper = count(compared, 1), count(compared, -1)
-    if not compared.size or 2 * (dearer + cheaper) < len(compared):
+    dearer, cheaper, same = count(compared, 1), count(compared, -1), int(compared["equivalent"].sum())
+    decided = dearer + cheaper + same
+    if not decided:
         return UNDECIDED
-    if dearer >= _EXCEPTIONS * cheaper:
-        return f"{POOL}, with exceptions" if cheaper else POOL
-    if cheaper >= _EXCEPTIONS * dearer:
-        return f"{ALLOCATE}, with exceptions" if dearer else ALLOCATE
-    return DEPENDS
+    if 2 * same > decided:
+        answer, exceptions = NO_MATTER, dearer + cheaper
+    elif dearer >= _EXCEPTIONS * cheaper:
+        answer, exceptions = POOL, cheaper
+    elif cheaper >= _EXCEPTIONS * dearer:
+        answer, exceptions = ALLOCATE, dearer
+    else:
+        answer, exceptions = DEPENDS, 0
+    so_far = AS_FAR if 2 * decided < len(compared) else ""
+    return f"{answer}{', with exceptions' if exceptions else ''}{so_far}"
+
+
+def decided_in_words(compared: pd.DataFrame) -> str:
+    """How many of these comparisons are decided, and what the open ones would take: ``of 24 comparisons of allocating
+    with a pool, 15 are decided: ...``."""
+    parts = verdicts_in_words(compared)
+    equivalent = int(compared["equivalent"].sum())
+    decided = count(compared, 1) + count(compared, -1) + equivalent
+    return f"of {len(compared)} comparisons of allocating with a pool, {decided} are decided: {parts}."
+
+
+def verdicts_in_words(compared: pd.DataFrame) -> str:
+    """The counts of each verdict: ``a pool is cheaper in 12 (by 1.2 to 8.1 times), ...; 5 open (...)``."""
+    measured = compared[compared["n"] > 0]
+    left = measured[(measured["direction"] == 0) & ~measured["equivalent"].astype(bool)]
+    parts = [
+        f"a pool is cheaper in {count(measured, 1)}{_by(measured, 1)}, "
+        f"allocating in {count(measured, -1)}{_by(measured, -1)}, no difference matters in "
+        f"{int(measured['equivalent'].sum())}",
+        f"{len(left)} open{_more(left)}",
+    ]
+    if unmeasured := len(compared) - len(measured):
+        parts.append(f"{unmeasured} without a figure on both sides")
+    return "; ".join(parts)
+
+
+def _by(compared: pd.DataFrame, direction: int) -> str:
+    ratios = compared.loc[compared["direction"] == direction, "ratio"].astype(float) ** direction
+    return f" (by {stats.span(ratios)} times)" if len(ratios) else ""
+
+
+def _more(left: pd.DataFrame) -> str:
+    """What open comparisons would take, as noisy as they are."""
+    if left.empty:
+        return ""
+    more = left[left["more_trials"].notna()]
+    told = [f"{len(left) - len(more)} of them too noisy to say when"] if len(more) < len(left) else []
+    if len(more):
+        whose = "they" if len(more) == len(left) else "the others"
+        low, high = int(more["more_trials"].min()), int(more["more_trials"].max())
+        trials = f"{low}" if low == high else f"{low} to {high}"
+        seconds = more["more_minutes"].sum(min_count=len(more))
+        minutes = "" if pd.isna(seconds) else f", in all about {in_minutes(float(seconds))}"
+        least = "at least" if (more["n"] < decisions.FEWEST).any() else "about"
+        told.append(f"{whose} would take {least} {trials} more trials on each side{minutes}")
+    return f" ({'; '.join(told)})"
+
+
+def in_minutes(minutes: float) -> str:
+    """A duration as a reader plans with it: ``a minute``, ``12 minutes``, ``3 hours``."""
+    if minutes < 1.5:
+        return "a minute"
+    return f"{minutes / 60:.0f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
+
+
+def sentence(words: str) -> str:
+    """Words as a sentence of their own: with a capital."""
+    return words[:1].upper() + words[1:]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -130,10 +130,10 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
 
 
 def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Every trial's deviation from its cell's mean in percent, per solution; flagged cells ringed and
-    named."""
+    """Every trial's deviation from its cell's mean in percent, per solution; ringed where that mean hides two speeds or
+    trials far off."""
     done = cell_data.with_cost(trials).merge(
-        cells[["solution", "strategy", "case", "ns", "unstable"]], on=["solution", "strategy", "case"]
+        cells[["solution", "strategy", "case", "ns", "remark"]], on=["solution", "strategy", "case"]
     )
     if done.empty:
         return nothing("no trial has finished yet")
@@ -152,14 +152,15 @@ def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
             linestyle="",
             color=colour,
             alpha=0.8,
-            markeredgewidth=1.2 if pd.notna(row.unstable) else 0,
+            markeredgewidth=1.2 if pd.notna(row.remark) else 0,
             markeredgecolor="#000000",
         )
     axis.axvline(0, color=INK, linewidth=0.8)
     axis.set_yticks(range(len(order)), order, fontsize=9)
     axis.set_ylim(len(order) - 0.5, -0.5)
     axis.set_xlabel(
-        "trial's deviation from the mean of its configuration, % (black ring: flagged unstable)", fontsize=9
+        "trial's deviation from the mean of its configuration, % (black ring: the mean hides something)",
+        fontsize=9,
     )
     legend(figure, strategy_handles(set(drawn)))
     return figure

@@ -7,15 +7,19 @@ empty.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import decisions, stats
+from allocpool.evidence.tables import plain_table
 from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
+from allocpool.packets.comparisons import decided_in_words, in_minutes, sentence
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES, OPTIONS, Solution
 from allocpool.packets.strategies import CHOICES, STRATEGIES
@@ -40,33 +44,47 @@ def _cell_html(row: pd.Series) -> str:
         else [f"{stats.significant(row['low'])}\u2013{stats.significant(row['high'])}"]
     )
     notes = [*spread, f"n = {row['n']}", *([published] if published else [])]
-    if pd.notna(row["unstable"]):
-        notes.append("unstable")
+    if pd.notna(row["remark"]):
+        remark = html.escape(str(row["remark"]), quote=True)
+        notes.append(f'<em title="{remark}">trimmed {stats.significant(row["trimmed_ns"])}</em>')
     if pd.notna(row["partial"]):
         notes.append(html.escape(str(row["partial"])))
     return f'<strong>{stats.significant(row["ns"])}</strong><br><span style="{_SMALL}">{"<br>".join(notes)}</span>'
+
+
+BEST, BEST_IN_JAVA, SECOND_IN_JAVA = "best overall", "best Java", "second-best Java"
 
 
 def highlights(cells: pd.DataFrame) -> pd.DataFrame:
     """Per case, over all strategies and collectors but controls: the cheapest cell overall, the
     cheapest and the second-cheapest in Java.
 
-    Columns: case, strategy, solution, rank (``best overall``, ``best Java``, ``second-best Java``). The
-    second-best Java cell belongs to another solution than the best one, so that it is a second choice
-    rather than the same again.
+    Columns: case, strategy, solution, rank (``best overall``, ``best Java``, ``second-best Java``), of (cells that it
+    is the cheapest of), not_dearer (as many of the others as are not shown to be dearer). The second-best Java cell
+    belongs to another solution than the best one, so that it is a second choice rather than the same again, and is not
+    judged.
+
+    The same trials choose the cheapest cell and judge it, so it is put to every other one, at two-sided 5%: none that
+    is not dearer, and it is the cheapest, falsely in 5% (Gutmann and Maymin, "Is the selected population the best?",
+    Annals of Statistics 15, 1987).
     """
     rows = []
     choices = cells["strategy"].isin(CHOICES) & ~cells["collector"].isin(cell_data.CONTROLS)
     measured = cells[cells["ns"].notna() & choices]
     for case, group in measured.groupby("case"):
-        java = group[group["language"] == "java"].sort_values("ns").drop_duplicates("solution").head(2)
-        ranked = pd.concat([group.nsmallest(1, "ns"), java])
-        ranks = ("best overall", "best Java", "second-best Java")
-        rows += [
-            {"case": case, "strategy": cell.strategy, "solution": cell.solution, "rank": rank}
-            for rank, cell in zip(ranks, records(ranked), strict=False)
-        ]
-    return pd.DataFrame(rows, columns=["case", "strategy", "solution", "rank"])
+        ordered = group.sort_values("ns", kind="stable")
+        java = ordered[ordered["language"] == "java"]
+        ranked = [(BEST, ordered, ordered[:1]), (BEST_IN_JAVA, java, java[:1])]
+        ranked.append((SECOND_IN_JAVA, java[:0], java.drop_duplicates("solution")[1:2]))
+        for rank, rivals, chosen in ranked:
+            for cell in records(chosen):
+                others = rivals[rivals.index != cell.Index]
+                dearer = sum(decisions.compare(costs, cell.costs).direction > 0 for costs in others["costs"])
+                rows.append({
+                    "case": case, "strategy": cell.strategy, "solution": cell.solution, "rank": rank,
+                    "of": len(rivals), "not_dearer": len(others) - dearer,
+                })  # fmt: skip
+    return pd.DataFrame(rows, columns=["case", "strategy", "solution", "rank", "of", "not_dearer"])
 
 
 Key = tuple[str, str, str]
@@ -117,7 +135,7 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     `allocpool.packets.cells.cells`.
     """
     marks = highlights(cells)
-    colours = {"second-best Java": SECOND_JAVA, "best Java": BEST_JAVA, "best overall": BEST_OVERALL}
+    colours = {SECOND_IN_JAVA: SECOND_JAVA, BEST_IN_JAVA: BEST_JAVA, BEST: BEST_OVERALL}
     fills = [
         (key_of(mark), colour)
         for rank, colour in colours.items()
@@ -138,9 +156,22 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     )
     return table.tab_source_note(
         f"Geometric mean over trials. {cell_data.spread_caption(cells)} Per case, green: best overall; "
-        f"amber: best Java; pale amber: second-best Java solution. pub.: {ARTICLE}, "
-        "on another machine and Java 8 (ZGC: 11)."
+        f"amber: best Java; pale amber: second-best Java solution. {_sure_of(marks)}trimmed: where the mean hides two "
+        "speeds or trials far off, the mean without the largest and the smallest fifth. "
+        f"pub.: {ARTICLE}, on another machine and Java 8 (ZGC: 11)."
     )
+
+
+def _sure_of(marks: pd.DataFrame) -> str:
+    """Which of the best cells are shown to be, in words."""
+    best = marks[marks["rank"] == BEST]
+    told = [
+        f"in case {row.case} it is shown to be the cheapest of {row.of}"
+        if row.not_dearer == 0
+        else f"in case {row.case} {row.not_dearer} of {row.of - 1} others may be as cheap"
+        for row in records(best)
+    ]
+    return f"Of green, {'; '.join(told)}. " if told else ""
 
 
 def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
@@ -162,32 +193,76 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
     """Per solution and case, how much more ``numerator`` costs than ``denominator``; all are decided together.
 
-    Columns: solution, case, ratio, low, high, n (trials of the smaller side), direction (1, -1, 0: neither is shown),
-    equivalent (no difference that matters is shown), remark (what an average would hide), text.
+    Columns: solution, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction (1,
+    -1, 0: neither is shown), equivalent (no difference that matters is shown), more_trials (of each side until it is
+    decided as noise goes, 0 where it is; NaN: too noisy to say), more_minutes (the same as time; NaN where unknown),
+    trimmed_ratio, remark (what an average would hide), text.
     """
     pairs = [
         (solution, case) for solution in cell_data.solution_order(trials) for case in present(CASES, trials["case"])
     ]
-    sides = [
-        tuple(cell_data.by_block(trials, solution, strategy, case) for strategy in (numerator, denominator))
-        for solution, case in pairs
-    ]
-    compared = decisions.compare_together([(top, bottom) for top, bottom in sides])
-    rows = [
-        {
-            "solution": solution, "case": case, "ratio": item.decision.ratio, "low": item.decision.low,
-            "high": item.decision.high, "n": item.decision.n, "direction": item.direction,
-            "equivalent": item.equivalent, "remark": item.decision.remark, "text": item.text(),
-        }
-        for (solution, case), item in zip(pairs, compared, strict=True)
+    costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
+    compared = decisions.compare_together(
+        [
+            (costs.get((solution, numerator, case), none), costs.get((solution, denominator, case), none))
+            for solution, case in pairs
+        ]
+    )
+    seconds = cell_data.with_cost(trials).groupby(list(cell_data.CONFIGURATION), observed=True)["wall_s"].median()
+    rows = []
+    for (solution, case), item in zip(pairs, compared, strict=True):
+        told = item.decision
+        more = math.nan if told.blocks_needed is None else float(told.blocks_needed)
+        both_s = sum(seconds.get((solution, strategy, case), math.nan) for strategy in (numerator, denominator))
+        row = {
+            "solution": solution, "case": case, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
+            "direction": item.direction, "equivalent": item.equivalent, "more_trials": more,
+            "more_minutes": more * both_s / 60, "trimmed_ratio": told.trimmed_ratio,
+            "remark": told.remark.replace("a: ", f"{numerator}: ").replace("b: ", f"{denominator}: "),
+        }  # fmt: skip
+        rows.append({**row, "text": _comparison_text(row, numerator, denominator)})
+    columns = [
+        "solution", "case", "ratio", "low", "high", "n", "direction", "equivalent", "more_trials", "more_minutes",
+        "trimmed_ratio", "remark", "text",
     ]  # fmt: skip
-    columns = ["solution", "case", "ratio", "low", "high", "n", "direction", "equivalent", "remark", "text"]
     return pd.DataFrame(rows, columns=columns)
 
 
+def _comparison_text(row: Mapping[str, Any], numerator: str, denominator: str) -> str:
+    """``pool cheaper by 3.10 (2.90 to 3.40), n = 5``; ``no difference that matters, 1.02 (0.97 to 1.08), n = 15``;
+    ``open, 1.20 (0.90 to 1.60), n = 5: about 3 more trials each, a minute``."""
+    if row["n"] == 0:
+        return "not measured"
+    ends = (row["ratio"], row["low"], row["high"])
+    if row["direction"] < 0:
+        ends = (1 / row["ratio"], 1 / row["high"], 1 / row["low"])
+    ratio, low, high = map(stats.significant, ends)
+    figures = f"{ratio}, n = 1" if math.isnan(row["low"]) else f"{ratio} ({low} to {high}), n = {row['n']}"
+    if row["direction"]:
+        return f"{denominator if row['direction'] > 0 else numerator} cheaper by {figures}"
+    if row["equivalent"]:
+        return f"no difference that matters, {figures}"
+    if math.isnan(row["more_trials"]):
+        return f"open, {figures}: too noisy"
+    minutes = "" if math.isnan(row["more_minutes"]) else f", {in_minutes(row['more_minutes'])}"
+    least = "at least" if row["n"] < decisions.FEWEST else "about"
+    return f"open, {figures}: {least} {row['more_trials']:.0f} more trials each{minutes}"
+
+
+def primary_table(compared: pd.DataFrame, title: str) -> GT:
+    """A table of comparisons of allocating with a pool for a reader, with what is decided below it."""
+    return plain_table(comparison_grid(compared), title, sentence(decided_in_words(compared)))
+
+
 def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
-    """A table of comparisons as a grid: one row per solution, one column per case, the ratio in words in each."""
-    grid = compared.pivot(index="solution", columns="case", values="text").reindex(compared["solution"].unique())
+    """A table of comparisons as a grid: one row per solution, one column per case, the verdict in words in each, with
+    what an average would hide and the trimmed ratio beside it."""
+    texts = [
+        f"{row.text}. {row.remark}: trimmed {stats.significant(row.trimmed_ratio)}" if row.remark else row.text
+        for row in records(compared)
+    ]
+    told = compared.assign(text=texts)
+    grid = told.pivot(index="solution", columns="case", values="text").reindex(compared["solution"].unique())
     grid.columns = [f"case {case}" for case in grid.columns]
     return grid.reset_index()
 

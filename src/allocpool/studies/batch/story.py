@@ -3,6 +3,8 @@ surely."""
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from allocpool import stats
@@ -10,14 +12,27 @@ from allocpool.campaign import campaign
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
-from allocpool.packets.comparisons import PUBLISHED, UNDECIDED, Batch, count, headline, listed
+from allocpool.packets.comparisons import (
+    PUBLISHED,
+    UNDECIDED,
+    Batch,
+    count,
+    decided_in_words,
+    headline,
+    listed,
+    sentence,
+    verdicts_in_words,
+)
 from allocpool.packets.specs import CASES, HEAP_MB, SETTINGS, Solution
 from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
-from allocpool.packets.tables import comparison_table, highlights, options_grid, options_table
+from allocpool.packets.tables import SECOND_IN_JAVA, comparison_table, highlights, options_grid, options_table
 from allocpool.runtimes.flags import reason_of
-from allocpool.studies.batch.claims import shape_distance
+from allocpool.studies.batch.claims import distances
 from allocpool.studies.batch.study import STUDY, BatchProfile
 from allocpool.trial.launch import flags_of
+
+_NAMED = 3
+"""So many comparisons are named in a sentence."""
 
 
 def _choices(trials: pd.DataFrame) -> pd.DataFrame:
@@ -36,16 +51,22 @@ def _where(rows: pd.DataFrame) -> str:
 
 
 def _by_case(rows: pd.DataFrame) -> str:
-    parts = []
-    for case, group in rows.groupby("case"):
-        dearer, cheaper, same = count(group, 1), count(group, -1), count(group, 0)
-        shown = group[group["direction"] == 1]
-        span = f" (allocation cost {stats.span(shown['ratio'])} times as much)" if len(shown) else ""
-        parts.append(
-            f"**Case {case}**: pool cheaper in {dearer} of {len(group)}{span}, dearer in {cheaper}, "
-            f"no difference shown or not measured in {same}."
-        )
-    return "\n".join(f"- {part}" for part in parts)
+    parts = [f"- **Case {case}**: {verdicts_in_words(group)}." for case, group in rows.groupby("case")]
+    return "\n".join(parts)
+
+
+def decided(trials: pd.DataFrame) -> str:
+    """How many of the primary comparisons, those of allocating with a pool by solution and case, are decided; Java and
+    C++, controls apart."""
+    return sentence(decided_in_words(primary(trials)))
+
+
+def primary(trials: pd.DataFrame) -> pd.DataFrame:
+    """The primary comparisons, as `allocpool.packets.tables.comparison_table` has them; those of Java decide together,
+    as do those of C++, as the sentences about each do."""
+    parts = [_choices(trials), trials[trials["language"] == "cpp"]]
+    tables = [comparison_table(part) for part in parts if len(part)]
+    return pd.concat(tables, ignore_index=True) if tables else comparison_table(trials)
 
 
 def verdict(trials: pd.DataFrame) -> str:
@@ -54,12 +75,7 @@ def verdict(trials: pd.DataFrame) -> str:
     if cell_data.with_cost(java).empty:
         return f"**{UNDECIDED}.** No Java trial has finished on this machine yet."
     rows = comparison_table(java)
-    dearer, cheaper = count(rows, 1), count(rows, -1)
-    return (
-        f"**{headline(rows)}.** In batch on this machine, taking buffers from a pool was shown to cost less "
-        f"than allocating them in {dearer} of {len(rows)} Java configurations and more in {cheaper}; in the other "
-        f"{len(rows) - dearer - cheaper} no difference was shown or a side is missing."
-    )
+    return f"**{headline(rows)}.** In batch on this machine, with Java: {decided_in_words(rows)}"
 
 
 def details(trials: pd.DataFrame) -> str:
@@ -78,25 +94,42 @@ def where_it_turns(trials: pd.DataFrame) -> str:
     against = rows[rows["direction"] == -1]
     if len(against):
         parts.append(f"Allocating was cheaper on {_where(against)}.")
+    odd = rows[rows["remark"] != ""]
+    if len(odd):
+        parts.append(f"{_odd(odd)}.")
     mixed = comparison_table(java, "alloc", "mix")
     parts.append(
         f"The smaller pool (mix) cost less than allocating in {count(mixed, 1)} of {len(mixed)} Java "
-        f"configurations and more in {count(mixed, -1)}."
+        f"configurations and more in {count(mixed, -1)}; in {int(mixed['equivalent'].sum())} no difference matters."
     )
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _odd(rows: pd.DataFrame) -> str:
+    """Comparisons of which a side has two speeds or trials far off, with the ratio that these sway least; those that it
+    sways most."""
+    swayed = (rows["trimmed_ratio"] / rows["ratio"]).map(lambda ratio: abs(math.log(ratio)))
+    told = [
+        f"{row.solution} in case {row.case} ({row.remark}): {stats.significant(row.ratio)}, trimmed "
+        f"{stats.significant(row.trimmed_ratio)}"
+        for row in records(rows.loc[swayed.sort_values(ascending=False).index].head(_NAMED))
+    ]
+    return (
+        f"In {len(rows)} of these comparisons a side has two speeds or trials far off; cost of alloc over pool where "
+        f"that matters most: {'; '.join(told)}"
+    )
 
 
 def cheapest(trials: pd.DataFrame) -> str:
-    """The cheapest cells by case, over all solutions but controls, as a list."""
+    """The cheapest cells by case, over all solutions but controls, as a list; whether each is shown to be."""
     cells = cell_data.cells(cell_data.as_set(trials))
     marks = highlights(cells).merge(cells, on=["case", "strategy", "solution"])
     lines = []
-    for case, group in marks.groupby("case"):
-        named = group.drop_duplicates("rank").set_index("rank")
+    for case, group in marks[marks["rank"] != SECOND_IN_JAVA].groupby("case"):
         texts = [
-            f"{rank}: {row['solution']} with {row['strategy']}, {stats.significant(row['ns'])} ns/packet"
-            for rank, row in named.iterrows()
-            if rank != "second-best Java"
+            f"{row.rank}: {row.solution} with {row.strategy}, {stats.significant(row.ns)} ns/packet"
+            + (f" ({row.not_dearer} of {row.of - 1} others may be as cheap)" if row.not_dearer else "")
+            for row in records(group)
         ]
         lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
     return "\n".join(lines)
@@ -173,11 +206,9 @@ def which_cms(trials: pd.DataFrame) -> str:
     told = {"with the article's flags": "", "with the pause target of G1 as well": "/pause_target"}
     parts = []
     for words, option in told.items():
-        labels = {name: Solution.parse(f"java/heap/{name}/11{option}").label for name in ("parallel", "cms")}
-        found = {name: shape_distance(batch, label).mean() for name, label in labels.items()}
-        if all(pd.notna(distance) for distance in found.values()):
-            parts.append(f"{words}, Parallel lies {stats.significant(found['parallel'], 2)} and CMS "
-                         f"{stats.significant(found['cms'], 2)} from it")  # fmt: skip
+        for _, found in distances(batch, option):
+            shown = {name: stats.geometric_interval(distance).text(2) for name, distance in found.items()}
+            parts.append(f"{words}, Parallel lies {shown['parallel']} and CMS {shown['cms']} from it")
     told_in_full = "; ".join(parts)
     return (
         f'Distance in shape from the published "CMS" rows (log-ratio): {told_in_full}.'
