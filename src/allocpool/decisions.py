@@ -116,16 +116,15 @@ def look_at(n: int) -> int | None:
     return reached[-1] if reached else None
 
 
-def repeated_p(nominal: float, n: int) -> float:
+def repeated_p(nominal: float | Array, n: int) -> Array:
     """The one-sided chance, over all looks together, of a look as extreme as one at ``n`` trials whose own one-sided
     chance is ``nominal``: at most ``alpha / 2`` just where the repeated interval of level ``1 - alpha`` excludes."""
     firsts, chances = _boundaries()
-    first = -float(special.ndtri(nominal)) / _boundary(1.0, n) if nominal > 0 else math.inf
-    if first > firsts[0]:
-        return min(1.0, 2 * len(LOOKS) * float(special.ndtr(-first)))
-    if first < firsts[-1]:  # below the table: nothing is ever decided there
-        return max(0.5, nominal)
-    return float(np.exp(np.interp(first, firsts[::-1], chances[::-1]))) / 2
+    first = -np.asarray(special.ndtri(nominal)) / _boundary(1.0, n)
+    inside = np.exp(np.interp(first, firsts[::-1], chances[::-1])) / 2
+    beyond = np.minimum(1.0, 2 * len(LOOKS) * special.ndtr(-first))
+    below = np.maximum(0.5, nominal)  # below the table: nothing is ever decided there
+    return np.where(first > firsts[0], beyond, np.where(first < firsts[-1], below, inside))
 
 
 def _contrast(tops: Sequence[Array], bottoms: Sequence[Array]) -> tuple[Array, Array, Array]:
@@ -295,7 +294,8 @@ class Comparison:
     def _p(self, distance: float) -> float:
         if math.isnan(distance):
             return 1.0
-        return _p_of(distance - self.grain, self.error, self.freedom, self.decision.used)
+        figures = (np.asarray(value) for value in (distance - self.grain, self.error, self.freedom))
+        return float(_p_of(*figures, self.decision.used))
 
     def text(self) -> str:
         """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``, ``open
@@ -361,24 +361,25 @@ def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs], ratio: f
     there was a choice (Bonferroni)."""
     against = [_logs(rival) for rival in rivals.values()]
     chances = [
-        max((_p_above(rival, cost, ratio) for rival in against), default=1.0) for cost in map(_logs, costs.values())
+        max((float(p_above(rival, cost, ratio)) for rival in against), default=1.0)
+        for cost in map(_logs, costs.values())
     ]
-    return min(1.0, len(chances) * min(chances, default=1.0))
+    return min(1.0, len(chances) * min(chances)) if chances else 1.0
 
 
-def _p_above(top: Array, bottom: Array, ratio: float) -> float:
-    """`Comparison.p_above` of two sides."""
-    used = look_at(min(top.size, bottom.size))
+def p_above(top: Array, bottom: Array, ratio: float = 1.0) -> Array:
+    """`Comparison.p_above` of many comparisons at once: logarithms along the last axis, in order of time."""
+    used = look_at(min(top.shape[-1], bottom.shape[-1]))
     if used is None:
-        return 1.0
-    middle, error, freedom = _contrast([top[:used]], [bottom[:used]])
-    return _p_of(float(middle) - math.log(ratio), float(error), float(freedom), used)
+        return np.ones(np.broadcast_shapes(top.shape[:-1], bottom.shape[:-1]))
+    middle, error, freedom = _contrast([top[..., :used]], [bottom[..., :used]])
+    return _p_of(middle - math.log(ratio), error, freedom, used)
 
 
-def _p_of(distance: float, error: float, freedom: float, used: int) -> float:
-    if error == 0:
-        return 0.0 if distance > 0 else 1.0
-    return repeated_p(float(special.stdtr(freedom, -distance / error)), used)
+def _p_of(distance: Array, error: Array, freedom: Array, used: int) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nominal = special.stdtr(freedom, -distance / error)
+    return np.where(error > 0, repeated_p(nominal, used), np.where(distance > 0, 0.0, 1.0))
 
 
 def decide_together(
