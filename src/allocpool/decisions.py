@@ -44,6 +44,8 @@ EFFECT = 1.10
 """A ratio that matters, unless who asks says otherwise."""
 FEWEST = 5
 """Trials a side below which nothing is decided."""
+FEWEST_ESTIMATES = 3
+"""The same for figures that are worth several trials each, as that of a search."""
 A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN = "a_cheaper", "b_cheaper", "equivalent", "open"
 
 _STEP = 1.25
@@ -116,9 +118,13 @@ def look_at(n: int) -> int | None:
     return reached[-1] if reached else None
 
 
-def repeated_p(nominal: float | Array, n: int) -> Array:
+def repeated_p(nominal: float, n: int) -> float:
     """The one-sided chance, over all looks together, of a look as extreme as one at ``n`` trials whose own one-sided
     chance is ``nominal``: at most ``alpha / 2`` just where the repeated interval of level ``1 - alpha`` excludes."""
+    return float(_repeated(np.asarray(nominal), n))
+
+
+def _repeated(nominal: Array, n: int) -> Array:
     firsts, chances = _boundaries()
     first = -np.asarray(special.ndtri(nominal)) / _boundary(1.0, n)
     inside = np.exp(np.interp(first, firsts[::-1], chances[::-1])) / 2
@@ -337,9 +343,12 @@ def compare_products(
 
 def of_estimate(middle: float, error: float, n: int, grain: float = 0.0, effect: float = EFFECT) -> Comparison:
     """A comparison by an estimated logarithm of a ratio and its standard error, out of ``n`` figures of the smaller
-    side, whose freedom it has; ``grain`` is how coarse they are. Three do where each is worth several trials, as that
-    of a search; they are taken for a look at `FEWEST`."""
+    side, whose freedom it has; ``grain`` is how coarse they are. `FEWEST_ESTIMATES` do where each is worth several
+    trials, as that of a search; fewer than `FEWEST` are taken for a look at so many."""
     used = look_at(n) or FEWEST
+    if n < FEWEST_ESTIMATES:
+        told = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, ALPHA, math.nan, "")
+        return Comparison(told, math.nan, math.nan, math.nan, effect)
     half = grain - float(special.stdtrit(n - 1, nominal_level(ALPHA, used) / 2)) * error
     low, high, margin = middle - half, middle + half, math.log(effect)
     verdict = _verdict(low, high, margin)
@@ -379,7 +388,7 @@ def p_above(top: Array, bottom: Array, ratio: float = 1.0) -> Array:
 def _p_of(distance: Array, error: Array, freedom: Array, used: int) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         nominal = special.stdtr(freedom, -distance / error)
-    return np.where(error > 0, repeated_p(nominal, used), np.where(distance > 0, 0.0, 1.0))
+    return np.where(error > 0, _repeated(nominal, used), np.where(distance > 0, 0.0, 1.0))
 
 
 def decide_together(
@@ -431,9 +440,9 @@ def _half_widths(alpha: float) -> Array:
 
 
 def _logs(values: Costs) -> Array:
-    if isinstance(values, pd.Series):
-        values = values.dropna().sort_index(kind="stable")
     array = np.asarray(values, dtype=np.float64)
+    if isinstance(values, pd.Series):
+        array = array[np.argsort(values.index.to_numpy(), kind="stable")]
     array = array[~np.isnan(array)]
     if not (array > 0).all() or not np.isfinite(array).all():
         raise ValueError("costs must be positive and finite: their logarithms are compared")
@@ -458,7 +467,7 @@ def shape_of(logs: Array) -> str:
     Data Analysis*, 1977), and 1.25 from the median.
     """
     ordered = np.sort(logs)
-    if ordered.size >= FEWEST:
+    if ordered.size >= FEWEST and ordered[-1] - ordered[0] > _SPEEDS_APART:
         gaps = np.diff(ordered)
         split = int(np.argmax(gaps)) + 1
         widths = (float(np.ptp(ordered[:split])), float(np.ptp(ordered[split:])))

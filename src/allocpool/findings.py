@@ -18,7 +18,7 @@ from great_tables import GT
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.decisions import Comparison, compare, of_estimate
+from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, of_estimate
 from allocpool.evidence import claims
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
@@ -46,7 +46,7 @@ from allocpool.studies.native.story import pooling_in_cpp
 from allocpool.studies.pauses import claims as pauses_claims
 from allocpool.studies.pauses import scaling
 from allocpool.studies.realtime import claims as realtime_claims
-from allocpool.studies.realtime.cells import ENOUGH_SEARCHES, realtime_cells
+from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
 
 MATCHES = 1.1
@@ -219,13 +219,13 @@ def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
     """The smallest interval that passes over the cost in batch, of one cell: searches set against batch trials.
 
     A search answers with a bracket, so its figure is the geometric middle, and half of the widest bracket is added to
-    either side of the interval; the freedom is that of the smaller side. From three searches with a bracket on.
+    either side of the interval; the freedom is that of the smaller side.
     """
     passes, fails = (searches[f"pdr_{what}ns"].astype(float) for what in ("", "fails_"))
     middles = np.log(passes * fails.fillna(passes)).dropna() / 2
     logs = np.log(costs.astype(float))
     n = min(len(middles), len(logs))
-    if n < ENOUGH_SEARCHES:
+    if n < FEWEST_ESTIMATES:
         return compare(np.exp(middles), costs, MATCHES)
     half = float((np.log(passes / fails.fillna(passes)) / 2).max())
     error = math.sqrt(middles.var(ddof=1) / len(middles) + logs.var(ddof=1) / len(logs))
