@@ -183,7 +183,9 @@ def test_the_reverse_must_pay_for_the_number_of_rows() -> None:
     assert shown_by([0.5, 0.5], [0.03, 0.5]) == [OPEN, OPEN]
     assert shown_by([0.5], [0.03]) == [OTHER_WAY]
     assert shown_by([0.04] * 20, [0.9] * 20) == [AS_PUBLISHED] * 20
-    assert shown_by([float("nan"), 0.5], [float("nan"), 0.04]) == [NOT_MEASURED, OTHER_WAY], "only what was measured"
+    nan = float("nan")
+    assert shown_by([nan, 0.5], [nan, 0.02]) == [NOT_MEASURED, OTHER_WAY]
+    assert shown_by([nan, 0.5], [nan, 0.04]) == [NOT_MEASURED, OPEN], "what was not measured was asked, too"
 
 
 def test_a_partial_conjunction_of_known_chances() -> None:
