@@ -300,8 +300,8 @@ class Comparison:
     def _p(self, distance: float) -> float:
         if math.isnan(distance):
             return 1.0
-        figures = (np.asarray(value) for value in (distance - self.grain, self.error, self.freedom))
-        return float(_p_of(*figures, self.decision.used))
+        apart, error, freedom = (np.asarray(value) for value in (distance - self.grain, self.error, self.freedom))
+        return float(_p_of(apart, error, freedom, self.decision.used))
 
     def text(self) -> str:
         """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``, ``open
@@ -358,8 +358,8 @@ def of_estimate(middle: float, error: float, n: int, grain: float = 0.0, effect:
         widths = grain + _half_widths(ALPHA) * error * np.sqrt(n / sizes)
         enough = sizes[(widths < max(abs(middle), margin - abs(middle))) & (sizes > n)]
         needed = int(enough[0]) - n if enough.size else None
-    ends = (math.exp(part) for part in (middle, low, high))
-    decision = Decision(*ends, n, used, verdict, needed, ALPHA, math.exp(middle), "")
+    ratio, low, high = (math.exp(part) for part in (middle, low, high))
+    decision = Decision(ratio, low, high, n, used, verdict, needed, ALPHA, ratio, "")
     return Comparison(decision, middle, error, n - 1.0, effect, grain)
 
 
