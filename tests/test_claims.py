@@ -448,6 +448,8 @@ def test_findings_say_what_was_published_of_batch_and_real_time_together() -> No
     assert {verdict.outcome for verdict in judged if verdict.claim.id != "case-a-size"} == {OPEN}
     assert findings.answer(measured).startswith(f"**{UNDECIDED}.**")
     assert findings.details(measured) == ""
+    assert findings.decided(measured) == "Whether the machine was quiet or noisy meanwhile is not recorded."
+    assert findings.primary_tables(measured) == []
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,14 @@ def test_an_ordering_is_shown_by_its_direction_or_says_why_not() -> None:
     assert len(rows.measured) == 5 and len(rows.against) == 1
 
 
+def test_a_row_names_what_an_average_hides() -> None:
+    two_speeds = [100.0, 400.0, 101.0, 402.0, 99.0]
+    found = of_orderings([Ordering("one", "other", compare(two_speeds, costs(50)))])
+    assert found.rows["remark"].to_list() == ["the former: two speeds, 100 in 3 and 401 in 2 trials; trimmed 3.16"]
+    (row,) = tables.evidence_table([judge(claim(), found)])["found"]
+    assert row.endswith("trimmed 3.16)")
+
+
 @pytest.mark.parametrize(
     ("centre", "shown"),
     [(100.0, AS_PUBLISHED), (102.0, AS_PUBLISHED), (110.0, OPEN), (130.0, OTHER_WAY), (70.0, OTHER_WAY)],
