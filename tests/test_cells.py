@@ -46,9 +46,10 @@ def test_a_cell_carries_its_trials_its_spread_and_the_published_figure(
 ) -> None:
     cell = one(results, "C++ flat", "pool", "B")
     values = cells.by_block(trials, "C++ flat", "pool", "B")
-    assert (cell["n"], cell["method"], cell["published_ns"]) == (2, "range", 148.0)
-    assert (cell["low"], cell["high"]) == (values.min(), values.max())
-    assert cell["low"] <= cell["ns"] <= cell["high"]
+    assert (cell["n"], cell["method"], cell["published_ns"]) == (2, "Student", 148.0)
+    assert cell["costs"] == tuple(values)
+    assert cell["low"] < values.min() < cell["ns"] < values.max() < cell["high"]
+    assert cell["spread"] == pytest.approx(np.log(values).std())
 
 
 def test_a_failed_cell_says_why(results: pd.DataFrame) -> None:
@@ -147,6 +148,73 @@ def test_highlights_are_the_cheapest_cells(results: pd.DataFrame) -> None:
         assert not java.str.startswith("C++").any()
 
 
+def test_a_best_cell_says_how_many_others_may_be_as_cheap() -> None:
+    def centre(row: dict[str, object]) -> float:
+        first = row["solution"] == "C++ flat" and row["strategy"] == "pool"
+        return 50.0 if first and row["case"] != "C" else 100.0
+
+    told = cells.cells(synthetic.trials(blocks=5, centre=centre, noise=0.02, cases=("B", "C")))
+    marks = tables.highlights(told)
+    best = marks[marks["rank"] == tables.BEST].set_index("case")
+    assert (best.loc["B", "solution"], best.loc["B", "not_dearer"]) == ("C++ flat", 0)
+    assert best.loc["C", "not_dearer"] > best.loc["C", "of"] / 2
+    note = tables.summary_table(told, "title", "subtitle").as_raw_html()
+    assert f"in case B it is shown to be the cheapest of {best.loc['B', 'of']}" in note
+    assert f"in case C {best.loc['C', 'not_dearer']} of {best.loc['C', 'of'] - 1} others may be as cheap" in note
+
+
+def test_a_mean_that_hides_something_says_so_with_a_trimmed_one_beside() -> None:
+    trials = synthetic.trials(blocks=6, noise=0.01, centre=lambda _row: 100.0, cases=("B",))
+    slow = (trials["solution"] == "C++ flat") & (trials["strategy"] == "pool") & trials["block"].isin([1, 3, 4])
+    trials.loc[slow, "ns_per_packet"] *= 4
+    far = (trials["solution"] == "C++ allocating") & (trials["strategy"] == "mix") & (trials["block"] == 2)
+    trials.loc[far, "ns_per_packet"] *= 3
+    told = cells.cells(trials)
+    assert cells.hidden(told)[["solution", "strategy"]].values.tolist() == [
+        ["C++ flat", "pool"], ["C++ allocating", "mix"],
+    ]  # fmt: skip
+    assert one(told, "C++ flat", "pool", "B")["remark"].startswith("two speeds")
+    swayed = one(told, "C++ allocating", "mix", "B")
+    assert swayed["trimmed_ns"] == pytest.approx(100, rel=0.02)
+    assert swayed["ns"] > 110
+    assert "2 of 32 means hide something: C++ flat with pool in case B (two speeds" in cells.certainty(trials)
+    compared = tables.comparison_table(trials).set_index("solution")
+    assert compared.loc["C++ flat", "remark"].startswith("pool: two speeds")
+    grid = tables.comparison_grid(compared.reset_index()).set_index("solution")
+    assert "pool: two speeds" in grid.loc["C++ flat", "case B"] and "trimmed" in grid.loc["C++ flat", "case B"]
+    assert "trimmed" in tables.summary_table(told, "title", "subtitle").as_raw_html()
+
+
+@pytest.mark.parametrize(
+    ("pool_ns", "begins"),
+    [(50.0, "pool cheaper by "), (200.0, "alloc cheaper by "), (100.0, "no difference that matters, ")],
+)
+def test_a_comparison_is_told_with_its_interval_and_its_trials(pool_ns: float, begins: str) -> None:
+    def centre(row: dict[str, object]) -> float:
+        return pool_ns if row["strategy"] == "pool" else 100.0
+
+    told = tables.comparison_table(synthetic.trials(blocks=5, noise=0.01, centre=centre, cases=("B",)))
+    figures = told["text"].str.removeprefix(begins).str.extract(r"^([0-9.]+) \(([0-9.]+) to ([0-9.]+)\), n = 5$")
+    ratio, low, high = (figures[column].astype(float) for column in figures)
+    assert ratio.tolist() == pytest.approx([1.0 if pool_ns == 100.0 else 2.0] * len(told), rel=0.03)
+    assert ((low < ratio) & (ratio < high)).all()
+    assert (told["more_trials"] == 0).all()
+
+
+def test_an_open_comparison_says_what_it_would_take() -> None:
+    alike = synthetic.trials(blocks=5, noise=0.2, centre=lambda _row: 100.0, cases=("B",))
+    told = tables.comparison_table(alike)
+    left = told[told["more_trials"] > 0]
+    assert len(left) > len(told) / 2
+    row = left.iloc[0]
+    assert row["text"].startswith("open, ") and f"about {row['more_trials']:.0f} more trials each" in row["text"]
+    assert row["more_minutes"] == pytest.approx(row["more_trials"] * 2 * 4.0 / 60), "a trial takes 4 s"
+    few = tables.comparison_table(alike[alike["block"] < 2])
+    assert few["text"].str.contains("at least 3 more trials each").all()
+    empty = tables.comparison_table(synthetic.fail(alike, "C++ flat", "pool", "B")).set_index("solution")
+    assert empty.loc["C++ flat", "text"] == "not measured"
+
+
 def test_summary_table_has_figures_intervals_published_figures_and_reasons(results: pd.DataFrame) -> None:
     page = BeautifulSoup(tables.summary_table(results, "title", "subtitle").as_raw_html(), "html.parser")
     rows = {row.th.get_text(): row for row in page.select("tbody tr") if row.th}
@@ -191,7 +259,7 @@ def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
         ("published", "published, ns per packet"),
         ("cpu", "CPU time of the process, ns per packet"),
         ("warm-up", "seconds"),
-        ("stability", "trial's deviation from the mean of its configuration, % (black ring: flagged unstable)"),
+        ("stability", "trial's deviation from the mean of its configuration, % (black ring: the mean hides something)"),
     ],
 )
 def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFrame, name: str, label: str) -> None:
@@ -215,5 +283,5 @@ def test_figures_of_an_empty_campaign_say_so(results: pd.DataFrame, trials: pd.D
 
 def test_caption_counts_trials(results: pd.DataFrame) -> None:
     assert cells.spread_caption(results).startswith("n = 2 trials each")
-    assert "range of 2 trials" in cells.spread_caption(results)
+    assert "95% interval (Student) of 2 trials" in cells.spread_caption(results)
     assert cells.spread_caption(results[results["n"] == 0]) == "No trial has finished."

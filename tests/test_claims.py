@@ -12,16 +12,20 @@ import synthetic
 from allocpool import findings
 from allocpool.evidence import claims, reference, tables
 from allocpool.evidence.claims import (
-    INCONCLUSIVE,
+    AS_PUBLISHED,
+    EQUIVALENT,
+    MIXED,
+    OPEN,
     OTHER_WAY,
     REFUTED,
     REPRODUCED,
     Claim,
+    Evidence,
     Missing,
     Verdict,
     published_says,
 )
-from allocpool.evidence.trials import failures
+from allocpool.evidence.trials import failures, quiet_or_noisy
 from allocpool.packets import cells
 from allocpool.packets.columns import in_todays_words
 from allocpool.packets.comparisons import (
@@ -29,6 +33,7 @@ from allocpool.packets.comparisons import (
     AS_CMS,
     AS_PARALLEL,
     DEPENDS,
+    NO_MATTER,
     NOW,
     POOL,
     PUBLISHED,
@@ -48,6 +53,7 @@ from allocpool.studies.realtime.claims import REALTIME_CLAIMS
 
 BY_ID = {claim.id: claim for claim in BATCH_CLAIMS}
 STANDS_FOR = {"cms": "parallel", "genzgc": "zgc", "shenandoah": "g1", "epsilon": "zgc"}
+CMS = ("java", "heap", "cms", 11, None, "heap / CMS / 11")
 HEAP_CMS = ("java", "heap", "parallel", 11, None, "heap / Parallel / 11")
 CPP = synthetic.SOLUTIONS[-2:]
 
@@ -81,9 +87,11 @@ def upside_down(row: dict[str, object]) -> float:
 Verdicts = dict[tuple[str, str], Verdict]
 
 
-def verdicts(centre: synthetic.Centre, blocks: int = 2, **settings: Any) -> Verdicts:
+def verdicts(centre: synthetic.Centre, *some: str, blocks: int = 5, **settings: Any) -> Verdicts:
+    """Of all claims on batch, or of some."""
     trials = synthetic.trials(**{"blocks": blocks, "noise": 0.0005, "centre": centre, "solutions": ALL, **settings})
-    return {(found.claim.id, found.set_up): found for found in evaluate(trials)}
+    asked = [BY_ID[id] for id in some] or BATCH_CLAIMS
+    return {(found.claim.id, found.set_up): found for found in evaluate(trials, asked)}
 
 
 @pytest.fixture(scope="module")
@@ -172,15 +180,21 @@ def test_data_of_the_published_shape_reproduce_what_it_bears_out(key: tuple[str,
     assert article[key].outcome == REPRODUCED, article[key].sentence
 
 
-@pytest.mark.parametrize("name", ["pool-everywhere-batch", "mix-high-use", "cpp-flat-best"])
+@pytest.mark.parametrize("name", ["mix-high-use", "cpp-flat-best"])
 @pytest.mark.parametrize("set_up", [THEN, NOW])
 def test_data_of_the_published_shape_refute_what_it_denies(name: str, set_up: str, article: Verdicts) -> None:
-    assert article[name, set_up].outcome == REFUTED
+    assert article[name, set_up].outcome == MIXED, "it bears out others"
+
+
+@pytest.mark.parametrize("set_up", [THEN, NOW])
+def test_what_is_denied_by_less_than_what_matters_stays_open(set_up: str, article: Verdicts) -> None:
+    found = article["pool-everywhere-batch", set_up]
+    assert (found.outcome, set(found.evidence["shown"])) == (OPEN, {AS_PUBLISHED, EQUIVALENT})
 
 
 @pytest.mark.parametrize("key", EVERY, ids=" ".join)
 def test_data_of_the_opposite_shape_refute_a_claim(key: tuple[str, str], inverted: Verdicts) -> None:
-    assert inverted[key].outcome == REFUTED, inverted[key].sentence
+    assert inverted[key].outcome in (REFUTED, MIXED), inverted[key].sentence
     assert "the other way round" in inverted[key].sentence
 
 
@@ -196,24 +210,24 @@ def test_what_is_often_so_is_not_refuted_by_an_exception() -> None:
 
         def centre(row: dict[str, object]) -> float:
             of_others = row["collector"] in ("g1", "zgc")
-            return 300.0 if of_others and (row["layout"], row["strategy"], row["case"]) in worse else 100.0
+            return (300.0 if (row["layout"], row["strategy"], row["case"]) in worse else 90.0) if of_others else 100.0
 
-        return verdicts(centre, solutions=java(AS_PARALLEL))["g1-zgc-batch-worse", AS_PARALLEL]
+        return verdicts(centre, "g1-zgc-batch-worse", solutions=java(AS_PARALLEL))["g1-zgc-batch-worse", AS_PARALLEL]
 
-    assert [mostly(share).outcome for share in (17, 10, 9, 2)] == [REPRODUCED, REPRODUCED, REFUTED, REFUTED]
+    assert [mostly(share).outcome for share in (17, 10, 9, 2)] == [REPRODUCED, REPRODUCED, MIXED, MIXED]
 
 
 def test_then_and_now_are_judged_apart() -> None:
     def since_then(row: dict[str, object]) -> float:
         return upside_down(row) if row["runtime"] == SET_UPS[NOW].runtime else true_to_article(row)
 
-    found = verdicts(since_then)
+    found = verdicts(since_then, "others-collapse-c")
     outcomes = {found["others-collapse-c", name].outcome for name in (THEN, NOW)}
     assert (found["others-collapse-c", THEN].outcome, len(outcomes)) == (REPRODUCED, 2)
 
 
 def test_the_generational_zgc_is_not_the_published_one() -> None:
-    found = verdicts(true_to_article, solutions=java(NOW))
+    found = verdicts(true_to_article, "zgc-best-c", solutions=java(NOW))
     assert found["zgc-best-c", THEN].missing == tuple(
         Missing(name, "not part of this campaign") for name in ("CMS", "G1", "ZGC")
     )
@@ -224,7 +238,7 @@ def test_each_reading_of_what_the_article_calls_cms_is_judged_apart() -> None:
     def parallel_is_another(row: dict[str, object]) -> float:
         return upside_down(row) if row["collector"] == "parallel" else true_to_article(row)
 
-    found = verdicts(parallel_is_another)
+    found = verdicts(parallel_is_another, "mix-low-use")
     assert (found["mix-low-use", AS_CMS].outcome, found["mix-low-use", AS_PARALLEL].outcome) == (REPRODUCED, REFUTED)
 
 
@@ -236,31 +250,50 @@ def test_a_solution_that_departs_from_the_published_one_takes_no_part() -> None:
     assert departs.label in Batch(trials, PUBLISHED).solutions()
 
 
-def test_one_block_decides_nothing() -> None:
-    found = verdicts(true_to_article, blocks=1)
-    assert {found[claim.id, name].outcome for claim in ORDERINGS for name in claim.set_ups} == {INCONCLUSIVE}
-
-
-def test_five_blocks_decide_by_their_interval() -> None:
-    found = verdicts(true_to_article, blocks=5, solutions=(*java(THEN, "epsilon"), *CPP))
-    assert {found[key].outcome for key in BORNE_OUT if key[1] != NOW} == {REPRODUCED}
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_fewer_than_five_blocks_decide_nothing(blocks: int) -> None:
+    found = verdicts(true_to_article, blocks=blocks, solutions=(*java(THEN, "epsilon"), *CPP))
+    assert {found[claim.id, name].outcome for claim in ORDERINGS for name in claim.set_ups} == {OPEN}
 
 
 def test_noise_hides_a_difference() -> None:
-    trials = synthetic.trials(blocks=2, noise=1.0, seed=3, centre=lambda _row: 100.0, solutions=ALL)
-    assert REPRODUCED not in {verdict.outcome for verdict in evaluate(trials, ORDERINGS)}
+    trials = synthetic.trials(blocks=5, noise=1.0, seed=3, centre=lambda _row: 100.0, solutions=ALL)
+    assert {verdict.outcome for verdict in evaluate(trials, ORDERINGS)} == {OPEN}
+
+
+def test_the_best_is_judged_against_every_rival() -> None:
+    """Which of the rivals is the cheapest is chosen by the same trials, so it is paid for."""
+
+    def among(rivals: int, flat: float, noise: float = 0.1) -> Evidence:
+        solutions = (*CPP, *java(THEN)[:rivals])
+        centre = {"C++ flat": flat}
+        trials = synthetic.trials(
+            blocks=5, noise=noise, solutions=solutions, cases=("B",),
+            centre=lambda row: centre.get(str(row["solution"]), 100.0),
+        )  # fmt: skip
+        return BY_ID["cpp-flat-best"].evidence(Batch(trials, THEN))
+
+    cheap, dear = among(8, 50.0).rows, among(8, 200.0).rows
+    in_b = cheap["smaller"].str.endswith(" B")
+    assert (cheap.loc[in_b, "shown"] == AS_PUBLISHED).all() and (dear.loc[in_b, "shown"] == OTHER_WAY).all()
+    alone, many = among(0, 100.0).rows, among(8, 100.0).rows
+    assert (many["p_against"] >= alone["p_against"].min()).all()
+    widths = [(rows["high"] / rows["low"]).median() for rows in (alone, many)]
+    assert widths[1] > widths[0], "an interval for all pairs at once"
+    same = among(3, 100.0, noise=0.005).rows
+    assert (same["shown"] == EQUIVALENT).all()
 
 
 def test_a_collector_that_took_no_part_leaves_a_claim_open() -> None:
-    found = verdicts(true_to_article, solutions=tuple(s for s in ALL if s[2] not in ("cms", "parallel")))
-    assert found["mix-low-use", AS_CMS].outcome == INCONCLUSIVE
+    found = verdicts(true_to_article, "mix-low-use", solutions=tuple(s for s in ALL if s[2] not in ("cms", "parallel")))
+    assert found["mix-low-use", AS_CMS].outcome == OPEN
     assert found["mix-low-use", AS_CMS].missing == (Missing("CMS", "not part of this campaign"),)
 
 
 def test_a_failed_cell_leaves_a_claim_open() -> None:
     trials = synthetic.fail(synthetic.trials(centre=true_to_article, solutions=ALL), "heap / G1 / 11", "alloc", "C")
     found = {verdict.set_up: verdict for verdict in evaluate(trials, [BY_ID["others-collapse-c"]])}[THEN]
-    assert found.outcome == INCONCLUSIVE
+    assert found.outcome == OPEN
     assert "not measured in 1" in found.sentence
     assert found.missing == (Missing("heap / G1 / 11 alloc C", "out of memory: Java heap space"),)
 
@@ -268,32 +301,48 @@ def test_a_failed_cell_leaves_a_claim_open() -> None:
 def test_a_claim_about_solutions_that_did_not_run_has_nothing_to_compare() -> None:
     trials = synthetic.trials(solutions=tuple(s for s in ALL if s[0] == "java"), centre=true_to_article)
     (found,) = evaluate(trials, [BY_ID["cpp-pool"]])
-    assert (found.outcome, len(found.evidence)) == (INCONCLUSIVE, 0)
+    assert (found.outcome, len(found.evidence)) == (OPEN, 0)
 
 
-@pytest.mark.parametrize("blocks", [2, 5])
-def test_the_published_cms_rows_are_told_apart_by_their_shape(blocks: int) -> None:
+def test_the_published_cms_rows_are_told_apart_by_their_shape() -> None:
     def swapped(row: dict[str, object]) -> float:
         other = {"cms": "parallel", "parallel": "cms"}
         return synthetic.published_centre({**row, "collector": other.get(str(row["collector"]), row["collector"])})
 
-    parallel_fits = synthetic.trials(blocks=blocks)
-    cms_fits = synthetic.trials(blocks=blocks, centre=swapped)
+    parallel_fits = synthetic.trials(blocks=5)
+    cms_fits = synthetic.trials(blocks=5, centre=swapped)
     outcomes = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (parallel_fits, cms_fits)]
     assert [found.outcome for found in outcomes] == [REFUTED, REPRODUCED]
     assert "nearer: Parallel" in outcomes[0].sentence
     assert "nearer: CMS" in outcomes[1].sentence
     assert story.which_cms(parallel_fits).startswith("Distance in shape")
+    few = evaluate(parallel_fits[parallel_fits["block"] < 4], [BY_ID["cms-is-cms"]])[0]
+    assert few.outcome == OPEN
+
+
+def test_each_release_has_its_own_distance() -> None:
+    of_25 = ("java", "heap", "parallel", 25, None, "heap / Parallel / 25")
+
+    def far_off(row: dict[str, object]) -> float:
+        shape = 30.0 if row["case"] == "B" else 1.0
+        return synthetic.published_centre(row) * (shape if row["runtime"] == 25 else 1.0)
+
+    one, both = (
+        synthetic.trials(blocks=5, centre=far_off, solutions=(HEAP_CMS, CMS, *more)) for more in ((), (of_25,))
+    )
+    found = [evaluate(trials, [BY_ID["cms-is-cms"]])[0] for trials in (one, both)]
+    assert [verdict.outcome for verdict in found] == [REFUTED, REFUTED]
+    assert found[1].evidence["larger"].to_list() == ["distance of Parallel 11"]
 
 
 def test_equal_shapes_do_not_decide_which_collector_it_was() -> None:
     trials = synthetic.trials(centre=true_to_article, noise=0.05, blocks=5)
-    assert evaluate(trials, [BY_ID["cms-is-cms"]])[0].outcome == INCONCLUSIVE
+    assert evaluate(trials, [BY_ID["cms-is-cms"]])[0].outcome == OPEN
 
 
 def test_the_shape_needs_both_collectors() -> None:
     found = evaluate(synthetic.trials(solutions=(HEAP_CMS,)), [BY_ID["cms-is-cms"]])[0]
-    assert (found.outcome, "not both measured" in found.sentence) == (INCONCLUSIVE, True)
+    assert (found.outcome, "not both measured" in found.sentence) == (OPEN, True)
 
 
 def test_published_object_counts_imply_the_size_of_case_a() -> None:
@@ -329,7 +378,7 @@ def test_the_size_of_case_a_goes_either_way(size: float, outcome: str) -> None:
 def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
     gc = gc_with_case_a(10_000)
     gc.loc[0, "live_objects_millions"] = 0.045
-    assert judged_case_a(gc).outcome == INCONCLUSIVE
+    assert judged_case_a(gc).outcome == OPEN
 
 
 def test_stored_tables_of_an_older_version_say_what_they_are() -> None:
@@ -360,7 +409,7 @@ def test_a_setting_is_set_beside_the_same_cell_as_set() -> None:
     lazy = Solution.parse("java/heap/parallel/11/lazy_heap")
     rows = (HEAP_CMS, (*HEAP_CMS[:5], lazy.label))
     trials = synthetic.trials(
-        cases=("B",), noise=0.001, solutions=rows,
+        blocks=5, cases=("B",), noise=0.001, solutions=rows,
         centre=lambda row: 200.0 if row["solution"] == lazy.label else 100.0,
     )  # fmt: skip
     trials["huge_pages_mb"] = 0.0
@@ -396,41 +445,99 @@ def test_findings_say_what_was_published_of_batch_and_real_time_together() -> No
     measured = findings.Measured("nonesuch")
     judged = findings.verdicts(measured)
     assert {verdict.claim.id for verdict in judged} == {claim.id for claim in EVERY_CLAIM}
-    assert {verdict.outcome for verdict in judged if verdict.claim.id != "case-a-size"} == {INCONCLUSIVE}
+    assert {verdict.outcome for verdict in judged if verdict.claim.id != "case-a-size"} == {OPEN}
     assert findings.answer(measured).startswith(f"**{UNDECIDED}.**")
     assert findings.details(measured) == ""
+    assert findings.decided(measured) == "Whether the machine was quiet or noisy meanwhile is not recorded."
+    assert findings.primary_tables(measured) == []
 
 
 @pytest.mark.parametrize(
-    ("dearer", "cheaper", "undecided", "words"),
+    ("dearer", "cheaper", "same", "left", "words"),
     [
-        (9, 0, 0, POOL),
-        (0, 9, 0, ALLOCATE),
-        (8, 1, 0, "Pool, with exceptions"),
-        (1, 8, 0, "Allocate, with exceptions"),
-        (5, 4, 0, DEPENDS),
-        (1, 0, 9, UNDECIDED),
-        (0, 0, 0, UNDECIDED),
+        (9, 0, 0, 0, POOL),
+        (0, 9, 0, 0, ALLOCATE),
+        (8, 1, 0, 0, "Pool, with exceptions"),
+        (1, 8, 0, 0, "Allocate, with exceptions"),
+        (5, 4, 0, 0, DEPENDS),
+        (2, 0, 7, 0, "No difference that matters, with exceptions"),
+        (0, 0, 9, 0, NO_MATTER),
+        (3, 0, 0, 6, "Pool, as far as it is decided"),
+        (0, 0, 0, 9, UNDECIDED),
+        (0, 0, 0, 0, UNDECIDED),
     ],
 )
-def test_headline_says_no_more_than_was_shown(dearer: int, cheaper: int, undecided: int, words: str) -> None:
-    directions = [1] * dearer + [-1] * cheaper + [0] * undecided
-    assert headline(pd.DataFrame({"direction": directions})) == words
+def test_headline_says_no_more_than_was_shown(dearer: int, cheaper: int, same: int, left: int, words: str) -> None:
+    directions = [1] * dearer + [-1] * cheaper + [0] * (same + left)
+    equivalent = [False] * (dearer + cheaper) + [True] * same + [False] * left
+    assert headline(pd.DataFrame({"direction": directions, "equivalent": equivalent})) == words
 
 
 def test_answer_follows_the_data() -> None:
-    pooled = synthetic.trials(noise=0.01, centre=lambda row: {"alloc": 300.0}.get(str(row["strategy"]), 100.0))
-    allocated = synthetic.trials(noise=0.01, centre=lambda row: {"pool": 300.0}.get(str(row["strategy"]), 100.0))
+    def of(**centres: float) -> pd.DataFrame:
+        return synthetic.trials(blocks=5, noise=0.01, centre=lambda row: centres.get(str(row["strategy"]), 100.0))
+
+    pooled, allocated, same = of(alloc=300.0), of(pool=300.0), of()
     assert story.verdict(pooled).startswith("**Pool.**")
+    assert "18 are decided: a pool is cheaper in 18 (by 3.0 times), allocating in 0," in story.verdict(pooled)
     assert story.verdict(allocated).startswith("**Allocate.**")
+    assert "a pool is cheaper in 0, allocating in 18 (by 3.0 times)" in story.verdict(allocated)
+    assert story.verdict(same).startswith(f"**{NO_MATTER}.**") and "no difference matters in 18; 0 open." in (
+        story.verdict(same)
+    )
     assert pooling_in_cpp(pooled).startswith("**In C++: pool.**")
     assert "Allocating was cheaper on heap / Parallel / 11 in case A, B and C" in story.details(allocated)
     assert story.verdict(pooled[pooled["language"] == "cpp"]).startswith(f"**{UNDECIDED}.**")
 
 
-def test_certainty_names_the_noise_of_the_instrument() -> None:
-    assert "of each other in 95% of" in cells.certainty(synthetic.trials(blocks=2))
+def test_what_is_open_says_how_much_more_it_would_take() -> None:
+    trials = synthetic.trials(blocks=5, noise=0.2, centre=lambda _row: 100.0)
+    told = story.decided(trials)
+    assert (
+        told.startswith("Of 24 comparisons of allocating with a pool, ") and " more trials on each side, in all" in told
+    )
+    assert story.verdict(trials[trials["block"] < 2]).startswith(f"**{UNDECIDED}.**")
+    assert "at least 3 more trials on each side" in story.decided(trials[trials["block"] < 2])
+    assert "without a figure on both sides" in story.decided(synthetic.fail(trials, "C++ flat", "pool", "B"))
+
+
+def test_certainty_says_how_far_trials_of_one_thing_lie_apart() -> None:
+    assert "differ by 3% in the median" in cells.certainty(synthetic.trials(blocks=6))
+    assert "Nothing is decided below 5 trials a side, and 96 cells have fewer" in cells.certainty(synthetic.trials())
     assert "no difference can be told from noise" in cells.certainty(synthetic.trials(blocks=1))
+
+
+@pytest.mark.parametrize(
+    ("others", "paces", "word"),
+    [(0.02, (1.0, 1.05), "quiet"), (0.3, (1.0, 1.0), "noisy"), (0.0, (1.0, 1.4), "noisy"), (0.0, (1.4, 1.0), "noisy")],
+)
+def test_a_page_says_whether_the_machine_was_quiet(others: float, paces: tuple[float, float], word: str) -> None:
+    rows = pd.DataFrame({
+        "steal_share": [None] * 10, "other_cpu_share": [others] * 10,
+        "compute_before_ns": [paces[0]] * 10, "compute_after_ns": [paces[1]] * 10,
+    })  # fmt: skip
+    assert f"was **{word}** meanwhile" in quiet_or_noisy(rows)
+    assert "not recorded" in quiet_or_noisy(rows.assign(other_cpu_share=None, compute_after_ns=None))
+
+
+def searches(ns: list[float | None], width: float = 1.02) -> pd.DataFrame:
+    return pd.DataFrame({"pdr_ns": ns, "pdr_fails_ns": [one and one / width for one in ns]})
+
+
+@pytest.mark.parametrize(
+    ("ns", "width", "shown"),
+    [
+        ([101.0, 100.0, 101.5, 100.5, 101.0], 1.02, "as published"),
+        ([150.0, 152.0, 149.0, 151.0, 150.0], 1.02, "the other way round"),
+        ([101.0, 100.0, 101.5, 100.5, 101.0], 1.3, OPEN),
+        ([80.0, 120.0, 105.0], 1.02, OPEN),
+        ([150.0, 151.0], 1.02, OPEN),
+    ],
+)
+def test_an_interval_matches_a_cost_by_its_searches(ns: list[float | None], width: float, shown: str) -> None:
+    costs = pd.Series([100.0, 101.0, 99.5, 100.0, 100.5])
+    compared = findings.interval_over_cost(searches(ns, width), costs)
+    assert claims.of_orderings([claims.Equality("interval", "cost", compared)]).rows["shown"].to_list() == [shown]
 
 
 def test_failures_and_processor_time_are_told_in_words() -> None:

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
 from scipy import stats as scipy_stats
@@ -202,3 +203,56 @@ def test_a_wrong_option_is_told_in_one_line(tmp_path: Path, option: list[str], c
     ran = CliRunner().invoke(main, ["compare", csv(tmp_path / "x.csv", "1,a,2"), *option])
     assert ran.exit_code == 2
     assert complaint in ran.output
+
+
+def logs(rng: np.random.Generator, *shape: int, centre: float = 0.0) -> npt.NDArray[np.float64]:
+    return centre + 0.1 * rng.standard_normal(shape)
+
+
+@pytest.mark.parametrize("n", [5, 8, 15])
+def test_a_chance_is_below_a_level_no_more_often_than_that(n: int) -> None:
+    rng = np.random.default_rng(n)
+    chances = decisions.p_above(logs(rng, REPETITIONS, n), logs(rng, REPETITIONS, n))
+    for level in (0.05, 0.01):
+        assert (chances <= level).mean() <= scipy_stats.binom.ppf(1 - 1e-4, REPETITIONS, level) / REPETITIONS
+
+
+def test_chances_say_what_the_verdict_says() -> None:
+    rng = np.random.default_rng(2)
+    for centre in (-0.4, -0.1, 0.0, 0.1, 0.4):
+        a, b = logs(rng, 7, centre=centre), logs(rng, 7)
+        compared = decisions.compare(np.exp(a), np.exp(b))
+        assert compared.p_above() == pytest.approx(float(decisions.p_above(a, b)))
+        assert compared.p_below(1.1) == pytest.approx(float(decisions.p_above(b, a, 1 / 1.1)))
+        assert (compared.p_above() <= decisions.ALPHA / 2) == (compared.decision.low > 1)
+        assert (compared.p_below() <= decisions.ALPHA / 2) == (compared.decision.high < 1)
+    assert decisions.compare([1.0] * 4, [9.0] * 4).p_below() == 1.0, "nothing is shown by four"
+
+
+def test_the_cheapest_of_equals_is_hardly_ever_shown_to_be_it() -> None:
+    rng = np.random.default_rng(4)
+    shown = 0
+    for draws in np.exp(logs(rng, 300, 6, 5)):
+        sides = {str(k): list(costs) for k, costs in enumerate(draws)}
+        ones, others = dict(list(sides.items())[:3]), dict(list(sides.items())[3:])
+        shown += decisions.p_cheapest(ones, others) <= decisions.ALPHA
+    assert shown <= scipy_stats.binom.ppf(1 - 1e-4, 300, decisions.ALPHA)
+    cheap = {"a": costs(5), "b": costs(5, seed=2)}
+    dear = {name: [2 * cost for cost in of] for name, of in cheap.items()}
+    assert decisions.p_cheapest(cheap, dear) < 0.01 < 0.5 < decisions.p_cheapest(dear, cheap)
+    assert decisions.p_cheapest(cheap, dear, 1.9) > decisions.p_cheapest(cheap, dear, 1.1)
+    assert decisions.p_cheapest({}, dear) == 1.0
+
+
+def test_an_estimate_is_judged_by_its_error_and_its_grain() -> None:
+    def verdict(middle: float, error: float, grain: float = 0.0) -> str:
+        return decisions.of_estimate(middle, error, 5, grain).decision.verdict
+
+    assert verdict(0.5, 0.05) == B_CHEAPER
+    assert verdict(-0.5, 0.05) == A_CHEAPER
+    assert verdict(0.0, 0.01) == EQUIVALENT
+    assert verdict(0.0, 0.01, grain=0.1) == OPEN
+    assert verdict(0.5, 0.05, grain=0.4) == OPEN
+    wide = decisions.of_estimate(0.5, 0.05, 5, 0.4)
+    assert wide.p_above() > decisions.of_estimate(0.5, 0.05, 5).p_above()
+    assert (wide.decision.blocks_needed or 0) > 0

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from scipy import stats as scipy_stats
 
-from allocpool import notebook, stats
+from allocpool import decisions, notebook
 from allocpool.campaign import campaign
 from allocpool.campaign.registry import every_study, room
+from allocpool.decisions import compare
 from allocpool.evidence import tables
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    INCONCLUSIVE,
-    NO_DIFFERENCE,
+    EQUIVALENT,
+    MIXED,
     NOT_MEASURED,
+    OPEN,
     OTHER_WAY,
     REFUTED,
     REPRODUCED,
     Claim,
+    Equality,
     Evidence,
     Frequency,
     Missing,
     Ordering,
     Verdict,
+    adjusted,
+    chances_of,
     evaluate_apart,
     judge,
+    judged_together,
     of_orderings,
+    outcome_of,
+    partial_conjunction,
     published_says,
+    shown_by,
     verdict_table,
 )
 from allocpool.evidence.trials import gap_of
@@ -58,12 +70,14 @@ def evidence(*shown: str, missing: tuple[Missing, ...] = ()) -> Evidence:
     ("shown", "outcome"),
     [
         ((AS_PUBLISHED, AS_PUBLISHED), REPRODUCED),
-        ((AS_PUBLISHED, NO_DIFFERENCE), INCONCLUSIVE),
-        ((AS_PUBLISHED, NOT_MEASURED), INCONCLUSIVE),
-        ((AS_PUBLISHED, AS_PUBLISHED, OTHER_WAY), REFUTED),
+        ((AS_PUBLISHED, EQUIVALENT), OPEN),
+        ((AS_PUBLISHED, OPEN), OPEN),
+        ((AS_PUBLISHED, NOT_MEASURED), OPEN),
+        ((AS_PUBLISHED, AS_PUBLISHED, OTHER_WAY), MIXED),
         ((NOT_MEASURED, OTHER_WAY), REFUTED),
-        ((NO_DIFFERENCE,), INCONCLUSIVE),
-        ((), INCONCLUSIVE),
+        ((OPEN, OTHER_WAY), REFUTED),
+        ((EQUIVALENT,), OPEN),
+        ((), OPEN),
     ],
 )
 def test_one_row_refutes_and_only_all_reproduce(shown: tuple[str, ...], outcome: str) -> None:
@@ -74,9 +88,9 @@ def test_one_row_refutes_and_only_all_reproduce(shown: tuple[str, ...], outcome:
     ("shown", "outcome"),
     [
         ((OTHER_WAY, OTHER_WAY), REFUTED),
-        ((OTHER_WAY, AS_PUBLISHED), INCONCLUSIVE),
+        ((OTHER_WAY, AS_PUBLISHED), OPEN),
         ((AS_PUBLISHED, AS_PUBLISHED), REPRODUCED),
-        ((), INCONCLUSIVE),
+        ((), OPEN),
     ],
 )
 def test_figures_that_only_refute_together_leave_open_what_they_disagree_on(
@@ -89,7 +103,7 @@ def test_what_is_missing_goes_with_the_verdict_and_keeps_open_what_needs_all() -
     absent = Missing("CMS", "not part of this campaign")
     some = evidence(AS_PUBLISHED, missing=(absent,))
     assert judge(claim(), some).outcome == REPRODUCED
-    assert judge(claim(needs_all=True), some).outcome == INCONCLUSIVE
+    assert judge(claim(needs_all=True), some).outcome == OPEN
     assert judge(claim(needs_all=True), some).missing == (absent,)
     assert judge(claim(needs_all=True), replace(some, missing=())).outcome == REPRODUCED
     assert judge(claim(needs_all=True), evidence(OTHER_WAY, missing=(absent,))).outcome == REFUTED
@@ -98,9 +112,9 @@ def test_what_is_missing_goes_with_the_verdict_and_keeps_open_what_needs_all() -
 @pytest.mark.parametrize(
     ("asks", "outcomes"),
     [
-        ("every", {10: REPRODUCED, 9: REFUTED, 6: REFUTED, 5: REFUTED, 0: REFUTED}),
-        ("almost every", {10: REPRODUCED, 9: REPRODUCED, 8: REFUTED, 5: REFUTED, 0: REFUTED}),
-        ("most", {10: REPRODUCED, 6: REPRODUCED, 5: REFUTED, 0: REFUTED}),
+        ("every", {10: REPRODUCED, 9: MIXED, 6: MIXED, 5: MIXED, 0: REFUTED}),
+        ("almost every", {10: REPRODUCED, 9: REPRODUCED, 8: MIXED, 5: MIXED, 0: REFUTED}),
+        ("most", {10: REPRODUCED, 6: REPRODUCED, 5: MIXED, 0: REFUTED}),
     ],
 )
 def test_a_claim_about_frequency_tests_frequency(asks: Frequency, outcomes: dict[int, str]) -> None:
@@ -109,11 +123,9 @@ def test_a_claim_about_frequency_tests_frequency(asks: Frequency, outcomes: dict
 
     some = claim(asks=asks)
     assert {count: judge(some, shown(count, OTHER_WAY)).outcome for count in outcomes} == outcomes
-    undecided = {count: judge(some, shown(count, NO_DIFFERENCE)).outcome for count in outcomes}
-    assert undecided == {
-        count: REPRODUCED if outcome == REPRODUCED else INCONCLUSIVE for count, outcome in outcomes.items()
-    }
-    assert judge(some, evidence()).outcome == INCONCLUSIVE
+    undecided = {count: judge(some, shown(count, EQUIVALENT)).outcome for count in outcomes}
+    assert undecided == {count: REPRODUCED if outcome == REPRODUCED else OPEN for count, outcome in outcomes.items()}
+    assert judge(some, evidence()).outcome == OPEN
 
 
 def test_what_the_source_itself_says_is_counted_and_set_ups_are_judged_apart() -> None:
@@ -133,22 +145,138 @@ def test_published_ratios_stand_beside_what_was_found() -> None:
     assert judge(published, evidence()).sentence == "As found."
 
 
+def costs(centre: float, n: int = 5) -> list[float]:
+    return [centre * (1 + 0.01 * (k % 3)) for k in range(n)]
+
+
 def test_an_ordering_is_shown_by_its_direction_or_says_why_not() -> None:
-    noise = stats.NoiseBand(1.05, 9)
-    once, twice = pd.Series([100.0, 101.0]), pd.Series([200.0, 203.0])
+    once, twice = costs(100), costs(200)
+    wide = [70.0, 140.0, 90.0, 120.0, 100.0]
     rows = of_orderings(
         [
-            Ordering("twice", "once", stats.compare(twice, once, noise)),
-            Ordering("once", "twice", stats.compare(once, twice, noise)),
-            Ordering("once", "once", stats.compare(once, once, noise)),
-            Ordering("none", "once", stats.compare(once[:0], once, noise), "it crashed"),
+            Ordering("twice", "once", compare(twice, once)),
+            Ordering("once", "twice", compare(once, twice)),
+            Ordering("once", "once", compare(once, once)),
+            Ordering("wide", "once", compare(wide, once)),
+            Ordering("four times", "once", compare(costs(400, 4), once)),
+            Ordering("none", "once", compare(once[:0], once), "it crashed"),
         ],
         [Missing("CMS", "not part of this campaign")],
     )
-    assert rows.rows["shown"].to_list() == [AS_PUBLISHED, OTHER_WAY, NO_DIFFERENCE, NOT_MEASURED]
-    assert rows.rows["ratio"].isna().to_list() == [False, False, False, True]
+    assert rows.rows["shown"].to_list() == [AS_PUBLISHED, OTHER_WAY, EQUIVALENT, OPEN, OPEN, NOT_MEASURED]
+    assert rows.rows["ratio"].isna().to_list() == [False] * 5 + [True]
+    assert rows.rows["p"].isna().to_list() == [False] * 5 + [True]
     assert rows.missing == (Missing("CMS", "not part of this campaign"), Missing("none over once", "it crashed"))
-    assert len(rows.measured) == 3 and len(rows.against) == 1
+    assert len(rows.measured) == 5 and len(rows.against) == 1
+
+
+def test_a_row_names_what_an_average_hides() -> None:
+    two_speeds = [100.0, 400.0, 101.0, 402.0, 99.0]
+    found = of_orderings([Ordering("one", "other", compare(two_speeds, costs(50)))])
+    assert found.rows["remark"].to_list() == ["the former: two speeds, 100 in 3 and 401 in 2 trials; trimmed 3.16"]
+    (row,) = tables.evidence_table([judge(claim(), found)])["found"]
+    assert row.endswith("trimmed 3.16)")
+
+
+@pytest.mark.parametrize(
+    ("centre", "shown"),
+    [(100.0, AS_PUBLISHED), (102.0, AS_PUBLISHED), (110.0, OPEN), (130.0, OTHER_WAY), (70.0, OTHER_WAY)],
+)
+def test_an_equality_is_shown_within_what_matters_and_denied_beyond(centre: float, shown: str) -> None:
+    rows = of_orderings([Equality("one", "other", compare(costs(centre), costs(100)))]).rows
+    assert rows["shown"].to_list() == [shown]
+
+
+def test_the_reverse_must_pay_for_the_number_of_rows() -> None:
+    assert shown_by([0.5, 0.5], [0.03, 0.5]) == [OPEN, OPEN]
+    assert shown_by([0.5], [0.03]) == [OTHER_WAY]
+    assert shown_by([0.04] * 20, [0.9] * 20) == [AS_PUBLISHED] * 20
+    nan = float("nan")
+    assert shown_by([nan, 0.5], [nan, 0.02]) == [NOT_MEASURED, OTHER_WAY]
+    assert shown_by([nan, 0.5], [nan, 0.04]) == [NOT_MEASURED, OPEN], "what was not measured was asked, too"
+
+
+def test_a_partial_conjunction_of_known_chances() -> None:
+    chances = [0.01, 0.02, 0.3]
+    assert partial_conjunction(chances, 3) == 0.3, "all: intersection-union"
+    assert partial_conjunction(chances, 1) == pytest.approx(0.03), "one: Bonferroni"
+    assert partial_conjunction(chances, 2) == pytest.approx(0.04)
+    assert partial_conjunction(chances, 4) == partial_conjunction([], 1) == 1.0
+
+
+def test_verdicts_of_a_page_pay_for_each_other() -> None:
+    def row(p: float) -> Evidence:
+        return Evidence(pd.DataFrame({"p": [p], "p_against": [1.0], "shown": [AS_PUBLISHED]}))
+
+    alone = [judge(claim(), row(p)) for p in (0.04, 0.9, 0.8, 0.7)]
+    assert alone[0].outcome == OPEN, "a claim is a page of two questions"
+    sure = [judge(claim(), row(p)) for p in (0.02, 0.9, 0.8, 0.7)]
+    assert [verdict.outcome for verdict in sure] == [REPRODUCED, OPEN, OPEN, OPEN]
+    assert {verdict.outcome for verdict in judged_together(sure)} == {OPEN}
+
+
+CLAIMS = 20
+"""On a page."""
+STATED = 0.05
+
+
+def campaigns(
+    n: int, rows: int, ratios: Sequence[float], many: int, spread: float = 0.1
+) -> Iterator[tuple[list[str], int]]:
+    """The outcomes of a page of `CLAIMS` claims that each expect ``rows`` orderings, of which each has the true ratio
+    that ``ratios`` has at its place, and how many rows are as published; ``many`` campaigns of ``n`` trials a cell."""
+    rng = np.random.default_rng(1000 * n + rows)
+    centres = np.log([ratios[k % len(ratios)] for k in range(rows)])
+    for _ in range(many):
+        smaller, larger = spread * rng.standard_normal((2, CLAIMS, rows, n))
+        larger += centres[:, None]
+        p, p_against = decisions.p_above(larger, smaller), decisions.p_above(smaller, larger, decisions.EFFECT)
+        page = adjusted([chances_of(list(p[k]), list(p_against[k])) for k in range(CLAIMS)])
+        outcomes, shown = [], 0
+        for k, pair in enumerate(page):
+            as_published = shown_by(list(p[k]), list(p_against[k])).count(AS_PUBLISHED)
+            outcomes.append(outcome_of(*pair, as_published))
+            shown += as_published
+        yield outcomes, shown
+
+
+def at_most(many: int) -> float:
+    """So many campaigns may be wrong at the stated rate; more are, once in ten thousand."""
+    return float(scipy_stats.binom.ppf(1 - 1e-4, many, STATED))
+
+
+@pytest.mark.parametrize("rows", [1, 5, 20])
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_where_all_cells_are_equal_hardly_any_page_decides_anything(n: int, rows: int) -> None:
+    many = 200 if rows == 1 else 60
+    wrong = sum(set(outcomes) != {OPEN} for outcomes, _ in campaigns(n, rows, [1.0], many))
+    assert wrong <= (at_most(many) if n >= decisions.FEWEST else 0)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 20])
+@pytest.mark.parametrize("ratio", [1 / decisions.EFFECT, 1.0])
+def test_a_reverse_that_does_not_matter_refutes_nothing(rows: int, ratio: float) -> None:
+    many = 60
+    refuted = sum(REFUTED in outcomes or MIXED in outcomes for outcomes, _ in campaigns(10, rows, [ratio], many))
+    assert refuted <= at_most(many)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 20])
+def test_what_is_true_is_reproduced_and_its_reverse_refuted(rows: int) -> None:
+    for ratio, outcome in ((1.5, REPRODUCED), (1 / 1.5, REFUTED)):
+        told = [name for outcomes, _ in campaigns(10, rows, [ratio], 10) for name in outcomes]
+        assert told.count(outcome) > 0.9 * len(told)
+        assert set(told) <= {outcome, OPEN}
+
+
+def test_what_is_true_of_some_only_is_mixed() -> None:
+    told = [name for outcomes, _ in campaigns(10, 5, [1.5, 1.5, 1.5, 1.5, 1 / 1.5], 10) for name in outcomes]
+    assert told.count(MIXED) > 0.9 * len(told)
+    assert REPRODUCED not in told
+
+
+def test_four_trials_decide_nothing_whatever_the_ratio() -> None:
+    assert {name for outcomes, _ in campaigns(4, 3, [9.0], 5) for name in outcomes} == {OPEN}
 
 
 def test_a_gap_is_the_commonest_failure() -> None:

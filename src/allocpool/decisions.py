@@ -44,6 +44,8 @@ EFFECT = 1.10
 """A ratio that matters, unless who asks says otherwise."""
 FEWEST = 5
 """Trials a side below which nothing is decided."""
+FEWEST_ESTIMATES = 3
+"""The same for figures that are worth several trials each, as that of a search."""
 A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN = "a_cheaper", "b_cheaper", "equivalent", "open"
 
 _STEP = 1.25
@@ -119,13 +121,16 @@ def look_at(n: int) -> int | None:
 def repeated_p(nominal: float, n: int) -> float:
     """The one-sided chance, over all looks together, of a look as extreme as one at ``n`` trials whose own one-sided
     chance is ``nominal``: at most ``alpha / 2`` just where the repeated interval of level ``1 - alpha`` excludes."""
+    return float(_repeated(np.asarray(nominal), n))
+
+
+def _repeated(nominal: Array, n: int) -> Array:
     firsts, chances = _boundaries()
-    first = -float(special.ndtri(nominal)) / _boundary(1.0, n) if nominal > 0 else math.inf
-    if first > firsts[0]:
-        return min(1.0, 2 * len(LOOKS) * float(special.ndtr(-first)))
-    if first < firsts[-1]:  # below the table: nothing is ever decided there
-        return max(0.5, nominal)
-    return float(np.exp(np.interp(first, firsts[::-1], chances[::-1]))) / 2
+    first = -np.asarray(special.ndtri(nominal)) / _boundary(1.0, n)
+    inside = np.exp(np.interp(first, firsts[::-1], chances[::-1])) / 2
+    beyond = np.minimum(1.0, 2 * len(LOOKS) * special.ndtr(-first))
+    below = np.maximum(0.5, nominal)  # below the table: nothing is ever decided there
+    return np.where(first > firsts[0], beyond, np.where(first < firsts[-1], below, inside))
 
 
 def _contrast(tops: Sequence[Array], bottoms: Sequence[Array]) -> tuple[Array, Array, Array]:
@@ -298,7 +303,8 @@ class Comparison:
     def _p(self, distance: float) -> float:
         if math.isnan(distance):
             return 1.0
-        return _p_of(distance - self.grain, self.error, self.freedom, self.decision.used)
+        apart, error, freedom = (np.asarray(value) for value in (distance - self.grain, self.error, self.freedom))
+        return float(_p_of(apart, error, freedom, self.decision.used))
 
     def text(self) -> str:
         """The ratio in words: ``3.1 times (2.9 to 3.4)``, ``no difference that matters (1.02, 0.97 to 1.08)``, ``open
@@ -350,9 +356,12 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alp
 
 def of_estimate(middle: float, error: float, n: int, grain: float = 0.0, effect: float = EFFECT) -> Comparison:
     """A comparison by an estimated logarithm of a ratio and its standard error, out of ``n`` figures of the smaller
-    side, whose freedom it has; ``grain`` is how coarse they are. Three do where each is worth several trials, as that
-    of a search; they are taken for a look at `FEWEST`."""
+    side, whose freedom it has; ``grain`` is how coarse they are. `FEWEST_ESTIMATES` do where each is worth several
+    trials, as that of a search; fewer than `FEWEST` are taken for a look at so many."""
     used = look_at(n) or FEWEST
+    if n < FEWEST_ESTIMATES:
+        told = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, ALPHA, math.nan, "")
+        return Comparison(told, math.nan, math.nan, math.nan, effect)
     half = grain - float(special.stdtrit(n - 1, nominal_level(ALPHA, used) / 2)) * error
     low, high, margin = middle - half, middle + half, math.log(effect)
     verdict = _verdict(low, high, margin)
@@ -362,8 +371,8 @@ def of_estimate(middle: float, error: float, n: int, grain: float = 0.0, effect:
         widths = grain + _half_widths(ALPHA) * error * np.sqrt(n / sizes)
         enough = sizes[(widths < max(abs(middle), margin - abs(middle))) & (sizes > n)]
         needed = int(enough[0]) - n if enough.size else None
-    ends = (math.exp(part) for part in (middle, low, high))
-    decision = Decision(*ends, n, used, verdict, needed, ALPHA, math.exp(middle), "")
+    ratio, low, high = (math.exp(part) for part in (middle, low, high))
+    decision = Decision(ratio, low, high, n, used, verdict, needed, ALPHA, ratio, "")
     return Comparison(decision, middle, error, n - 1.0, effect, grain)
 
 
@@ -450,24 +459,25 @@ def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs], ratio: f
     there was a choice (Bonferroni)."""
     against = [_logs(rival) for rival in rivals.values()]
     chances = [
-        max((_p_above(rival, cost, ratio) for rival in against), default=1.0) for cost in map(_logs, costs.values())
+        max((float(p_above(rival, cost, ratio)) for rival in against), default=1.0)
+        for cost in map(_logs, costs.values())
     ]
-    return min(1.0, len(chances) * min(chances, default=1.0))
+    return min(1.0, len(chances) * min(chances)) if chances else 1.0
 
 
-def _p_above(top: Array, bottom: Array, ratio: float) -> float:
-    """`Comparison.p_above` of two sides."""
-    used = look_at(min(top.size, bottom.size))
+def p_above(top: Array, bottom: Array, ratio: float = 1.0) -> Array:
+    """`Comparison.p_above` of many comparisons at once: logarithms along the last axis, in order of time."""
+    used = look_at(min(top.shape[-1], bottom.shape[-1]))
     if used is None:
-        return 1.0
-    middle, error, freedom = _contrast([top[:used]], [bottom[:used]])
-    return _p_of(float(middle) - math.log(ratio), float(error), float(freedom), used)
+        return np.ones(np.broadcast_shapes(top.shape[:-1], bottom.shape[:-1]))
+    middle, error, freedom = _contrast([top[..., :used]], [bottom[..., :used]])
+    return _p_of(middle - math.log(ratio), error, freedom, used)
 
 
-def _p_of(distance: float, error: float, freedom: float, used: int) -> float:
-    if error == 0:
-        return 0.0 if distance > 0 else 1.0
-    return repeated_p(float(special.stdtr(freedom, -distance / error)), used)
+def _p_of(distance: Array, error: Array, freedom: Array, used: int) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nominal = special.stdtr(freedom, -distance / error)
+    return np.where(error > 0, _repeated(nominal, used), np.where(distance > 0, 0.0, 1.0))
 
 
 def decide_together(
@@ -524,9 +534,9 @@ def _half_widths(alpha: float) -> Array:
 
 
 def _logs(values: Costs) -> Array:
-    if isinstance(values, pd.Series):
-        values = values.dropna().sort_index(kind="stable")
     array = np.asarray(values, dtype=np.float64)
+    if isinstance(values, pd.Series):
+        array = array[np.argsort(values.index.to_numpy(), kind="stable")]
     array = array[~np.isnan(array)]
     if not (array > 0).all() or not np.isfinite(array).all():
         raise ValueError("costs must be positive and finite: their logarithms are compared")
@@ -551,7 +561,7 @@ def shape_of(logs: Array) -> str:
     Data Analysis*, 1977), and 1.25 from the median.
     """
     ordered = np.sort(logs)
-    if ordered.size >= FEWEST:
+    if ordered.size >= FEWEST and ordered[-1] - ordered[0] > _SPEEDS_APART:
         gaps = np.diff(ordered)
         split = int(np.argmax(gaps)) + 1
         widths = (float(np.ptp(ordered[:split])), float(np.ptp(ordered[split:])))

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from great_tables import GT
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.decisions import Comparison, compare, of_estimate
+from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, of_estimate
 from allocpool.evidence import claims
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
@@ -46,7 +45,7 @@ from allocpool.studies.native.story import pooling_in_cpp
 from allocpool.studies.pauses import claims as pauses_claims
 from allocpool.studies.pauses import scaling
 from allocpool.studies.realtime import claims as realtime_claims
-from allocpool.studies.realtime.cells import ENOUGH_SEARCHES, realtime_cells
+from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
 
 MATCHES = 1.1
@@ -219,17 +218,16 @@ def interval_over_cost(searches: pd.DataFrame, costs: pd.Series) -> Comparison:
     """The smallest interval that passes over the cost in batch, of one cell: searches set against batch trials.
 
     A search answers with a bracket, so its figure is the geometric middle, and half of the widest bracket is added to
-    either side of the interval; the freedom is that of the smaller side. From three searches with a bracket on.
+    either side of the interval; the freedom is that of the smaller side.
     """
-    passes, fails = (searches[f"pdr_{what}ns"].astype(float) for what in ("", "fails_"))
-    middles = np.log(passes * fails.fillna(passes)).dropna() / 2
-    logs = np.log(costs.astype(float))
+    passes = searches["pdr_ns"].astype(float).map(math.log)
+    half_widths = (passes - searches["pdr_fails_ns"].astype(float).map(math.log)).fillna(0.0) / 2
+    middles, logs = passes - half_widths, costs.astype(float).map(math.log)
     n = min(len(middles), len(logs))
-    if n < ENOUGH_SEARCHES:
-        return compare(np.exp(middles), costs, MATCHES)
-    half = float((np.log(passes / fails.fillna(passes)) / 2).max())
+    if n < FEWEST_ESTIMATES:
+        return compare(middles.map(math.exp), costs, MATCHES)
     error = math.sqrt(middles.var(ddof=1) / len(middles) + logs.var(ddof=1) / len(logs))
-    return of_estimate(float(middles.mean() - logs.mean()), error, n, half, MATCHES)
+    return of_estimate(float(middles.mean() - logs.mean()), error, n, float(half_widths.max()), MATCHES)
 
 
 def _matches(data: Both) -> Evidence:
@@ -237,10 +235,12 @@ def _matches(data: Both) -> Evidence:
     expected = []
     for cell in _allocating_in_a(data):
         in_batch = Cell(cell.solution, "alloc", "A")
-        searches, costs = _of_cell(finished(data.searches), in_batch), data.batch.values(in_batch)
-        gap = data.realtime.gap(cell) or (
-            "no figure in batch at its scale" if costs.empty else "no interval passes" if pd.isna(cell.pdr_ns) else None
-        )
+        searches, costs = _searches_of(in_batch, data.searches), data.batch.values(in_batch)
+        gap = data.realtime.gap(cell)
+        if costs.empty:
+            gap = gap or "no figure in batch at its scale"
+        elif searches["pdr_ns"].isna().any():
+            gap = gap or "no interval passes in every search"
         compared = interval_over_cost(searches.iloc[:0] if gap else searches, costs)
         expected.append(Equality(f"smallest interval of {in_batch}", "its cost in batch", compared, gap or ""))
     return of_orderings(expected, () if expected else [Missing("allocating in case A", "not searched in real time")])
@@ -251,9 +251,11 @@ def _allocating_in_a(data: Both) -> list[Any]:
     return records(cells[(cells["language"] == "java") & (cells["strategy"] == "alloc") & (cells["case"] == "A")])
 
 
-def _of_cell(rows: pd.DataFrame, cell: Cell) -> pd.DataFrame:
-    here = (rows["solution"] == cell.solution) & (rows["strategy"] == cell.strategy) & (rows["case"] == cell.case)
-    return rows[here]
+def _searches_of(cell: Cell, searches: pd.DataFrame) -> pd.DataFrame:
+    """The finished searches of a cell at the published heap."""
+    done = finished(searches)
+    here = (done["solution"] == cell.solution) & (done["strategy"] == cell.strategy) & (done["case"] == cell.case)
+    return done[here & (done["heap_factor"].isna() | (done["heap_factor"] == 1))]
 
 
 def _published_matches() -> Evidence:

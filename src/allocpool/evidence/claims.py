@@ -29,7 +29,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from allocpool import stats
-from allocpool.decisions import ALPHA, Comparison
+from allocpool.decisions import ALPHA, Comparison, Decision
 
 OPEN = "open"
 """Of a verdict and of a row: the trials do not decide it."""
@@ -312,8 +312,8 @@ class Equality(Ordering):
 
 
 def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ()) -> Evidence:
-    """Orderings as evidence: one row each with larger, smaller, ratio (of the two), low, high, trials, p, p_against,
-    shown."""
+    """Orderings as evidence: one row each with larger, smaller, ratio (of the two), low, high, trials, remark (what an
+    average hides, with the trimmed ratio), p, p_against, shown."""
     chances = [(item.p, item.p_against) for item in orderings]
     shown = shown_by(
         [p for p, _ in chances],
@@ -324,15 +324,22 @@ def of_orderings(orderings: Sequence[Ordering], missing: Iterable[Missing] = ())
     for item, pair, word in zip(orderings, chances, shown, strict=True):
         ratio = item.comparison.ratio
         figures = (ratio.estimate, ratio.low, ratio.high, ratio.trials) if ratio else (np.nan, np.nan, np.nan, 0)
-        rows.append([item.larger, item.smaller, *figures, *pair, word])
+        rows.append([item.larger, item.smaller, *figures, _remark(item.comparison.decision), *pair, word])
     lacking = [
         gap
         for item, word in zip(orderings, shown, strict=True)
         if word == NOT_MEASURED
         for gap in item.gaps or (Missing(f"{item.larger} over {item.smaller}", item.why_not),)
     ]
-    columns = ["larger", "smaller", "ratio", "low", "high", "trials", "p", "p_against", "shown"]
+    columns = ["larger", "smaller", "ratio", "low", "high", "trials", "remark", "p", "p_against", "shown"]
     return Evidence(pd.DataFrame(rows, columns=columns), tuple(dict.fromkeys([*missing, *lacking])))
+
+
+def _remark(told: Decision) -> str:
+    if not told.remark:
+        return ""
+    words = told.remark.replace("a: ", "the former: ").replace("b: ", "the latter: ")
+    return f"{words}; trimmed {stats.significant(told.trimmed_ratio)}"
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:

@@ -39,7 +39,10 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
             if "larger" in item:
                 what = f"{item['larger']} over {item['smaller']}"
                 spread = f"{stats.significant(item['low'])} to {stats.significant(item['high'])}"
-                numbers = f"{stats.significant(item['ratio'])} ({spread}), n = {item['trials']}: {item['shown']}"
+                beware = f" ({item['remark']})" if item.get("remark") else ""
+                numbers = (
+                    f"{stats.significant(item['ratio'])} ({spread}), n = {item['trials']}: {item['shown']}{beware}"
+                )
             else:
                 *names, last = (name for name in item if name not in ("shown", *_CHANCES))
                 what = " ".join(str(item[name]) for name in names)

@@ -194,8 +194,11 @@ class Batch:
 
     def families(self, *cells: Cell) -> frozenset[str]:
         """The published collectors among the solutions of ``cells``."""
-        names = self.facts["family"].reindex([cell.solution for cell in cells])
-        return frozenset(str(name) for name in names.dropna())
+        return frozenset(name for cell in cells if (name := self._family_of.get(cell.solution)))
+
+    @cached_property
+    def _family_of(self) -> dict[str, str]:
+        return {str(solution): str(name) for solution, name in self.facts["family"].dropna().items()}
 
     def cheapest(self, cells: Iterable[Cell]) -> Cell | None:
         """The cheapest cell that has a figure, or None."""
