@@ -24,8 +24,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -218,8 +218,7 @@ def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alph
         return Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
     ratio = math.exp(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms))
     trimmed = math.exp(sum(map(trimmed_mean, tops)) - sum(map(trimmed_mean, bottoms)))
-    named = [("a", side) for side in tops] + [("b", side) for side in bottoms]
-    remark = "; ".join(f"{name}: {what}" for name, side in named if (what := shape_of(side)))
+    remark = _remark([*(("a", side) for side in tops), *(("b", side) for side in bottoms)])
     used = look_at(n)
     if used is None:
         low = high = math.nan
@@ -234,6 +233,10 @@ def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alph
     verdict = _verdict(low_log, high_log, math.log(effect))
     needed = 0 if verdict != OPEN else _blocks_needed(tops, bottoms, math.log(effect), alpha)
     return Decision(ratio, math.exp(low_log), math.exp(high_log), n, used, verdict, needed, alpha, trimmed, remark)
+
+
+def _remark(named: Iterable[tuple[str, Array]]) -> str:
+    return "; ".join(f"{name}: {what}" for name, side in named if (what := shape_of(side)))
 
 
 @dataclass(frozen=True)
@@ -327,12 +330,22 @@ def compare(numerator: Costs, denominator: Costs, effect: float = EFFECT, alpha:
     return compare_products([numerator], [denominator], effect, alpha)
 
 
+def compare_with(values: Costs, constant: float, effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
+    """As `compare`, for one side over a constant above 0 (Student's t of one sample): of what is said to be "at most"
+    or "less than" so much."""
+    return _of_logs([_logs(values) - math.log(constant)], [], effect, alpha)
+
+
 def compare_products(
     numerators: Sequence[Costs], denominators: Sequence[Costs], effect: float = EFFECT, alpha: float = ALPHA
 ) -> Comparison:
     """As `compare`, for products of sides over products of sides: of the ratio a / b over the ratio c / d, a and d are
     the numerators."""
     tops, bottoms = ([_logs(side) for side in sides] for sides in (numerators, denominators))
+    return _of_logs(tops, bottoms, effect, alpha)
+
+
+def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alpha: float) -> Comparison:
     decision = _decide(tops, bottoms, effect, alpha)
     if look_at(decision.n) is None:
         return Comparison(decision, math.nan, math.nan, math.nan, effect)
@@ -361,6 +374,82 @@ def of_estimate(middle: float, error: float, n: int, grain: float = 0.0, effect:
     ratio, low, high = (math.exp(part) for part in (middle, low, high))
     decision = Decision(ratio, low, high, n, used, verdict, needed, ALPHA, ratio, "")
     return Comparison(decision, middle, error, n - 1.0, effect, grain)
+
+
+@dataclass(frozen=True)
+class _Means(Comparison):
+    """A ratio of means that may be zero or negative: each ratio is tested as a difference, ``top`` less so many times
+    ``bottom``, and a ratio that differs from 1 counts only where the difference itself points there."""
+
+    top: Array = field(kw_only=True)
+    bottom: Array = field(kw_only=True)
+
+    def p_above(self, ratio: float = 1.0) -> float:
+        return self._chance(ratio, 1)
+
+    def p_below(self, ratio: float = 1.0) -> float:
+        return self._chance(ratio, -1)
+
+    def _chance(self, ratio: float, side: int) -> float:
+        used = self.decision.used
+        if used < FEWEST:
+            return 1.0
+        asked = (1.0, ratio) if side * (ratio - 1) > 0 else (ratio,)
+        contrasts = [_contrast([self.top], [factor * self.bottom]) for factor in asked]
+        return max(
+            _p_of(side * float(middle), float(error), float(freedom), used) for middle, error, freedom in contrasts
+        )
+
+
+def compare_means(
+    numerator: pd.Series, denominator: pd.Series, effect: float = EFFECT, alpha: float = ALPHA
+) -> Comparison:
+    """As `compare`, for figures that may be zero or negative, as slopes may: the ratio of arithmetic means.
+
+    Its interval is Fieller's ("Some problems in interval estimation", JRSS B 16, 1954), unbounded where the denominator
+    is not shown to differ from zero; the ratio is NaN where the denominator is not above zero.
+    """
+    top, bottom = (side.dropna().sort_index(kind="stable").to_numpy(np.float64) for side in (numerator, denominator))
+    n = min(top.size, bottom.size)
+    if n == 0:
+        return _of_logs([np.empty(0)], [], effect, alpha)
+    used = look_at(n) or n
+    ratio, trimmed = _quotient(top.mean(), bottom.mean()), _quotient(trimmed_mean(top), trimmed_mean(bottom))
+    remark = _remark((name, np.log(side)) for name, side in (("a", top), ("b", bottom)) if (side > 0).all())
+    told = Decision(ratio, math.nan, math.nan, n, used, OPEN, FEWEST - n, alpha, trimmed, remark)
+    if n == 1:
+        return _Means(told, math.nan, math.nan, math.nan, effect, top=top, bottom=bottom)
+    top, bottom = top[:used], bottom[:used]
+    middle, error, freedom = (float(part) for part in _contrast([top], [bottom]))
+    if used < FEWEST:
+        reach = -float(special.stdtrit(n - 1, alpha / 2))
+        low, high = _fieller(top, bottom, reach)
+        return _Means(replace(told, low=low, high=high), middle, error, freedom, effect, top=top, bottom=bottom)
+    reach = -float(special.stdtrit(freedom, nominal_level(alpha, used) / 2))
+    low, high = _fieller(top, bottom, reach)
+    verdict = (
+        EQUIVALENT if 1 / effect < low and high < effect
+        else _verdict(middle - reach * error, middle + reach * error, 0.0)
+    )  # fmt: skip
+    margin = abs(float(bottom.mean())) * (effect - 1)
+    needed = 0 if verdict != OPEN else _blocks_needed([top], [bottom], margin, alpha)
+    told = replace(told, low=low, high=high, verdict=verdict, blocks_needed=needed)
+    return _Means(told, middle, error, freedom, effect, top=top, bottom=bottom)
+
+
+def _quotient(top: float, bottom: float) -> float:
+    return float(top / bottom) if bottom > 0 else math.nan
+
+
+def _fieller(top: Array, bottom: Array, reach: float) -> tuple[float, float]:
+    """Ends of the interval of the ratio of two means, ``reach`` standard errors wide."""
+    a, b = float(top.mean()), float(bottom.mean())
+    var_a, var_b = (reach**2 * float(side.var(ddof=1)) / side.size for side in (top, bottom))
+    known = b**2 - var_b
+    if known <= 0 or b <= 0:
+        return -math.inf, math.inf
+    half = math.sqrt(max(0.0, a**2 * var_b + var_a * known))
+    return (a * b - half) / known, (a * b + half) / known
 
 
 def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs], ratio: float = 1.0) -> float:
@@ -402,10 +491,15 @@ def compare_together(
     comparisons: Sequence[tuple[Costs, Costs]], effect: float = EFFECT, alpha: float = ALPHA
 ) -> list[Comparison]:
     """As `compare`, each at the level at which all are decided together (`decide_together`)."""
+    return together([functools.partial(compare, a, b, effect) for a, b in comparisons], alpha)
+
+
+def together(comparisons: Sequence[Callable[[float], Comparison]], alpha: float = ALPHA) -> list[Comparison]:
+    """As `compare_together`, for comparisons of any kind, each made at a level."""
     decided = len(comparisons)
     while True:
         level = alpha * max(decided, 1) / max(len(comparisons), 1)
-        compared = [compare(a, b, effect, level) for a, b in comparisons]
+        compared = [compare_at(level) for compare_at in comparisons]
         still = sum(comparison.decision.verdict != OPEN for comparison in compared)
         if still >= decided or decided <= 1:
             return compared

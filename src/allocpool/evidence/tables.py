@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import stats
+from allocpool.decisions import Comparison
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Verdict, tally, verdict_table
 
 _OUTCOME_COLOURS = {REPRODUCED: "#1b7f3b", REFUTED: "#b00020", MIXED: "#8a5a00", OPEN: "#666666"}
@@ -55,6 +56,19 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
 
 def _figure(value: Any) -> str:
     return value if isinstance(value, str) else stats.significant(float(value))
+
+
+def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Comparison], ratio: str) -> pd.DataFrame:
+    """Comparisons for a reader, one row each: its names, the ratio in words in column ``ratio``, trials of the smaller
+    side, and, where any has such, what an average would hide with the ratio that the outermost trials have no part
+    in."""
+    rows = []
+    for name, comparison in zip(names, compared, strict=True):
+        told = comparison.decision
+        hidden = f"{told.remark}; trimmed {stats.significant(told.trimmed_ratio)}" if told.remark else None
+        rows.append({**name, ratio: comparison.text(), "n": told.n, "an average hides": hidden})
+    table = pd.DataFrame(rows, columns=None if rows else [ratio, "n", "an average hides"])
+    return table if table["an average hides"].notna().any() else table.drop(columns="an average hides")
 
 
 def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> GT:

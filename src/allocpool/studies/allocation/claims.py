@@ -1,12 +1,12 @@
 """The conclusions of "Memory allocation speed check" (bytearray.io, 2012-07), each as a test that fresh data can fail.
 
-Orderings are ratios paired within blocks, as for the other claims. Each is put to what the source ran, CMS on the
-oldest release here, and to today's collectors; the published figures go through the same tests.
+Each is put to what the source ran, CMS on the oldest release here, and to today's collectors; the published figures go
+through the same tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,14 +14,17 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
+from allocpool.decisions import Comparison
 from allocpool.evidence import claims, reference
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    NO_DIFFERENCE,
+    EQUIVALENT,
     NOT_MEASURED,
+    OPEN,
     OTHER_WAY,
     Claim,
+    Equality,
     Evidence,
     Missing,
     Ordering,
@@ -36,12 +39,11 @@ from allocpool.studies.allocation.specs import CHURNED, SOURCES
 SOURCE = "Memory allocation speed check, bytearray.io, 2012-07"
 PUBLISHED_BYTES = (1024, 10_240, 102_400)
 NOT_HUGELY = 2.0
-"""Two speeds do not differ hugely when the interval of their ratio lies between this and its inverse."""
+"""Two speeds do not differ hugely when their ratio lies between this and its inverse."""
 MUCH = 2.0
 """What is said to be much more is at least so many times as much."""
 LEAST_COLLECTIONS = 3
 """So many collections a window must have seen, on average, before a claim about collections can rest on it."""
-_BLOCKS_OF_AN_INTERVAL = 3
 _CONTROLS = collectors_that(lambda row: row.is_control)
 SMALL, MIDDLE, LARGE = PUBLISHED_BYTES
 _OPERATIONS = {
@@ -107,13 +109,6 @@ class Costs:
         ]
         self.access = plain[plain["mode"] == "access"]
         self.fragmentation = plain[plain["mode"] == "fragmentation"]
-        self.noise = stats.noise_band(self.allocation, ["technique", "bytes", "served_by"], "ns_per_alloc")
-        self.noise_of_passes = stats.noise_band(
-            self.access, ["memory", "operation", "bytes", "served_by"], "ns_per_pass"
-        )
-        self.noise_of_memory = stats.noise_band(
-            self.fragmentation, ["technique", "distribution", "served_by"], "resident_over_live_after"
-        )
 
     def served_by(self, **facts: object) -> list[str]:
         """What serves the memory in the trials with these facts."""
@@ -127,26 +122,12 @@ class Costs:
         """Of obtaining a buffer, ns, indexed by block."""
         return self.values("ns_per_alloc", technique=technique, served_by=served_by, bytes=size)
 
-    def growth(self, technique: str, served_by: str) -> pd.Series:
-        """How many times as much a buffer of the largest published size costs as one of the middle size, by block."""
-        return stats.block_ratios(self.cost(technique, served_by, LARGE), self.cost(technique, served_by, MIDDLE))
-
     def collections(self, technique: str, served_by: str, size: int) -> float:
         """Collections in a window, mean over the trials; not counted where the figures are published."""
         if self.set_up == _PUBLISHED:
             return float("inf")
         counts = self.values("gc_pauses", technique=technique, served_by=served_by, bytes=size)
         return float(counts.mean()) if len(counts) else 0.0
-
-    def ordering(
-        self,
-        larger: tuple[str, pd.Series],
-        smaller: tuple[str, pd.Series],
-        noise: stats.NoiseBand | None = None,
-        why_not: str = "no block has a figure for both",
-    ) -> Ordering:
-        """The expected ordering of two named series; ``noise`` is that of allocation unless another is given."""
-        return Ordering(larger[0], smaller[0], stats.compare(larger[1], smaller[1], noise or self.noise), why_not)
 
     def _rows(self, facts: Mapping[str, object]) -> pd.DataFrame:
         if "memory" in facts:
@@ -168,9 +149,24 @@ def _of(set_up: str, trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with(rows: pd.DataFrame, facts: Mapping[str, object]) -> pd.DataFrame:
+    keep = np.ones(len(rows), dtype=bool)
     for name, value in facts.items():
-        rows = rows[rows[name] == value]
-    return rows
+        keep &= (rows[name] == value).fillna(False).to_numpy(bool)
+    return rows[keep]
+
+
+_Side = tuple[str, pd.Series]
+"""A name and its figures, indexed by block."""
+
+
+def _ordering(larger: _Side, smaller: _Side) -> Ordering:
+    """The expected ordering of two cells."""
+    return Ordering(larger[0], smaller[0], decisions.compare(larger[1], smaller[1]))
+
+
+def _within_trials(larger: _Side, smaller: _Side) -> Ordering:
+    """The expected ordering of two figures of the same trials: each has a ratio of its own."""
+    return Ordering(larger[0], smaller[0], decisions.compare_with(stats.block_ratios(larger[1], smaller[1]), 1.0))
 
 
 def _pairs(costs: Costs, left: Mapping[str, object], right: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -195,12 +191,12 @@ def _costs_rise(costs: Costs) -> Iterator[Ordering]:
                 for size in PUBLISHED_BYTES
             ]
             for smaller, larger in pairwise(by_size):
-                yield costs.ordering(larger, smaller)
+                yield _ordering(larger, smaller)
 
 
 def _small_are_faster_in_java(costs: Costs) -> Iterator[Ordering]:
     for malloc, java in _pairs(costs, _MALLOC, _HEAP):
-        yield costs.ordering(
+        yield _ordering(
             (f"malloc {malloc}", costs.cost("malloc", malloc, SMALL)),
             (f"byte[] {java}", costs.cost("byte_array", java, SMALL)),
         )
@@ -214,23 +210,29 @@ def _free_is_cheaper(costs: Costs) -> Iterator[Ordering]:
                 for column in ("ns_per_alloc", "ns_per_free")
             ]
             if len(both[0]):
-                yield costs.ordering((f"malloc {name} {size}", both[0]), (f"free {name} {size}", both[1]))
+                yield _within_trials((f"malloc {name} {size}", both[0]), (f"free {name} {size}", both[1]))
 
 
 def _heap_slows_down(costs: Costs) -> Iterator[Ordering]:
     for java, malloc in _pairs(costs, _HEAP, _MALLOC):
         seen = costs.collections("byte_array", java, LARGE)
         enough = seen >= LEAST_COLLECTIONS
-        growth = costs.growth("byte_array", java)
-        yield costs.ordering(
-            (f"growth of byte[] {java}", growth if enough else growth[:0]),
-            (f"{MUCH:g} times that of malloc {malloc}", MUCH * costs.growth("malloc", malloc)),
-            why_not=(
-                "no block has a figure for both"
-                if enough
-                else f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for"
-            ),
+        yield Ordering(
+            f"growth of byte[] {java}",
+            f"{MUCH:g} times that of malloc {malloc}",
+            _growths(costs, java, malloc) if enough else decisions.compare([], []),
+            "no figure for both"
+            if enough
+            else f"{seen:.1f} collections in a window, where {LEAST_COLLECTIONS} are asked for",
         )
+
+
+def _growths(costs: Costs, java: str, malloc: str) -> Comparison:
+    """How many times as much a buffer of the largest published size costs as one of the middle size, on Java's heap
+    over `MUCH` times that of malloc."""
+    cells = ("byte_array", java), ("malloc", malloc)
+    ours, theirs = ([costs.cost(*cell, size) for size in (LARGE, MIDDLE)] for cell in cells)
+    return decisions.compare_products([ours[0], theirs[1]], [ours[1], MUCH * theirs[0]])
 
 
 def _direct_is_slower(costs: Costs) -> Iterator[Ordering]:
@@ -238,17 +240,17 @@ def _direct_is_slower(costs: Costs) -> Iterator[Ordering]:
         for size in PUBLISHED_BYTES:
             both = [costs.cost(technique, name, size) for technique in ("direct_buffer", "byte_array")]
             if len(both[0]) and len(both[1]):
-                yield costs.ordering((f"direct {name} {size}", both[0]), (f"byte[] {name} {size}", both[1]))
+                yield _ordering((f"direct {name} {size}", both[0]), (f"byte[] {name} {size}", both[1]))
 
 
 def _direct_is_a_bottleneck(costs: Costs) -> Iterator[Ordering]:
     for name in costs.served_by(**_DIRECT):
         direct = (f"direct {name} {LARGE}", costs.cost("direct_buffer", name, LARGE))
-        yield costs.ordering(direct, (f"byte[] {name} {LARGE}", costs.cost("byte_array", name, LARGE)))
+        yield _ordering(direct, (f"byte[] {name} {LARGE}", costs.cost("byte_array", name, LARGE)))
         for malloc in costs.served_by(**_MALLOC):
-            yield costs.ordering(direct, (f"malloc {malloc} {LARGE}", costs.cost("malloc", malloc, LARGE)))
+            yield _ordering(direct, (f"malloc {malloc} {LARGE}", costs.cost("malloc", malloc, LARGE)))
         copied = costs.values("ns_per_pass", memory="direct", operation="copy", served_by=name, bytes=LARGE)
-        yield costs.ordering(direct, (f"a copy of as many bytes {name}", copied))
+        yield _ordering(direct, (f"a copy of as many bytes {name}", copied))
 
 
 class _Kind(NamedTuple):
@@ -274,7 +276,7 @@ def _single_bytes(costs: Costs) -> Iterator[Ordering]:
                     )
                     for kind, on in ((slower, one), (faster, other))
                 ]
-                yield costs.ordering(sides[0], sides[1], costs.noise_of_passes)
+                yield _ordering(sides[0], sides[1])
 
 
 def _old_sizes_leave_holes(costs: Costs) -> Iterator[Ordering]:
@@ -284,7 +286,7 @@ def _old_sizes_leave_holes(costs: Costs) -> Iterator[Ordering]:
             rows = {"technique": technique, "distribution": "phases", "served_by": on}
             before, after = (costs.values(f"resident_over_live_{when}", **rows) for when in ("before", "after"))
             shifted = (f"{technique} {on} after the shift", after)
-            yield costs.ordering(shifted, (f"{technique} {on} before it", before), costs.noise_of_memory)
+            yield _within_trials(shifted, (f"{technique} {on} before it", before))
 
 
 Rule = Callable[[Costs], Iterator[Ordering]]
@@ -303,6 +305,7 @@ def _claim(
     def evidence(costs: Costs) -> Evidence:
         return of_orderings(list(rule(costs)), _unmeasured(costs, *speaks_of))
 
+    @cache
     def published() -> Evidence:
         return as_figures(of_orderings(list(rule(_published()))))
 
@@ -323,54 +326,43 @@ def _sentence(evidence: Evidence) -> str:
     total, ratios = len(evidence.rows), evidence.measured["ratio"]
     if not total:
         return "Nothing to compare: not part of this campaign."
-    shown, against = evidence.count(AS_PUBLISHED), evidence.count(OTHER_WAY)
     span = f"; ratios {stats.span(ratios)}" if len(ratios) else ""
-    return f"Shown in {shown} of {total} comparisons, the other way round in {against}{span}."
-
-
-def _copies(costs: Costs) -> Evidence:
-    compared = [
-        costs.ordering(
-            (f"copy heap {name}", costs.values("ns_per_pass", memory="heap", operation="copy", served_by=name)),
-            (f"copy direct {name}", costs.values("ns_per_pass", memory="direct", operation="copy", served_by=name)),
-            costs.noise_of_passes,
-        )
-        for name in costs.served_by(memory="heap", operation="copy")
+    counts = [
+        f"{shown} in {count}"
+        for shown in (AS_PUBLISHED, OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)
+        if (count := evidence.count(shown))
     ]
-    return of_orderings(compared)
+    return f"Of {total} comparison{'' if total == 1 else 's'}: {', '.join(counts)}{span}."
+
+
+def _copies(costs: Costs) -> Sequence[Equality]:
+    """Heap and direct copy at speeds that do not differ hugely."""
+    copies = {"operation": "copy", "bytes": LARGE}
+    return [
+        Equality(
+            f"copy heap {name}",
+            f"copy direct {name}",
+            decisions.compare(
+                *(
+                    costs.values("ns_per_pass", memory=memory, served_by=name, **copies)
+                    for memory in ("heap", "direct")
+                ),
+                effect=NOT_HUGELY,
+            ),
+        )
+        for name in costs.served_by(memory="heap", **copies)
+    ]
 
 
 def _alike_copies(costs: Costs) -> Evidence:
-    """Heap and direct copy at speeds that do not differ hugely: equivalence by two one-sided tests (Schuirmann 1987),
-    here an interval of 95% that lies within the margin. One that lies outside of it is the other way round."""
-    every = _copies(costs)
-    rows = every.rows
-    few = (rows["blocks"] < _BLOCKS_OF_AN_INTERVAL) & (rows["shown"] != NOT_MEASURED)
-    without = [
-        Missing(f"{row['larger']} over {row['smaller']}", f"an interval takes {_BLOCKS_OF_AN_INTERVAL} blocks")
-        for _, row in rows[few].iterrows()
-    ]
-    rows = rows[rows["blocks"] >= _BLOCKS_OF_AN_INTERVAL].reset_index(drop=True)
-    alike = (rows["low"] >= 1 / NOT_HUGELY) & (rows["high"] <= NOT_HUGELY)
-    apart = (rows["low"] > NOT_HUGELY) | (rows["high"] < 1 / NOT_HUGELY)
-    shown = np.select([alike, apart], [AS_PUBLISHED, OTHER_WAY], NO_DIFFERENCE)
     both = [{"memory": memory, "operation": "copy"} for memory in ("heap", "direct")]
-    return Evidence(rows.assign(shown=shown), (*_unmeasured(costs, *both), *without, *every.missing))
+    return of_orderings(_copies(costs), _unmeasured(costs, *both))
 
 
 def _published_copies() -> Evidence:
-    every = _copies(_published())
-    alike = every.rows["ratio"].between(1 / NOT_HUGELY, NOT_HUGELY)
-    return Evidence(every.rows.assign(shown=np.where(alike, AS_PUBLISHED, OTHER_WAY)))
-
-
-def _alike_sentence(evidence: Evidence) -> str:
-    if evidence.rows.empty:
-        return "Nothing to compare: no cell with enough blocks for an interval."
-    return (
-        f"Of {len(evidence.rows)} comparisons {evidence.count(AS_PUBLISHED)} lie within a factor of {NOT_HUGELY:g}, "
-        f"{evidence.count(OTHER_WAY)} outside of it; ratios {stats.span(evidence.rows['ratio'])}."
-    )
+    rows = of_orderings(_copies(_published())).rows
+    alike = rows["ratio"].between(1 / NOT_HUGELY, NOT_HUGELY)
+    return Evidence(rows.assign(shown=np.where(alike, AS_PUBLISHED, OTHER_WAY)))
 
 
 def _holes(costs: Costs) -> Evidence:
@@ -407,7 +399,7 @@ ALLOCATION_CLAIMS: tuple[Claim[Costs], ...] = (
     Claim(
         "copies-alike",
         f"Copies on Java's heap and in direct memory do not differ hugely (here: by a factor of {NOT_HUGELY:g}).",
-        SOURCE, _alike_copies, _alike_sentence, published=_published_copies, set_ups=(THEN, NOW),
+        SOURCE, _alike_copies, _sentence, published=_published_copies, set_ups=(THEN, NOW),
     ),
     Claim(
         "fragmentation",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any
+from statistics import median_low
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.campaign import campaign
-from allocpool.evidence import reference
+from allocpool.decisions import Comparison
+from allocpool.evidence import reference, tables
 from allocpool.evidence.trials import finished, gap_of
 from allocpool.studies.allocation.claims import (
     LEAST_COLLECTIONS,
@@ -46,11 +48,8 @@ def caption(trials: pd.DataFrame) -> str:
     if done.empty:
         return "No trial has finished."
     n = int(done["block"].nunique())
-    return f"n = {n} trials each, every trial a fresh process; spread: {stats.describe_method(_method(n), n)}."
-
-
-def _method(n: int) -> str:
-    return "one trial" if n == 1 else "range" if n < stats.BOOTSTRAP_MIN_TRIALS else "bootstrap"
+    method = stats.describe_method("one trial" if n == 1 else "Student", n)
+    return f"n = {n} trials each, every trial a fresh process; spread: {method}."
 
 
 def _cell(values: pd.Series) -> str:
@@ -210,32 +209,49 @@ def touch_resemblance(trials: pd.DataFrame) -> str:
     )
 
 
-def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
-    """What a pool saves by size: alloc plus free, fresh over pooled, paired within blocks."""
+class _Saving(NamedTuple):
+    """Fresh buffers beside pooled ones: ``saved_ns`` per buffer, and the ratio of their costs."""
+
+    technique: str
+    served_by: str
+    touch: str
+    size: int
+    saved_ns: float
+    compared: Comparison
+
+    @property
+    def name(self) -> str:
+        return f"{label(self.technique)} on {self.served_by} at {self.size:,} bytes"
+
+
+def _savings(trials: pd.DataFrame) -> list[_Saving]:
+    """Of every buffer that was measured both ways; all are decided together."""
     done = finished(trials[trials["mode"] == "allocation"])
-    noise = stats.noise_band(done, ["technique", "strategy", "touch", "bytes", "served_by"], "ns_per_buffer")
-    rows = []
+    keys, sides = [], []
     for key, group in done.groupby(["technique", "served_by", "touch", "bytes"], observed=True):
         fresh, pooled = (
-            group[group["strategy"] == strategy].set_index("block")["ns_per_buffer"].astype(float)
+            group[group["strategy"] == strategy].set_index("block")["ns_per_buffer"].astype(float).dropna()
             for strategy in ("alloc", "pool")
         )
-        if fresh.empty or pooled.empty:
-            continue
-        compared = stats.compare(fresh, pooled, noise)
-        saved = stats.significant(float(fresh.mean() - pooled.mean()))
-        technique, served_by, touch, size = key
-        rows.append(
-            {
-                "technique": label(technique),
-                "served by": served_by,
-                "touch": touch,
-                "bytes": int(str(size)),
-                "ns saved per buffer": saved,
-                "fresh over pooled": compared.text(),
-            }
-        )
-    return pd.DataFrame(rows)
+        if len(fresh) and len(pooled):
+            technique, served_by, touch, size = key
+            saved_ns = stats.geometric_mean(fresh) - stats.geometric_mean(pooled)
+            keys.append((str(technique), str(served_by), str(touch), int(str(size)), saved_ns))
+            sides.append((fresh, pooled))
+    return [_Saving(*key, item) for key, item in zip(keys, decisions.compare_together(sides), strict=True)]
+
+
+def pooling_saves(trials: pd.DataFrame) -> pd.DataFrame:
+    """What a pool saves by size: alloc plus free, fresh over pooled; all are decided together."""
+    savings = _savings(trials)
+    names = [
+        {
+            "technique": label(item.technique), "served by": item.served_by, "touch": item.touch, "bytes": item.size,
+            "ns saved per buffer": stats.significant(item.saved_ns),
+        }
+        for item in savings
+    ]  # fmt: skip
+    return tables.comparisons(names, [item.compared for item in savings], "fresh over pooled")
 
 
 def fragmentation(trials: pd.DataFrame) -> pd.DataFrame:
@@ -340,21 +356,39 @@ def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(trials: pd.DataFrame) -> str:
-    """The answer in a sentence: what a pool saves per buffer, smallest and largest size measured."""
-    rows = pooling_saves(trials)
-    if rows.empty:
+    """The answer in a sentence or two: for how many buffers a pool is shown to be cheaper, and where it saves most."""
+    savings = [item for item in _savings(trials) if item.touch == "none"]
+    if not savings:
         return "No pair of fresh and pooled buffers has been measured yet."
-    parts = []
-    for (technique, served_by), group in rows[rows["touch"] == "none"].groupby(["technique", "served by"], sort=False):
-        ends = group.sort_values("bytes").iloc[[0, -1]]
-        saved = " and ".join(
-            f"{row['ns saved per buffer']} ns at {row['bytes']:,} bytes" for row in ends.to_dict("records")
+    pool = [item for item in savings if item.compared.direction > 0]
+    fresh = [item for item in savings if item.compared.direction < 0]
+    same = sum(item.compared.equivalent for item in savings)
+    needed = [
+        item.compared.decision.blocks_needed for item in savings if item.compared.decision.verdict == decisions.OPEN
+    ]
+    more = [count for count in needed if count is not None]
+    wait = f" (half of them for at most {median_low(more)} more trials each)" if more else " (too noisy)"
+    counts = [
+        f"{count} {what}"
+        for count, what in (
+            (len(pool), "where the pool is cheaper"),
+            (len(fresh), "where the fresh buffer is"),
+            (same, "with no difference that matters"),
+            (len(needed), f"still open{wait}"),
         )
-        parts.append(f"{technique} on {served_by}: {saved}")
-    return "What a pool saves per buffer on this machine: " + "; ".join(parts) + "."
+        if count
+    ]
+    text = f"Fresh against pooled buffers, {len(savings)} comparisons: {', '.join(counts)}."
+    for side, name in ((pool, "a pool"), (fresh, "a fresh buffer")):
+        if side:
+            most = max(side, key=lambda item: abs(item.saved_ns))
+            told = f"{most.compared.text()}, n = {most.compared.decision.n}"
+            text += f" The most that {name} saves is {stats.significant(abs(most.saved_ns))} ns each, {most.name}"
+            text += f" (fresh over pooled: {told})."
+    return text
 
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    tables, _ = campaign.stored(STUDY.name, profile)
-    return verdict(tables["trials"])
+    stored, _ = campaign.stored(STUDY.name, profile)
+    return verdict(stored["trials"])
