@@ -1,4 +1,4 @@
-"""The published conclusions on buffered I/O as tests: ratios of slopes and of CPU, paired within blocks.
+"""The published conclusions on buffered I/O as tests: slopes of memory by block, CPU and a neighbour's time by trial.
 
 Source: "Java buffered IO memory" of the realcomp echo-server study, as transcribed in data/reference. Each is put to
 platform threads on the oldest Java here, which is nearest to what the source ran, and on the newest; the published
@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
+from allocpool.decisions import Comparison
 from allocpool.evidence import claims
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    NO_DIFFERENCE,
+    EQUIVALENT,
     NOT_MEASURED,
+    OPEN,
     Claim,
     Evidence,
     Ordering,
@@ -63,29 +65,31 @@ _OTHER_MESSAGE = 2048
 _OF_OTHERS = tuple(Way("buffered_reader", size, _OTHER_MESSAGE) for size in (512, _OTHER_MESSAGE, 8192))
 
 
-class Figures:
-    """What is known of each way, by block, and the noise of each kind of figure."""
+def compare(larger: pd.Series, smaller: pd.Series, value: str) -> Comparison:
+    """Two series of a figure by block: memory by its means, as a slope may be negative, all else by its logarithms."""
+    if value in (MEMORY, CHARS):
+        return decisions.compare_means(larger, smaller)
+    return decisions.compare(larger, smaller)
 
-    def __init__(self, figures: dict[tuple[Way, str], pd.Series], noise: dict[str, stats.NoiseBand]) -> None:
+
+class Figures:
+    """What is known of each way, by block."""
+
+    def __init__(self, figures: dict[tuple[Way, str], pd.Series]) -> None:
         self._figures = figures
-        self._noise = noise
 
     def values(self, way: Way, value: str) -> pd.Series:
         """A figure of a way, indexed by block; empty where there is none."""
         return self._figures.get((way, value), pd.Series(dtype=float))
 
     def ordering(self, larger: Way, smaller: Way, value: str, factor: float = 1.0) -> Ordering:
-        """That one way has more than ``factor`` times the figure of another, against the A/A noise."""
+        """That one way has more than ``factor`` times the figure of another."""
         times = "" if factor == 1.0 else f"{factor:g} times "
         sides = self.values(larger, value), factor * self.values(smaller, value)
         return Ordering(
-            self.label(larger), f"{times}{self.label(smaller)}", self.compare(*sides, value),
+            self.label(larger), f"{times}{self.label(smaller)}", compare(*sides, value),
             self.why_not(larger, smaller),
         )  # fmt: skip
-
-    def compare(self, one: pd.Series, other: pd.Series, value: str) -> stats.Comparison:
-        """Two series of a figure, block by block."""
-        return stats.compare(one, other, self._noise.get(value, stats.NoiseBand(float("inf"), 0)))
 
     def label(self, way: Way) -> str:
         """How a way is told."""
@@ -107,22 +111,18 @@ class Campaign(Figures):
         self._without = None if java.any() else f"{set_up} is not part of this campaign"
         largest = self.trials.groupby("message_bytes")["connections"].transform("max")
         most = self.trials[self.trials["connections"] == largest]
-        tables = {
-            MEMORY: _above_noise(connections.block_slopes(self.trials)),
-            CPU: most[["variant", "block", CPU]].dropna(),
-            NEIGHBOUR: most[["variant", "block", NEIGHBOUR]].dropna(),
-        }
         figures = {
-            (way, value): table[table["variant"] == name].set_index("block")[value].astype(float)
+            (way, value): most[most["variant"] == name].set_index("block")[value].astype(float).dropna()
             for way, name in self._names().items()
-            for value, table in tables.items()
+            for value in (CPU, NEIGHBOUR)
         }
+        slopes = connections.lines(self.trials)
+        figures |= {(way, MEMORY): slopes[name].slopes for way, name in self._names().items() if name in slopes}
         waiting = _PLAIN.among(self.trials[self.trials["idle_rss_mb"].notna()])
-        idle = _above_noise(connections.block_slopes(waiting, "idle_rss_mb"))
-        figures[_IDLE, MEMORY] = idle.set_index("block")[MEMORY].astype(float)
+        if idle := connections.line(waiting, "idle_rss_mb"):
+            figures[_IDLE, MEMORY] = idle.slopes
         figures[_SIZED, CHARS] = _apart(_SIZED.among(self.trials), _STREAMS[0].among(self.trials))
-        noise = {value: stats.noise_band(table, ["variant"], value) for value, table in tables.items()}
-        super().__init__(figures, {**noise, CHARS: noise[MEMORY]})
+        super().__init__(figures)
 
     def _names(self) -> dict[Way, str]:
         """The variant of each way that ran."""
@@ -143,17 +143,12 @@ class Campaign(Figures):
         ]
         if self._without and any(way != _CPP for way in ways):
             return self._without
-        return "; ".join(dict.fromkeys(gaps)) or "no block has a figure above noise for both"
-
-
-def _above_noise(slopes: pd.DataFrame) -> pd.DataFrame:
-    """Without the slopes that drown in the noise of the fixed part and are negative: they have no ratio."""
-    return slopes[slopes[MEMORY] > 0]
+        return "; ".join(dict.fromkeys(gaps)) or "no block has a figure of both"
 
 
 def _apart(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
     """Bytes per connection that one way has more resident than another after a full collection, by block, at the most
-    connections that both held; where it is more."""
+    connections that both held."""
     both = set(one["connections"]) & set(other["connections"])
     if not both:
         return pd.Series(dtype=float)
@@ -161,8 +156,8 @@ def _apart(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
         rows[rows["connections"] == max(both)].set_index("block")["collected_rss_mb"].astype(float)
         for rows in (one, other)
     ]
-    bytes_each: pd.Series = ((sides[0] - sides[1]) * 2**20 / max(both)).dropna()
-    return bytes_each[bytes_each > 0]
+    bytes_each: pd.Series = (sides[0] - sides[1]) * 2**20 / max(both)
+    return bytes_each.dropna()
 
 
 @cache
@@ -176,7 +171,7 @@ def published_figures() -> Figures:
     for row in records(connections.published_baselines()):
         figures[{"cpp": _CPP, "idle_threads": _IDLE}[row.server], MEMORY] = _one(row.memory_mb * 1e6 / row.connections)
     figures[_SIZED, CHARS] = figures[_SIZED, MEMORY] - figures[_STREAMS[0], MEMORY]
-    return Figures(figures, {})
+    return Figures(figures)
 
 
 def _one(value: float) -> pd.Series:
@@ -209,7 +204,7 @@ def _chars_explain(figures: Figures) -> list[Ordering]:
         Ordering(
             "twice the second bytes of the chars",
             f"{figures.label(_SIZED)} less {figures.label(_STREAMS[0])}",
-            figures.compare(twice, apart, CHARS),
+            compare(twice, apart, CHARS),
             figures.why_not(_SIZED, _STREAMS[0]),
         )
     ]
@@ -221,11 +216,10 @@ def _sentence(evidence: Evidence) -> str:
         names = "; ".join(f"{row['smaller']} comes to more than {row['larger']}" for _, row in against.iterrows())
         return f"The other way round in {len(against)} of {total} comparisons: {names}."
     parts = [
-        f"Shown in {evidence.count(AS_PUBLISHED)} of {total} comparisons"
-        + (f", ratios {stats.span(measured['ratio'])}" if len(measured) else "")
+        f"Shown in {evidence.count(AS_PUBLISHED)} of {total} comparison{'' if total == 1 else 's'}"
+        + (f", ratios {stats.span(measured['ratio'])}" if measured["ratio"].notna().any() else "")
     ]
-    parts += [f"{NO_DIFFERENCE} in {same}"] if (same := evidence.count(NO_DIFFERENCE)) else []
-    parts += [f"{absent} {NOT_MEASURED}"] if (absent := evidence.count(NOT_MEASURED)) else []
+    parts += [f"{shown} in {count}" for shown in (EQUIVALENT, OPEN, NOT_MEASURED) if (count := evidence.count(shown))]
     return "; ".join(parts) + "."
 
 

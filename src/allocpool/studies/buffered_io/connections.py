@@ -1,22 +1,23 @@
 """What a connection costs: the slope of memory over the number of connections, and the parts that it is made of.
 
-The trial is the sampling unit: each is one point of a regression. What a server costs without a connection is the
-intercept, so the JVM and this package's own process are in no slope.
+Each block gives a line through its trials, one trial a point, and each such line counts as one: noise grows with the
+connections, so the residuals of one regression over all blocks would tell too narrow an interval. What a server costs
+without a connection is the intercept, so the JVM and this package's own process are in no slope.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
+from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
-from allocpool.stats import CONFIDENCE, significant
+from allocpool.stats import CONFIDENCE, geometric_interval, significant
 from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES
 from allocpool.studies.buffered_io.tables import PARTS
 
@@ -33,51 +34,69 @@ _MB = 2**20
 
 @dataclass(frozen=True)
 class Line:
-    """A line by least squares through (connections, MiB) points; ``None`` bounds where two points leave no residual.
+    """A line by least squares through the (connections, MiB) points of each block by itself.
 
-    Bounds are those of Student's t at 95 % (Montgomery, Peck and Vining, *Introduction to Linear Regression Analysis*,
-    sections 2.4 and 2.5).
+    ``slopes`` in bytes per connection and ``intercepts_mb``, indexed by block. Intervals are Student's t over blocks at
+    95 %, with bounds of ``None`` for one block.
     """
 
-    bytes_per_connection: float
-    low: float | None
-    high: float | None
-    intercept_mb: float
-    trials: int
-    _mean: float
-    _spread: float
-    _residual_mb: float | None
+    slopes: pd.Series
+    intercepts_mb: pd.Series
+
+    @property
+    def bytes_per_connection(self) -> float:
+        return float(self.slopes.mean())
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Of ``bytes_per_connection``."""
+        return _reach(self.slopes, 1 / len(self.slopes))
+
+    @property
+    def intercept_mb(self) -> float:
+        return float(self.intercepts_mb.mean())
+
+    @property
+    def blocks(self) -> int:
+        return len(self.slopes)
+
+    @property
+    def text(self) -> str:
+        """Bytes per connection with the interval and the number of blocks."""
+        return f"{significant(self.bytes_per_connection)} ({_range(self.interval)}, n = {self.blocks})"
+
+    @property
+    def kib_text(self) -> str:
+        """The same in KiB."""
+        return Line(self.slopes / 1024, self.intercepts_mb).text
 
     def predict_mb(self, connections: int) -> tuple[float, float | None, float | None]:
-        """Memory of one more trial at so many connections, MiB, with its prediction interval."""
-        centre = self.intercept_mb + self.bytes_per_connection * connections / _MB
-        if self._residual_mb is None:
-            return centre, None, None
-        error = self._residual_mb * math.sqrt(
-            1 + 1 / self.trials + (connections - self._mean) ** 2 / self._spread
-        )  # fmt: skip
-        reach = float(_student(self.trials) * error)
-        return centre, centre - reach, centre + reach
+        """Memory at so many connections by the line of one more block, MiB, with its prediction interval."""
+        predicted = self.intercepts_mb + self.slopes * connections / _MB
+        return float(predicted.mean()), *_reach(predicted, 1 + 1 / self.blocks)
 
 
-def _student(trials: int) -> float:
-    return float(scipy_stats.t.ppf(0.5 + CONFIDENCE / 2, trials - 2))
+def _reach(values: pd.Series, share: float) -> tuple[float | None, float | None]:
+    """The mean of values by block, less and plus Student's t times the root of this share of their variance."""
+    n = len(values)
+    if n < 2:
+        return None, None
+    half = float(scipy_stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)) * math.sqrt(share) * float(values.std(ddof=1))
+    return float(values.mean()) - half, float(values.mean()) + half
 
 
-def line(connections: Sequence[float] | pd.Series, memory_mb: Sequence[float] | pd.Series) -> Line | None:
-    """The line through these trials, or None where all have the same number of connections."""
-    x, y = np.asarray(connections, dtype=np.float64), np.asarray(memory_mb, dtype=np.float64)
-    if len(set(x)) < 2:
+def line(points: pd.DataFrame, value: str = "rss_mb") -> Line | None:
+    """The line through trials with columns block, connections and ``value``, MiB; None where no block has two numbers
+    of connections."""
+    fits = {}
+    for block, group in points.dropna(subset=[value]).groupby("block"):
+        x, y = group["connections"].to_numpy(np.float64), group[value].to_numpy(np.float64)
+        if np.unique(x).size > 1:
+            fits[block] = np.polyfit(x, y, 1)
+    if not fits:
         return None
-    fitted = scipy_stats.linregress(x, y)
-    n = len(x)
-    slope, spread = float(fitted.slope), float(((x - x.mean()) ** 2).sum())
-    low = high = residual = None
-    if n > 2:
-        residual = float(np.sqrt(((y - fitted.intercept - slope * x) ** 2).sum() / (n - 2)))
-        reach = _student(n) * residual / math.sqrt(spread)
-        low, high = (slope - reach) * _MB, (slope + reach) * _MB
-    return Line(slope * _MB, low, high, float(fitted.intercept), n, float(x.mean()), spread, residual)
+    found = pd.DataFrame.from_dict(fits, orient="index", columns=["slope", "intercept"])
+    return Line(found["slope"] * _MB, found["intercept"])
 
 
 def usual(trials: pd.DataFrame) -> pd.DataFrame:
@@ -104,8 +123,7 @@ def lines(trials: pd.DataFrame, value: str = "rss_mb") -> dict[str, Line]:
     done = finished(trials)
     fitted = {}
     for name in variants(done):
-        rows = done[done["variant"] == name]
-        if (one := line(rows["connections"], rows[value].astype(float))) is not None:
+        if (one := line(done[done["variant"] == name], value)) is not None:
             fitted[name] = one
     return fitted
 
@@ -113,7 +131,7 @@ def lines(trials: pd.DataFrame, value: str = "rss_mb") -> dict[str, Line]:
 def slopes_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Bytes of a connection by variant, as the load left memory and after a full collection.
 
-    Columns: variant, bytes per connection, interval, after a full collection, its interval, fixed MiB, n.
+    Columns: variant, bytes per connection, interval, after a full collection, its interval, fixed MiB, blocks.
     """
     loaded, collected = lines(trials), lines(trials, "collected_rss_mb")
     return pd.DataFrame(
@@ -121,35 +139,38 @@ def slopes_table(trials: pd.DataFrame) -> pd.DataFrame:
             {
                 "variant": name,
                 "bytes per connection": significant(loaded[name].bytes_per_connection),
-                "interval": _range(loaded[name]),
+                "interval": _range(loaded[name].interval),
                 "after a full collection": significant(collected[name].bytes_per_connection),
-                "its interval": _range(collected[name]),
+                "its interval": _range(collected[name].interval),
                 "fixed, MiB": significant(loaded[name].intercept_mb),
-                "n": loaded[name].trials,
+                "blocks": loaded[name].blocks,
             }
             for name in loaded
         ],
         columns=[
-            "variant", "bytes per connection", "interval", "after a full collection", "its interval", "fixed, MiB", "n",
+            "variant", "bytes per connection", "interval", "after a full collection", "its interval", "fixed, MiB",
+            "blocks",
         ],
     )  # fmt: skip
 
 
-def _range(slope: Line) -> str:
-    if slope.low is None or slope.high is None:
-        return "no spread from two trials"
-    return f"{significant(slope.low)} to {significant(slope.high)}"
+def _range(interval: tuple[float | None, float | None]) -> str:
+    low, high = interval
+    if low is None or high is None:
+        return "one block, spread unknown"
+    return f"{significant(low)} to {significant(high)}"
 
 
 def decomposition(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     """Where the bytes of a connection sit: columns variant, part, bytes_per_connection; each part its own slope."""
-    done = finished(trials)[["trial_id", "variant", "connections"]]
+    done = finished(trials)[["trial_id", "variant", "block", "connections"]]
     joined = parts.merge(done, on="trial_id")
+    joined["part_mb"] = joined["bytes"].astype(float) / _MB
     rows = []
     for name in lines(trials):
         for part in PARTS:
             points = joined[(joined["variant"] == name) & (joined["part"] == part)]
-            if fitted := line(points["connections"], points["bytes"].astype(float) / _MB):
+            if fitted := line(points, "part_mb"):
                 rows.append({"variant": name, "part": part, "bytes_per_connection": fitted.bytes_per_connection})
     return pd.DataFrame(rows, columns=["variant", "part", "bytes_per_connection"])
 
@@ -157,17 +178,18 @@ def decomposition(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
 def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     """Whether the parts add up to the slope of resident memory after a full collection.
 
-    Columns: variant, parts (their sum, bytes per connection), slope, low, high, ratio, adds_up: ``yes``, ``no``, or
-    ``cannot be told`` where the difference, trial by trial, is not known to be more than the tolerance.
+    Columns: variant, parts (their sum, bytes per connection), slope, low, high, ratio, adds_up: ``yes`` where the slope
+    of what is missing, trial by trial, is shown to be within the tolerance of the slope (two one-sided tests at 5%
+    each), ``no`` where it is shown to be more, else ``cannot be told``.
     """
     total_mb = parts.groupby("trial_id")["bytes"].sum() / _MB
     done = finished(trials)
     rows = []
     for name, fitted in lines(trials, "collected_rss_mb").items():
         mine = done[done["variant"] == name]
-        sum_mb = mine["trial_id"].map(total_mb).astype(float)
-        made_of = line(mine["connections"], sum_mb)
-        missing = line(mine["connections"], mine["collected_rss_mb"].astype(float) - sum_mb)
+        mine = mine.assign(sum_mb=mine["trial_id"].map(total_mb).astype(float))
+        mine = mine.assign(missing_mb=mine["collected_rss_mb"].astype(float) - mine["sum_mb"])
+        made_of, missing = line(mine, "sum_mb"), line(mine, "missing_mb")
         if made_of is None or missing is None:
             continue
         slope = fitted.bytes_per_connection
@@ -176,8 +198,8 @@ def sums(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
                 "variant": name,
                 "parts": made_of.bytes_per_connection,
                 "slope": slope,
-                "low": fitted.low,
-                "high": fitted.high,
+                "low": fitted.interval[0],
+                "high": fitted.interval[1],
                 "ratio": made_of.bytes_per_connection / slope if slope else math.nan,
                 "adds_up": _adds_up(slope, missing),
             }
@@ -191,7 +213,8 @@ def sums_table(added: pd.DataFrame) -> pd.DataFrame:
     for name in ("parts", "slope"):
         texts[f"{name}, bytes"] = [f"{value:,.0f}" for value in added[name]]
     texts["interval of the slope"] = [
-        f"{low:,.0f} to {high:,.0f}" for low, high in zip(added["low"], added["high"], strict=True)
+        "one block" if pd.isna(low) else f"{low:,.0f} to {high:,.0f}"
+        for low, high in zip(added["low"], added["high"], strict=True)
     ]
     texts["parts over slope"] = [f"{value:.2f}" for value in added["ratio"]]
     texts["adds up"] = added["adds_up"]
@@ -199,12 +222,14 @@ def sums_table(added: pd.DataFrame) -> pd.DataFrame:
 
 
 def _adds_up(slope: float, missing: Line) -> str:
-    allowed = TOLERANCE * abs(slope)
-    if abs(missing.bytes_per_connection) <= allowed:
-        return "yes"
-    if missing.low is None or missing.high is None:
+    if missing.blocks < FEWEST:
         return "cannot be told"
-    return "no" if missing.low > allowed or missing.high < -allowed else "cannot be told"
+    allowed, middle = TOLERANCE * abs(slope), missing.bytes_per_connection
+    error = float(missing.slopes.std(ddof=1)) / math.sqrt(missing.blocks)
+    reach = float(scipy_stats.t.ppf(1 - ALPHA, missing.blocks - 1)) * error
+    if abs(middle) + reach <= allowed:
+        return "yes"
+    return "no" if abs(middle) - reach > allowed else "cannot be told"
 
 
 def sums_sentence(added: pd.DataFrame) -> str:
@@ -215,7 +240,9 @@ def sums_sentence(added: pd.DataFrame) -> str:
     parts = [f"the parts add up to the slope within {TOLERANCE:.0%} in {counts.get('yes', 0)} of {len(added)} variants"]
     if wide := counts.get("cannot be told", 0):
         names = ", ".join(added.loc[added["adds_up"] == "cannot be told", "variant"])
-        parts.append(f"in {wide} memory beside the connections varies too much to tell ({names})")
+        parts.append(
+            f"in {wide} memory beside the connections varies too much, or blocks are too few, to tell ({names})"
+        )
     if wrong := counts.get("no", 0):
         names = ", ".join(added.loc[added["adds_up"] == "no", "variant"])
         parts.append(f"in {wrong} they do not ({names})")
@@ -252,7 +279,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
         memory, low, high = own.predict_mb(PUBLISHED_CONNECTIONS) if own else (None, None, None)
         most = newest[newest["connections"] == newest["connections"].max()]
         interval = None if low is None or high is None else f"{significant(low)} to {significant(high)}"
-        cpu_us = float(most["cpu_us_per_message"].mean()) if len(most) else None
+        cpu_us = most["cpu_us_per_message"].dropna().astype(float)
         rows.append(
             {
                 "I/O": theirs.io_api,
@@ -261,7 +288,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
                 "ours at 30,000, MiB": None if memory is None else significant(memory),
                 "prediction interval": interval,
                 "published CPU median, %": theirs.median_cpu_percent,
-                "ours, CPU us per message": None if cpu_us is None else significant(cpu_us),
+                "ours, CPU us per message": geometric_interval(cpu_us).text() if len(cpu_us) else None,
                 "connections, n": f"{most['connections'].iloc[0]:,}, {len(most)}" if len(most) else None,
             }
         )  # fmt: skip
@@ -291,7 +318,7 @@ def baselines_table(trials: pd.DataFrame) -> pd.DataFrame:
                 "prediction interval": (
                     None if low is None or high is None else f"{significant(low)} to {significant(high)}"
                 ),
-                "bytes of one": None if own is None else significant(own.bytes_per_connection),
+                "bytes of one": None if own is None else own.text,
             }
         )
     return pd.DataFrame(rows)
@@ -320,12 +347,3 @@ def chars_and_bytes(trials: pd.DataFrame, parts: pd.DataFrame, size: int = MESSA
     ]
     table = pd.DataFrame({"chars": each[0], "bytes": each[1]}).reindex(list(PARTS)).fillna(0.0)
     return table.assign(apart=table["chars"] - table["bytes"]).rename_axis("part").reset_index()[columns]
-
-
-def block_slopes(trials: pd.DataFrame, value: str = "rss_mb") -> pd.DataFrame:
-    """The slope of every variant in every block by itself: columns variant, block, bytes_per_connection."""
-    rows = []
-    for (name, block), group in finished(trials).groupby(["variant", "block"]):
-        if fitted := line(group["connections"], group[value].astype(float)):
-            rows.append({"variant": name, "block": block, "bytes_per_connection": fitted.bytes_per_connection})
-    return pd.DataFrame(rows, columns=["variant", "block", "bytes_per_connection"])

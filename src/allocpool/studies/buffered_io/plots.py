@@ -77,20 +77,26 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     wide = wide.reindex(columns=list(PARTS), fill_value=0.0)
     measured = connections.lines(trials, "collected_rss_mb")
     figure, (axis,) = new_figure(1, 1, 9.3, 1.4 + 0.36 * max(3, len(names)))
-    # What was measured as less than nothing is noise of the fixed part: it can't be drawn as a piece of a bar.
-    left = np.zeros(len(names))
+    # What was measured as less than nothing is noise of the fixed part: such pieces lie to the left of zero.
+    ends = {sign: np.zeros(len(names)) for sign in (1, -1)}
     for part in PARTS:
         colour, hatch = _PART_STYLE[part]
-        width = wide[part].clip(lower=0).to_numpy()
-        axis.barh(range(len(names)), width, left=left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.4)
-        left += width
+        for sign in (1, -1):
+            width = sign * (sign * wide[part]).clip(lower=0).to_numpy()
+            axis.barh(
+                range(len(names)), width, left=ends[sign], color=colour, hatch=hatch, edgecolor=INK, linewidth=0.4
+            )
+            ends[sign] = ends[sign] + width
     for place, name in enumerate(names):
-        axis.plot(
-            [measured[name].bytes_per_connection / 1024] * 2, [place - 0.42, place + 0.42], color=BLACK, linewidth=2
-        )
+        slope, (low, high) = measured[name].bytes_per_connection / 1024, measured[name].interval
+        axis.plot([slope] * 2, [place - 0.42, place + 0.42], color=BLACK, linewidth=2)
+        if low is not None and high is not None:
+            axis.plot([low / 1024, high / 1024], [place] * 2, color=BLACK, linewidth=1)
     axis.set_yticks(range(len(names)), names, fontsize=9)
     axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel("KiB per connection after a full collection (black mark: slope of resident memory)", fontsize=9)
+    axis.set_xlabel(
+        "KiB per connection after a full collection (black: slope of resident memory, its interval)", fontsize=9
+    )
     handles = [
         Patch(facecolor=colour, hatch=hatch, edgecolor=INK, linewidth=0.4, label=part.replace("_", " "))
         for part, (colour, hatch) in _PART_STYLE.items()

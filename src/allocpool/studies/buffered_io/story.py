@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.campaign import campaign
+from allocpool.evidence import tables
 from allocpool.evidence.trials import finished, records
 from allocpool.stats import significant
 from allocpool.studies.buffered_io import claims, connections, limits
@@ -125,16 +128,20 @@ def eviction_sentence(trials: pd.DataFrame) -> str:
     done = done[(done["threads"] == "platform") & (done["connections"] == done["connections"].max())]
     figures = ["rss_mb", "neighbour_line_ns", "neighbour_again_ns"]
     costs = done.groupby("variant")[figures].mean().astype(float).sort_values("rss_mb")
+    lines_ns = done.set_index("block").groupby("variant")["neighbour_line_ns"]
     if len(costs) < 2:
         return "A neighbour has not walked beside two servers on platform threads yet."
     told = [
         f"{significant(row.neighbour_line_ns)} ns beside {row.Index} with {significant(row.rss_mb)} MiB"
         for row in records(costs.iloc[[0, -1]])
     ]
+    least, most = (lines_ns.get_group(name).astype(float) for name in costs.index[[0, -1]])
+    beside = decisions.compare(most, least)
     return (
         "A thread outside the server walks over memory of its own, rests for a moment, and takes the time by its own "
-        f"processor clock. A cache line cost it {told[0]} and {told[1]}; walked over again at once, when nobody could "
-        f"evict it, {stats.span(costs['neighbour_again_ns'])} ns."
+        f"processor clock. A cache line cost it {told[0]} and {told[1]}, the second over the first "
+        f"{beside.text()}; walked over again at once, when nobody could evict it, "
+        f"{stats.span(costs['neighbour_again_ns'])} ns."
     )
 
 
@@ -163,7 +170,7 @@ def _predicted(line: Line) -> str:
     memory, low, high = line.predict_mb(PUBLISHED_CONNECTIONS)
     if low is None or high is None:
         return f"{significant(memory)} MiB"
-    return f"{significant(memory)} MiB ({significant(max(low, 0.0))} to {significant(high)})"
+    return f"{significant(memory)} MiB ({significant(low)} to {significant(high)})"
 
 
 _COUNTERPARTS = (
@@ -177,16 +184,16 @@ _COUNTERPARTS = (
 def savings_table(trials: pd.DataFrame) -> pd.DataFrame:
     """What a connection costs with memory held for it, and with memory taken when needed, within the same technique."""
     fitted = connections.lines(trials)
-    rows = []
+    names, pairs = [], []
     for io, held, other, taken in _COUNTERPARTS:
-        names = [_newest(trials, io, 8192 if io == "buffered_reader" else 0), _newest(trials, other, 0)]
-        if all(name in fitted for name in names):
-            costs = [fitted[name].bytes_per_connection for name in names]
-            rows.append(
-                {"held": held, "bytes": significant(costs[0]), "taken when needed": taken,
-                 "bytes ": significant(costs[1]), "saving, bytes": significant(costs[0] - costs[1])}
-            )  # fmt: skip
-    return pd.DataFrame(rows, columns=["held", "bytes", "taken when needed", "bytes ", "saving, bytes"])
+        variants = [_newest(trials, io, 8192 if io == "buffered_reader" else 0), _newest(trials, other, 0)]
+        if all(name in fitted for name in variants):
+            costs = [fitted[name] for name in variants]
+            saving = costs[0].bytes_per_connection - costs[1].bytes_per_connection
+            pairs.append(partial(decisions.compare_means, costs[0].slopes, costs[1].slopes, decisions.EFFECT))
+            names.append({"held": held, "bytes": costs[0].text, "taken when needed": taken, "bytes ": costs[1].text,
+                          "saving, bytes": significant(saving)})  # fmt: skip
+    return tables.comparisons(names, decisions.together(pairs), "held over taken")
 
 
 def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
@@ -214,22 +221,28 @@ def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
     for name in connections.variants(done):
         group = done[done["variant"] == name]
         group = group[group["connections"] == group["connections"].max()]
-        means = group[["cpu_percent_median", "cpu_percent_mean", "cpu_us_per_message", "messages_per_second",
-                       "latency_p50_us", "latency_p99_us"]].astype(float).mean()  # fmt: skip
         pauses = group["gc_pauses"].dropna()
         left_behind = bool((group["behind"] > 0).any())
         rows.append(
             {"variant": name, "connections": f"{group['connections'].iloc[0]:,}",
-             "messages/s": significant(means["messages_per_second"]),
-             "CPU median, %": significant(means["cpu_percent_median"]),
-             "CPU mean, %": significant(means["cpu_percent_mean"]),
-             "CPU per message, us": significant(means["cpu_us_per_message"]),
+             "messages/s": _cell(group["messages_per_second"]),
+             "CPU median, %": _cell(group["cpu_percent_median"]),
+             "CPU mean, %": _cell(group["cpu_percent_mean"]),
+             "CPU per message, us": _cell(group["cpu_us_per_message"]),
              "GC pauses": f"{pauses.astype(float).mean():.1f}" if len(pauses) else "none: no collector",
-             "p50, us": "left behind" if left_behind else significant(means["latency_p50_us"]),
-             "p99, us": "left behind" if left_behind else significant(means["latency_p99_us"]),
+             "p50, us": "left behind" if left_behind else _cell(group["latency_p50_us"]),
+             "p99, us": "left behind" if left_behind else _cell(group["latency_p99_us"]),
              "n": len(group)}
         )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _cell(values: pd.Series) -> str:
+    """The geometric mean over trials with its interval."""
+    known = values.dropna().astype(float)
+    if known.empty:
+        return "-"
+    return stats.geometric_interval(known).text() if (known > 0).all() else significant(float(known.mean()))
 
 
 def verdict(trials: pd.DataFrame) -> str:
@@ -238,32 +251,38 @@ def verdict(trials: pd.DataFrame) -> str:
     default, plain = _newest(trials, "buffered_reader", 8192), _newest(trials, "stream", 0)
     if default not in fitted or plain not in fitted:
         return "No answer yet: default and plain streams must run at two numbers of connections."
-    costs = fitted[default].bytes_per_connection, fitted[plain].bytes_per_connection
-    with_and_without = (
-        f"A connection with default buffers takes {significant(costs[0] / 1024)} KiB, without any "
-        f"{significant(costs[1] / 1024)} KiB, most of it the thread's stack"
+    compared = decisions.compare_means(fitted[default].slopes, fitted[plain].slopes)
+    least = min(fitted, key=lambda name: fitted[name].bytes_per_connection)
+    chances = [
+        decisions.compare_means(other.slopes, fitted[least].slopes).p_above()
+        for name, other in fitted.items()
+        if name != least
+    ]
+    # The slopes that chose the one also judge it: it is put to all others, and paid for as often as there was a choice.
+    sure = len(fitted) * max(chances, default=1.0) <= decisions.ALPHA
+    return (
+        f"A connection with default buffers takes {fitted[default].kib_text} KiB, without any "
+        f"{fitted[plain].kib_text} KiB; with over without: {compared.text()}. Of {len(fitted)} variants {least} "
+        f"{'takes the least, shown against all others' if sure else 'took the least, not shown against all others'}: "
+        f"{fitted[least].kib_text} KiB."
     )
-    lean = {name: line.bytes_per_connection for name, line in fitted.items() if line.bytes_per_connection > 0}
-    least = min(lean, key=lambda name: lean[name])
-    return f"{with_and_without}; the leanest variant measured, {least}, takes {significant(lean[least] / 1024, 2)} KiB."
 
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    tables, _ = campaign.stored(STUDY.name, profile)
-    return verdict(tables["trials"])
+    stored, _ = campaign.stored(STUDY.name, profile)
+    return verdict(stored["trials"])
 
 
 def certainty(trials: pd.DataFrame) -> str:
     """What the intervals rest on."""
-    done = finished(trials)
-    blocks = done["block"].nunique()
-    noise = stats.noise_band(
-        connections.block_slopes(done).query("bytes_per_connection > 0"), ["variant"], "bytes_per_connection"
-    )
-    if blocks < 2:
-        return "There is one block, so a difference between two variants can be seen and not yet be told from noise."
+    slopes = [line.slopes for line in connections.lines(trials).values() if line.blocks > 1]
+    if not slopes:
+        return "No variant has slopes from two blocks, so a difference can be seen and not yet be told from noise."
+    apart = pd.Series([float(values.std(ddof=1) / abs(values.mean())) for values in slopes])
+    blocks = min(len(values) for values in slopes)
+    few = "" if blocks >= decisions.FEWEST else f" Below {decisions.FEWEST} blocks nothing is decided."
     return (
-        f"Slopes of one variant in two blocks lie within a factor of {significant(noise.factor)} of each other in 95% "
-        f"of {noise.pairs} pairs."
+        f"Slopes of one variant differ from block to block by {apart.median():.1%} in the median of {len(slopes)} "
+        f"variants, by {apart.max():.1%} at most (standard deviation over mean), in {blocks} blocks or more.{few}"
     )
