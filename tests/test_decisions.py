@@ -256,3 +256,39 @@ def test_an_estimate_is_judged_by_its_error_and_its_grain() -> None:
     wide = decisions.of_estimate(0.5, 0.05, 5, 0.4)
     assert wide.p_above() > decisions.of_estimate(0.5, 0.05, 5).p_above()
     assert (wide.decision.blocks_needed or 0) > 0
+
+
+def test_one_side_over_a_constant_is_students_test_of_one_sample() -> None:
+    values = costs(5, 9.0)
+    found = decisions.compare_with(values, 10.0)
+    own = scipy_stats.ttest_1samp(np.log(values), math.log(10.0), alternative="less").pvalue
+    assert found.decision.verdict == A_CHEAPER and found.ratio is not None
+    assert found.p_below() == pytest.approx(decisions.repeated_p(own, 5)) and found.p_above() > 0.5
+    assert decisions.compare_with(values[:4], 10.0).p_below() == 1.0
+    assert decisions.compare_with(costs(12, 10.0, 0.01), 10.0).equivalent
+
+
+def by_block(values: list[float]) -> pd.Series:
+    return pd.Series(values, dtype=float)
+
+
+def test_means_may_be_negative_and_are_compared_all_the_same() -> None:
+    random = np.random.default_rng(2)
+    high, low = (by_block(list(centre + 2 * random.standard_normal(6))) for centre in (30.0, -4.0))
+    found = decisions.compare_means(high, low)
+    assert found.direction == 1 and found.p_above() < 0.001 and math.isnan(found.decision.ratio)
+    assert decisions.compare_means(low, high).direction == -1
+    assert decisions.compare_means(high[:4], low[:4]).p_above() == 1.0
+    double = decisions.compare_means(2 * high, high)
+    assert double.ratio is not None and double.ratio.low < 2 < double.ratio.high
+    assert double.p_above(1.2) < 0.05 and double.p_above(2.0) > 0.3 and double.p_below(2.5) < 0.05
+    assert decisions.compare_means(high, high.sample(frac=1, random_state=1)).ratio is not None
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_equal_means_are_told_apart_no_more_often_than_stated(n: int) -> None:
+    random, wrong = np.random.default_rng(n), 0
+    for _ in range(600):
+        sides = [by_block(list(10 + spread * random.standard_normal(n))) for spread in (1.0, 4.0)]
+        wrong += decisions.compare_means(sides[0], sides[1]).direction != 0
+    assert wrong <= scipy_stats.binom.ppf(1 - 1e-4, 600, decisions.ALPHA)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import psutil
 import pytest
@@ -21,7 +22,7 @@ from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
-from allocpool.evidence.claims import INCONCLUSIVE, OTHER_WAY, REFUTED, REPRODUCED, Verdict
+from allocpool.evidence.claims import MIXED, OPEN, OTHER_WAY, REFUTED, REPRODUCED, Verdict
 from allocpool.machine.host import usable_cores
 from allocpool.percentiles import nearest_rank_percentiles_ms, samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
@@ -373,11 +374,32 @@ def test_the_throughput_within_the_target_is_bracketed_in_every_repetition() -> 
     found = stream_report.brackets(trials, NO_SEARCHES, 10).set_index("cooperative_threads")
     assert tuple(found.loc[1, ["holds_low", "holds_high", "fails", "n"]]) == (2000, 3000, 3000, 2)
     assert found["fails"].isna().loc[2]
-    measured = {"trials": trials, "searches": NO_SEARCHES, "switches": NO_SWITCHES}
-    assert stream_report.verdict(measured, 10).startswith("**G1 / 25, 2 cooperative, boxed held 10 ms")
 
 
-@pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (1.0, INCONCLUSIVE), (0.3, REFUTED)])
+@pytest.mark.parametrize(
+    ("factor", "blocks", "said"),
+    [
+        (3.0, 6, "**gen. ZGC / 25, 1 threads, p99.99 held 10 ms at a higher throughput than all others: 3."),
+        (0.3, 6, "**gen. ZGC / 25, 2 threads, p99.99 held 10 ms at a higher throughput than all others: 1."),
+        (1.01, 6, "; that it is above the other 1 is open.**"),
+        (3.0, 2, "; that it is above the other 1 is open.**"),
+    ],
+)
+def test_the_highest_throughput_is_named_and_whether_it_is_shown(factor: float, blocks: int, said: str) -> None:
+    searches = searched({
+        (block, threads): (level * (1 + block / 100), 1.05 * level * (1 + block / 100))
+        for block in range(blocks)
+        for threads, level in ((1, factor * 1e6), (2, 1e6))
+    })  # fmt: skip
+    measured = {"trials": table({}), "searches": searches, "switches": NO_SWITCHES}
+    assert said in stream_report.verdict(measured, 10)
+    grid = stream_report.pairs_grid(claims.more_throughput(claims.held(table({}), searches, 10)))
+    assert grid["n"].to_list() == [blocks]
+    none = {**measured, "searches": NO_SEARCHES}
+    assert "No configuration was shown to hold 10 ms" in stream_report.verdict(none, 10)
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(3.0, REPRODUCED), (1.0, OPEN), (0.3, REFUTED)])
 def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: float, outcome: str) -> None:
     tails: dict[tuple[int, int, int], float | None] = {
         (block, threads, 1000): 5 * (1 + block / 100) * (factor if threads == 2 else 1)
@@ -392,10 +414,10 @@ def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: f
     assert verdicts_of(table(late))["g1-within-target"].outcome == REFUTED
     behind = dict.fromkeys(tails)
     assert verdicts_of(table(behind))["g1-within-target"].outcome == REFUTED
-    assert verdicts["green-threads-answer-sooner"].outcome == INCONCLUSIVE
+    assert verdicts["green-threads-answer-sooner"].outcome == OPEN
     short = verdicts_of(table(tails, tail="p99", seconds=1.0))
     for id in ("processor-for-the-collector", "g1-latency-40", "g1-within-target"):
-        assert short[id].outcome == INCONCLUSIVE
+        assert short[id].outcome == OPEN
         assert any("too few windows" in item.why for item in short[id].missing)
 
 
@@ -418,7 +440,7 @@ def test_today_s_collectors_are_not_the_published_ones() -> None:
 def test_the_source_s_own_figures_go_through_the_same_tests() -> None:
     own = {item.claim.id: item for item in claims.evaluate_published()}
     # ZGC at five million items a second took 5 ms on 16 threads and 9 on 13.
-    assert own["processor-for-the-collector"].outcome == REFUTED
+    assert own["processor-for-the-collector"].outcome == MIXED
     assert list(own["processor-for-the-collector"].evidence["shown"]).count(OTHER_WAY) == 1
     assert {id for id, item in own.items() if item.outcome == REPRODUCED} == {
         "g1-latency-40", "zgc-throughput-25", "g1-throughput-250", "g1-within-target", "g1-theory-is-best",
@@ -440,7 +462,7 @@ def test_other_numbers_of_gc_threads_are_never_mixed_with_the_default(axis: str,
     other = table({key: (value or 0) * factor for key, value in tails.items()}, **{axis: 2})
     every = pd.concat([table(tails), other])
     assert verdicts_of(every)[SETTINGS[axis]].outcome == outcome
-    assert verdicts_of(every)["g1-within-target"].evidence["shown"].size == 6
+    assert verdicts_of(every)["g1-within-target"].evidence["trials"].to_list() == [6]
     assert stream_report.collector_table(every)["n"].to_list() == [6]
     assert set(stream_report.curves(every, "events_per_second")["n"]) <= {6}
 
@@ -474,14 +496,14 @@ def test_one_source_and_parallel_ones_are_compared_after_a_hiccup(factor: float,
     ]
     verdicts = verdicts_of(pd.concat([*every, table(tails)]))
     assert verdicts["parallel-source-catches-up"].outcome == outcome
-    assert verdicts["parallel-source-answers-sooner"].outcome == INCONCLUSIVE
+    assert verdicts["parallel-source-answers-sooner"].outcome == OPEN
     assert stream_report.curves(pd.concat(every), "events_per_second").empty
 
 
 def test_what_a_machine_is_too_small_for_is_said() -> None:
     verdicts = verdicts_of(table({(0, 1, 1000): 5, (0, 2, 1000): 5}))
     for id in ("zgc-one-below-theory", "g1-two-thirds-of-many"):
-        assert verdicts[id].outcome == INCONCLUSIVE
+        assert verdicts[id].outcome == OPEN
         assert verdicts[id].missing[0].why == "this machine has 2 processors"
 
 
@@ -502,7 +524,7 @@ def test_switches_are_judged(threads_ns: float, tasklets_ns: float, cheaper: str
     assert verdicts["tasklets-switch-cheaper"].outcome == cheaper
     assert verdicts["thread-switch-2-to-10-us"].outcome == as_long
     once = verdicts_of(frame([], TRIALS), switches=switches[switches["block"] == 0])
-    assert once["tasklets-switch-cheaper"].outcome == INCONCLUSIVE
+    assert once["tasklets-switch-cheaper"].outcome == OPEN
     assert stream_report.switch_table(switches)["n"].to_list() == [6, 6, 6]
 
 
@@ -620,16 +642,55 @@ def test_searches_give_brackets_and_their_spread() -> None:
     assert tuple(found.loc[2, ["holds_low", "holds_high", "fails"]]) == (0, 5e6, 1e5)
 
 
-@pytest.mark.parametrize(("factor", "outcome"), [(1.3, REPRODUCED), (1.2, REFUTED), (0.8, REFUTED)])
-def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(factor: float, outcome: str) -> None:
-    searches = searched({
-        (block, threads): (1e6 * (1 + block / 100) * (factor if threads == 1 else 1), 5e6)
+@pytest.mark.parametrize(
+    ("factor", "width", "outcome"),
+    [(1.5, 1.05, REPRODUCED), (1.2, 1.05, OPEN), (1.0, 1.05, REFUTED), (0.8, 1.05, REFUTED), (1.5, 5.0, OPEN)],
+)
+def test_whether_a_processor_left_buys_throughput_is_decided_on_searches(
+    factor: float, width: float, outcome: str
+) -> None:
+    ends = {
+        (block, threads): 1e6 * (1 + block / 100) * (factor if threads == 1 else 1)
         for block in range(6)
         for threads in (1, 2)
-    })  # fmt: skip
+    }
+    searches = searched({key: (holds, width * holds) for key, holds in ends.items()})
     trials = table({(0, 1, 1000): 1}, collector="genzgc", solution="gen. ZGC / 25")
     assert verdicts_of(trials, searches)["zgc-throughput-25"].outcome == outcome
-    lower = verdicts_of(trials, searches.assign(tail="p99"))["zgc-throughput-25"]
-    assert (lower.outcome, lower.missing[0].why) == (INCONCLUSIVE, "too few windows for p99.99")
+    lower = verdicts_of(trials, searches.assign(seconds=1.0))["zgc-throughput-25"]
+    why = "too few windows: p99.99 takes 10,000, these trials have 100"
+    assert (lower.outcome, lower.missing[0].why) == (OPEN, why)
     unbounded = verdicts_of(trials, searches.assign(fails_items_per_second=float("nan")))["zgc-throughput-25"]
-    assert unbounded.missing[0].why == "every rate that was tried held"
+    assert unbounded.missing[0].why == "every rate that was tried held, or none did"
+    twice = verdicts_of(trials, searches[searches["block"] < 2])["zgc-throughput-25"]
+    assert twice.outcome == OPEN
+
+
+def test_three_searches_decide_where_each_rate_was_confirmed_five_times() -> None:
+    ends = {
+        (block, threads): 1e6 * (1 + block / 100) * (3 if threads == 1 else 1)
+        for block in range(3)
+        for threads in (1, 2)
+    }
+    searches = searched({key: (holds, 1.05 * holds) for key, holds in ends.items()})
+    found = [
+        claims.compare_brackets(*(rows for _, rows in claims.held(table({}), some, 10).groupby("cooperative_threads")))
+        for some in (searches, searches.assign(confirmations=5))
+    ]
+    assert [compared.direction for compared in found] == [0, 1]
+
+
+def test_brackets_of_equal_throughputs_are_rarely_told_apart() -> None:
+    random, apart = np.random.default_rng(9), 0
+    grid = 1e6 * 1.2 ** np.arange(12)
+    for _ in range(300):
+        sides = []
+        for _side in range(2):
+            edges = 3e6 * random.lognormal(0, 0.1, 5)
+            places = np.searchsorted(grid, edges)
+            sides.append(pd.DataFrame({
+                "block": range(5), "confirmations": 1, "holds_items_per_second": grid[places - 1],
+                "fails_items_per_second": grid[places],
+            }))  # fmt: skip
+        apart += claims.compare_brackets(*sides).direction != 0
+    assert apart <= 25  # of 300 at 5%: more are as unlikely as one in a hundred

@@ -354,25 +354,27 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alp
     return Comparison(decision, middle, error, freedom, effect)
 
 
-def of_estimate(middle: float, error: float, n: int, grain: float = 0.0, effect: float = EFFECT) -> Comparison:
+def of_estimate(
+    middle: float, error: float, n: int, grain: float = 0.0, effect: float = EFFECT, alpha: float = ALPHA
+) -> Comparison:
     """A comparison by an estimated logarithm of a ratio and its standard error, out of ``n`` figures of the smaller
     side, whose freedom it has; ``grain`` is how coarse they are. `FEWEST_ESTIMATES` do where each is worth several
     trials, as that of a search; fewer than `FEWEST` are taken for a look at so many."""
     used = look_at(n) or FEWEST
     if n < FEWEST_ESTIMATES:
-        told = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, ALPHA, math.nan, "")
+        told = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, alpha, math.nan, "")
         return Comparison(told, math.nan, math.nan, math.nan, effect)
-    half = grain - float(special.stdtrit(n - 1, nominal_level(ALPHA, used) / 2)) * error
+    half = grain - float(special.stdtrit(n - 1, nominal_level(alpha, used) / 2)) * error
     low, high, margin = middle - half, middle + half, math.log(effect)
     verdict = _verdict(low, high, margin)
     needed: int | None = 0
     if verdict == OPEN:
         sizes = np.array(LOOKS)
-        widths = grain + _half_widths(ALPHA) * error * np.sqrt(n / sizes)
+        widths = grain + _half_widths(alpha) * error * np.sqrt(n / sizes)
         enough = sizes[(widths < max(abs(middle), margin - abs(middle))) & (sizes > n)]
         needed = int(enough[0]) - n if enough.size else None
     ratio, low, high = (math.exp(part) for part in (middle, low, high))
-    decision = Decision(ratio, low, high, n, used, verdict, needed, ALPHA, ratio, "")
+    decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, ratio, "")
     return Comparison(decision, middle, error, n - 1.0, effect, grain)
 
 

@@ -75,11 +75,12 @@ class Measured:
     @cached_property
     def every_batch(self) -> pd.DataFrame:
         """Batch trials of all studies, each once; without pools in the order in which they were made, a state that does
-        not last."""
+        not last, unless an older campaign knows no other."""
         tables = [self._table(study, "trials") for study in ("batch", "native", "pauses")]
         rows = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
         rows = cell_data.as_set(rows[rows["mode"] == "batch"].drop_duplicates("trial_id"))
-        return rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
+        lasting = rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
+        return lasting if len(lasting) else rows
 
     @cached_property
     def searches(self) -> pd.DataFrame:
@@ -133,13 +134,13 @@ def _both_ways(trials: pd.DataFrame) -> bool:
 
 
 def details(measured: Measured) -> str:
-    """The answer by case, where it turns, and the cheapest of all solutions, in batch and in real time."""
+    """The answer by case, where it turns, and the cheapest of all solutions, in batch; on real time see its own."""
     parts = [
         f"{words}:\n\n{batch_story.where_it_turns(trials)}"
         for words, trials in measured.by_scale()
         if _both_ways(trials[trials["language"] == "java"])
     ]
-    return "\n\n".join([*parts, *cheapest_in_batch(measured), fastest_in_realtime(measured)]).strip()
+    return "\n\n".join([*parts, *cheapest_in_batch(measured)])
 
 
 def cheapest_in_batch(measured: Measured) -> list[str]:
@@ -151,27 +152,6 @@ def cheapest_in_batch(measured: Measured) -> list[str]:
             count = done["solution"].nunique()
             told.append(f"{words}, cheapest of all {count} solutions in batch:\n\n{batch_story.cheapest(trials)}")
     return told
-
-
-def fastest_in_realtime(measured: Measured) -> str:
-    """Per case the smallest intervals, over every solution that was searched."""
-    cells = measured.realtime
-    passing = cells[cells["pdr_ns"].notna()]
-    if passing.empty:
-        return ""
-    lines = []
-    for case in cell_data.present(CASES, passing["case"]):
-        group = passing[passing["case"] == case].sort_values("pdr_ns")
-        java = group[group["language"] == "java"]
-        named = {"best overall": group[:1], "best Java": java[:1]}
-        texts = [
-            f"{rank}: {row.solution} with {row.strategy}, {stats.significant(row.pdr_ns)} ns"
-            for rank, rows in named.items()
-            for row in records(rows)
-        ]
-        lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
-    solutions = cells["solution"].nunique()
-    return f"Smallest interval of all {solutions} solutions searched in real time:\n\n" + "\n".join(lines)
 
 
 @dataclass(frozen=True)

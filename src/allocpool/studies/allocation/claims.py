@@ -338,20 +338,14 @@ def _sentence(evidence: Evidence) -> str:
 def _copies(costs: Costs) -> Sequence[Equality]:
     """Heap and direct copy at speeds that do not differ hugely."""
     copies = {"operation": "copy", "bytes": LARGE}
-    return [
-        Equality(
-            f"copy heap {name}",
-            f"copy direct {name}",
-            decisions.compare(
-                *(
-                    costs.values("ns_per_pass", memory=memory, served_by=name, **copies)
-                    for memory in ("heap", "direct")
-                ),
-                effect=NOT_HUGELY,
-            ),
+    compared = []
+    for name in costs.served_by(memory="heap", **copies):
+        heap, direct = (
+            costs.values("ns_per_pass", memory=memory, served_by=name, **copies) for memory in ("heap", "direct")
         )
-        for name in costs.served_by(memory="heap", **copies)
-    ]
+        alike = decisions.compare(heap, direct, NOT_HUGELY)
+        compared.append(Equality(f"copy heap {name}", f"copy direct {name}", alike))
+    return compared
 
 
 def _alike_copies(costs: Costs) -> Evidence:

@@ -1,9 +1,9 @@
-"""What the trials of a stream campaign say: highest throughput within a latency, and paired comparisons.
+"""What the trials of a stream campaign say: highest throughput within a latency, and comparisons over trials.
 
 The published study says that a machine whose cooperative threads leave a processor to the collector answers within
 10 ms at more throughput. So the throughput that holds the target is bracketed in every block, by the rates that were
-run and by searches of its own, and latencies are compared within blocks, at equal rates. Latencies are told to the
-first result of a window, as published, and to the last.
+run and by searches of its own, and latencies are compared at equal rates. Latencies are told to the first result of a
+window, as published, and to the last.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.campaign import campaign
-from allocpool.evidence import reference
-from allocpool.evidence.claims import judge
+from allocpool.evidence import claims as judge
+from allocpool.evidence import reference, tables
+from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import finished
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.studies.stream.claims import (
@@ -31,8 +32,10 @@ from allocpool.studies.stream.claims import (
     Pair,
     Stream,
     allocated,
+    compare_brackets,
     evaluate,
     evaluate_published,
+    held,
     held_by_g1,
     millions,
     only,
@@ -206,17 +209,15 @@ def latency_grid(rule: Callable[[pd.DataFrame, str], list[Pair]], trials: pd.Dat
 
 
 def pairs_grid(every: Sequence[Pair]) -> pd.DataFrame:
-    """Comparisons for a reader."""
-    return pd.DataFrame(
-        [
-            {
-                "solution": pair.solution, "compared": pair.compared, "at": pair.at,
-                "ratio": pair.comparison.text(), "fell behind": f"{pair.not_kept_up[0]} / {pair.not_kept_up[1]}",
-            }
-            for pair in every
-        ],
-        columns=["solution", "compared", "at", "ratio", "fell behind"],
-    )  # fmt: skip
+    """Comparisons for a reader, decided together."""
+    names = [
+        {
+            "solution": pair.solution, "compared": pair.compared, "at": pair.at,
+            "fell behind": f"{pair.not_kept_up[0]} / {pair.not_kept_up[1]}",
+        }
+        for pair in every
+    ]  # fmt: skip
+    return tables.comparisons(names, decisions.together([pair.again for pair in every]), "ratio")
 
 
 def allocation(trials: pd.DataFrame) -> list[Pair]:
@@ -270,24 +271,31 @@ def rate_text(trials: pd.DataFrame) -> str:
 
 def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     """What the collectors did meanwhile, at the commonest rate: pauses, young collections, processors they kept busy,
-    their threads; medians of the trials that kept up."""
+    their threads; means of the trials that kept up, with intervals."""
     done = commonest_rate(trials)
     done = done[done["kept_up"].fillna(False).astype(bool)]
     rows = []
     for (solution, threads), group in done.groupby(["solution", "cooperative_threads"], sort=False):
         names = ["gc_pauses", "young_per_s", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]
-        medians = group[names].astype(float).median()
+        told = {name: _cell(group[name]) for name in names}
         rows.append({
             "solution": solution, "threads": threads, "n": len(group),
             "GC threads": f"{group['parallel_gc_threads'].max()} / {group['concurrent_gc_threads'].max()}",
-            "pauses": stats.significant(float(medians["gc_pauses"])),
-            "young, a second": stats.significant(float(medians["young_per_s"]), 2),
-            "longest, ms": stats.significant(float(medians["gc_pause_max_ms"])),
-            "GC, processors": stats.significant(float(medians["cpu_gc"]), 2),
-            "engine, processors": stats.significant(float(medians["cpu_application"]), 2),
-            "allocated, MiB/s": stats.significant(float(medians["allocated_mb_per_s"])),
+            "pauses": told["gc_pauses"], "young, a second": told["young_per_s"],
+            "longest, ms": told["gc_pause_max_ms"], "GC, processors": told["cpu_gc"],
+            "engine, processors": told["cpu_application"], "allocated, MiB/s": told["allocated_mb_per_s"],
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _cell(values: pd.Series, digits: int = 2) -> str:
+    """The geometric mean over trials with its interval; the mean alone where a trial has none of it."""
+    known = values.dropna().astype(float)
+    if known.empty:
+        return "-"
+    if (known > 0).all():
+        return stats.geometric_interval(known).text(digits)
+    return stats.significant(float(known.mean()), digits)
 
 
 _WAYS = {
@@ -297,13 +305,13 @@ _WAYS = {
 
 
 def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
-    """What it takes to go from one party to the next, ns: medians over blocks of each trial's percentiles."""
+    """What it takes to go from one party to the next, ns: means of trials' percentiles, with intervals."""
     done = finished(switches)
     rows = [
         {
             "solution": solution, "from turn to turn": _WAYS[str(way)], "n": len(group),
             **{
-                f"{name}, ns": stats.significant(float(group[f"{name}_ns"].astype(float).median()), 2)
+                f"{name}, ns": _cell(group[f"{name}_ns"])
                 for name in ("p10", "p50", "p90")
             },
         }
@@ -312,10 +320,17 @@ def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["solution", "from turn to turn", "n", "p10, ns", "p50, ns", "p90, ns"])
 
 
+def verdicts(measured: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:
+    """All verdicts of the page, judged together: on the source's collectors, on today's, and our own last."""
+    data = Stream(measured["trials"], measured["searches"], measured["switches"], target_ms)
+    by_era = [verdict for era in (THEN, TODAY) for verdict in evaluate(measured, target_ms, era)]
+    return judge.judged_together([*by_era, judge.judge(ALLOCATION_COSTS, data)])
+
+
 def claims_grid(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.DataFrame:
     """One row per conclusion: what the source's own figures say of it, and what was found on its collectors and on
     today's."""
-    then, today = (evaluate(measured, target_ms, era) for era in (THEN, TODAY))
+    every, count = verdicts(measured, target_ms), len(STREAM_CLAIMS)
     rows = [
         {
             "claim": claim.text,
@@ -323,7 +338,9 @@ def claims_grid(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.Da
             THEN.text: on_then.outcome, "found": on_then.sentence,
             TODAY.text: on_today.outcome, "found today": on_today.sentence,
         }
-        for claim, own, on_then, on_today in zip(STREAM_CLAIMS, evaluate_published(), then, today, strict=True)
+        for claim, own, on_then, on_today in zip(
+            STREAM_CLAIMS, evaluate_published(), every[:count], every[count:-1], strict=True
+        )
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -345,28 +362,40 @@ def published_limit() -> str:
 
 def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
     """The page's answer in a few computed sentences."""
-    trials, searches = measured["trials"], measured["searches"]
-    data = Stream(trials, searches, measured["switches"], target_ms)
-    core, free = judge(FOR_THE_COLLECTOR, data), judge(ALLOCATION_COSTS, data)
-    bracketed = brackets(trials, searches, target_ms)
-    if bracketed.empty or not bracketed["holds_low"].max():
-        head = f"**No configuration was shown to hold {target_ms:g} ms at the tail in every repetition.**"
-    else:
-        best = bracketed.nlargest(1, ["holds_low", "holds_high"]).iloc[0]
-        head = (
-            f"**{name_of(best)} held {target_ms:g} ms at the tail in every repetition at the highest throughput, "
-            f"{millions(best['holds_low'])} million items a second"
-            f"{' (no higher rate was run)' if pd.isna(best['fails']) else ''}.**"
-        )
+    every = {item.claim.id: item for item in verdicts(measured, target_ms)}
+    core, free = every[FOR_THE_COLLECTOR.id], every[ALLOCATION_COSTS.id]
     return (
-        f"{head} A processor left to the collector, {TODAY.text}: {core.outcome}. {core.sentence} Allocating at every "
-        f"update: {free.outcome}. {free.sentence} {machine(trials)}"
+        f"{_highest(held(measured['trials'], measured['searches'], target_ms), target_ms)} A processor left to the "
+        f"collector, {TODAY.text}: {core.outcome}. {core.sentence} Allocating at every update: {free.outcome}. "
+        f"{free.sentence} {machine(measured['trials'])}"
     )
+
+
+def _highest(found: pd.DataFrame, target_ms: float) -> str:
+    """Which solution, on how many threads, held the target at the highest throughput, and whether that is shown."""
+    brackets = {
+        f"{solution}, {threads} threads, {tail}": rows
+        for (solution, threads, tail), rows in found.groupby(["solution", "cooperative_threads", "tail"], sort=False)
+        if rows["holds_items_per_second"].notna().all()
+    }
+    if not brackets:
+        return f"**No configuration was shown to hold {target_ms:g} ms at the tail in every repetition.**"
+    best = max(brackets, key=lambda name: stats.geometric_mean(brackets[name]["holds_items_per_second"]))
+    rivals = [rows for name, rows in brackets.items() if name != best]
+    # The repetitions that chose the one also judge it: it is put to all others, and paid for as often as was chosen.
+    p = len(brackets) * max((compare_brackets(brackets[best], rows).p_above() for rows in rivals), default=1.0)
+    holds = brackets[best]["holds_items_per_second"] / 1e6
+    told = f"{stats.geometric_interval(holds).text()} million items a second, n = {len(holds)}"
+    reached = " (no higher rate was run)" if brackets[best]["fails_items_per_second"].isna().all() else ""
+    if rivals and p <= decisions.ALPHA:
+        return f"**{best} held {target_ms:g} ms at a higher throughput than all others: {told}{reached}.**"
+    others = f"; that it is above the other {len(rivals)} is open" if rivals else ""
+    return f"**{best} held {target_ms:g} ms at {told}{reached}{others}.**"
 
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    tables, provenance = campaign.stored(STUDY.name, profile)
+    stored, provenance = campaign.stored(STUDY.name, profile)
     if provenance is None:
         return "**Undecided.** The streaming engine was not measured under this profile."
-    return verdict(tables, float(provenance["profile"]["target_ms"]))
+    return verdict(stored, float(provenance["profile"]["target_ms"]))
