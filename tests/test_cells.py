@@ -215,6 +215,17 @@ def test_an_open_comparison_says_what_it_would_take() -> None:
     assert empty.loc["C++ flat", "text"] == "not measured"
 
 
+def test_an_interval_that_says_nothing_is_not_told() -> None:
+    trials = synthetic.trials(blocks=2, noise=0.01, cases=("B",))
+    hit = (trials["solution"] == "C++ flat") & (trials["strategy"] == "pool") & (trials["block"] == 0)
+    trials.loc[hit, "ns_per_packet"] *= 8
+    cell = one(cells.cells(trials), "C++ flat", "pool", "B")
+    assert (cell["method"], cell["low"], cell["high"]) == ("spread unknown", cell["ns"], cell["ns"])
+    assert "2 trials too far apart for an interval, spread unknown" in cells.spread_caption(cells.cells(trials))
+    told = tables.comparison_table(trials).set_index("solution")
+    assert "(spread unknown), n = 2" in told.loc["C++ flat", "text"]
+
+
 def test_summary_table_has_figures_intervals_published_figures_and_reasons(results: pd.DataFrame) -> None:
     page = BeautifulSoup(tables.summary_table(results, "title", "subtitle").as_raw_html(), "html.parser")
     rows = {row.th.get_text(): row for row in page.select("tbody tr") if row.th}

@@ -205,6 +205,14 @@ def test_a_wrong_option_is_told_in_one_line(tmp_path: Path, option: list[str], c
     assert complaint in ran.output
 
 
+def test_the_command_names_what_an_average_hides(tmp_path: Path) -> None:
+    sides = {"a": [100.0, 400.0, 101.0, 402.0, 99.0], "b": [50.0, 51.0, 50.5, 50.0, 51.0]}
+    rows = [f"{block},{side},{value}" for side, values in sides.items() for block, value in enumerate(values)]
+    (tmp_path / "trials.csv").write_text("\n".join(["block,side,value", *rows]), encoding="utf-8")
+    told = CliRunner().invoke(main, ["compare", str(tmp_path / "trials.csv")]).output
+    assert "[a: two speeds, 100 in 3 and 401 in 2 trials; trimmed ratio 3." in told
+
+
 def logs(rng: np.random.Generator, *shape: int, centre: float = 0.0) -> npt.NDArray[np.float64]:
     return centre + 0.1 * rng.standard_normal(shape)
 

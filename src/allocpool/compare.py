@@ -96,5 +96,5 @@ def compare_command(file: Path, effect: float, confidence: float, as_json: bool)
         return
     for row in rows:
         name = f"{row['cell']}: " if row["cell"] else ""
-        remark = f" [{row['remark']}]" if row["remark"] else ""
+        remark = f" [{row['remark']}; trimmed ratio {row['trimmed_ratio']:.3g}]" if row["remark"] else ""
         click.echo(f"{name}{row['sentence']}, n = {row['n_a']} and {row['n_b']}{remark}")

@@ -32,7 +32,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from allocpool.stats import Interval, significant
+from allocpool.stats import Interval, ends, significant
 
 Array = npt.NDArray[np.float64]
 Costs = Sequence[float] | pd.Series
@@ -314,7 +314,7 @@ class Comparison:
             return "not measured"
         if self.direction:
             return ratio.text(3, "times")
-        spread = "one trial" if ratio.method == "one trial" else f"{significant(told.low)} to {significant(told.high)}"
+        spread = "one trial" if ratio.method == "one trial" else ends(told.low, told.high)
         figures = f"{significant(told.ratio)}, {spread}"
         if self.equivalent:
             return f"no difference that matters ({figures})"

@@ -36,7 +36,6 @@ from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell, decided_in_words, sentence
 from allocpool.packets.published import ARTICLE, published_as_trials
-from allocpool.packets.specs import CASES
 from allocpool.packets.tables import primary_table
 from allocpool.studies.batch import claims as batch_claims
 from allocpool.studies.batch import story as batch_story

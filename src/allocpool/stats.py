@@ -16,6 +16,9 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 CONFIDENCE = 0.95
+SPREAD_UNKNOWN = "spread unknown"
+TOO_WIDE = 1_000.0
+"""An interval from one end to the other so many times as large says nothing."""
 
 Values = Sequence[float] | npt.NDArray[np.float64] | pd.Series
 
@@ -44,10 +47,7 @@ class Interval:
         tail = f" {unit}" if unit else ""
         if self.method == "one trial":
             return f"{significant(self.estimate, digits)}{tail}"
-        return (
-            f"{significant(self.estimate, digits)}{tail} "
-            f"({significant(self.low, digits)} to {significant(self.high, digits)})"
-        )
+        return f"{significant(self.estimate, digits)}{tail} ({ends(self.low, self.high, digits)})"
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -61,6 +61,13 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
+def ends(low: float, high: float, digits: int = 3) -> str:
+    """``low to high``; an interval of few trials that is wider than a thousandfold says nothing, and is told so."""
+    if high > TOO_WIDE * low:
+        return SPREAD_UNKNOWN
+    return f"{significant(low, digits)} to {significant(high, digits)}"
+
+
 def span(values: pd.Series, digits: int = 2) -> str:
     """``smallest to largest`` of some figures, or the one figure if they print the same."""
     low, high = significant(float(values.min()), digits), significant(float(values.max()), digits)
@@ -69,6 +76,8 @@ def span(values: pd.Series, digits: int = 2) -> str:
 
 def describe_method(method: str, trials: int) -> str:
     """A spread's name for captions."""
+    if method == SPREAD_UNKNOWN:
+        return f"{trials} trials too far apart for an interval, {SPREAD_UNKNOWN}"
     return (
         "one trial, spread unknown"
         if method == "one trial"

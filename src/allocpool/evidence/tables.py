@@ -38,7 +38,7 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
                 continue
             if "larger" in item:
                 what = f"{item['larger']} over {item['smaller']}"
-                spread = f"{stats.significant(item['low'])} to {stats.significant(item['high'])}"
+                spread = stats.ends(item["low"], item["high"])
                 beware = f" ({item['remark']})" if item.get("remark") else ""
                 numbers = (
                     f"{stats.significant(item['ratio'])} ({spread}), n = {item['trials']}: {item['shown']}{beware}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,8 @@ def cells(
 ) -> pd.DataFrame:
     """One row per solution, strategy and case of a batch campaign, as `cells_of` makes them.
 
-    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low``, ``high``, ``method`` (see `stats.Interval`),
+    Columns: ``ns`` (geometric mean over trials, ns per packet), ``low``, ``high``, ``method`` (see `stats.Interval`, or
+    ``spread unknown``, with both ends at the figure, where few trials give an interval that says nothing),
     ``spread`` (standard deviation of the logarithm, NaN for one trial), ``remark`` (what the mean hides: two speeds,
     trials far off; or None), ``trimmed_ns`` (the mean without the largest and the smallest fifth), ``costs`` (those of
     the trials, in the order of blocks), ``partial`` (what failed beside the figure, or None), ``published_ns``.
@@ -140,6 +142,8 @@ def cells(
         costs = done.sort_values("block", kind="stable")["ns_per_packet"].astype(float)
         interval, logs = stats.geometric_interval(costs), np.log(costs.to_numpy())
         failed = len(group) - len(done)
+        if interval.high > stats.TOO_WIDE * interval.low:
+            interval = replace(interval, low=interval.estimate, high=interval.estimate, method=stats.SPREAD_UNKNOWN)
         return {
             "ns": interval.estimate, "low": interval.low, "high": interval.high, "method": interval.method,
             "trimmed_ns": math.exp(decisions.trimmed_mean(logs)), "costs": tuple(costs),

@@ -389,22 +389,24 @@ def headline(compared: pd.DataFrame) -> str:
 def decided_in_words(compared: pd.DataFrame) -> str:
     """How many of these comparisons are decided, and what the open ones would take: ``of 24 comparisons of allocating
     with a pool, 15 are decided: ...``."""
-    parts = verdicts_in_words(compared)
-    equivalent = int(compared["equivalent"].sum())
-    decided = count(compared, 1) + count(compared, -1) + equivalent
-    return f"of {len(compared)} comparisons of allocating with a pool, {decided} are decided: {parts}."
+    decided = count(compared, 1) + count(compared, -1) + int(compared["equivalent"].sum())
+    how_many = "none is" if not decided else f"{decided} are" if decided > 1 else "1 is"
+    return (
+        f"of {len(compared)} comparisons of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}."
+    )
 
 
 def verdicts_in_words(compared: pd.DataFrame) -> str:
-    """The counts of each verdict: ``a pool is cheaper in 12 (by 1.2 to 8.1 times), ...; 5 open (...)``."""
+    """The counts of each verdict: ``a pool is cheaper in 12 (by 1.2 to 8.1 times), allocating in none, ...; 5 open
+    (...)``."""
     measured = compared[compared["n"] > 0]
     left = measured[(measured["direction"] == 0) & ~measured["equivalent"].astype(bool)]
+    dearer, cheaper, same = count(measured, 1), count(measured, -1), int(measured["equivalent"].sum())
     parts = [
-        f"a pool is cheaper in {count(measured, 1)}{_by(measured, 1)}, "
-        f"allocating in {count(measured, -1)}{_by(measured, -1)}, no difference matters in "
-        f"{int(measured['equivalent'].sum())}",
-        f"{len(left)} open{_more(left)}",
-    ]
+        f"a pool is cheaper in {dearer or 'none'}{_by(measured, 1)}, allocating in {cheaper or 'none'}"
+        f"{_by(measured, -1)}, no difference matters in {same or 'none'}"
+    ] * bool(dearer or cheaper or same)
+    parts += [f"{len(left)} open{_more(left)}"] * (len(left) > 0)
     if unmeasured := len(compared) - len(measured):
         parts.append(f"{unmeasured} without a figure on both sides")
     return "; ".join(parts)

@@ -40,7 +40,7 @@ def _cell_html(row: pd.Series) -> str:
         return f'<span style="{_WRAPPED}"><em title="{reason}">{word}</em><br>{published}</span>'
     spread = (
         []
-        if row["method"] == "one trial"
+        if row["method"] in ("one trial", stats.SPREAD_UNKNOWN)
         else [f"{stats.significant(row['low'])}\u2013{stats.significant(row['high'])}"]
     )
     notes = [*spread, f"n = {row['n']}", *([published] if published else [])]
@@ -233,11 +233,11 @@ def _comparison_text(row: Mapping[str, Any], numerator: str, denominator: str) -
     ``open, 1.20 (0.90 to 1.60), n = 5: about 3 more trials each, a minute``."""
     if row["n"] == 0:
         return "not measured"
-    ends = (row["ratio"], row["low"], row["high"])
+    ratio, low, high = row["ratio"], row["low"], row["high"]
     if row["direction"] < 0:
-        ends = (1 / row["ratio"], 1 / row["high"], 1 / row["low"])
-    ratio, low, high = map(stats.significant, ends)
-    figures = f"{ratio}, n = 1" if math.isnan(row["low"]) else f"{ratio} ({low} to {high}), n = {row['n']}"
+        ratio, low, high = 1 / ratio, 1 / high, 1 / low
+    spread = "" if math.isnan(low) else f" ({stats.ends(low, high)})"
+    figures = f"{stats.significant(ratio)}{spread}, n = {row['n']}"
     if row["direction"]:
         return f"{denominator if row['direction'] > 0 else numerator} cheaper by {figures}"
     if row["equivalent"]:

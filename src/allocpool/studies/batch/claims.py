@@ -300,9 +300,9 @@ def _nearer(evidence: Evidence) -> str:
     told = []
     for row in records(evidence.rows):
         nearer = {AS_PUBLISHED: "CMS", OTHER_WAY: "Parallel"}.get(row.shown, "neither")
-        spread = f"{stats.significant(row.low, 2)} to {stats.significant(row.high, 2)}"
         told.append(
-            f"the {row.larger} over {row.smaller} is {stats.significant(row.ratio, 2)} ({spread}, n = {row.trials}); "
+            f"the {row.larger} over {row.smaller} is {stats.significant(row.ratio, 2)} "
+            f"({stats.ends(row.low, row.high, 2)}, n = {row.trials}); "
             f"shown to be nearer: {nearer}"
         )
     return (
