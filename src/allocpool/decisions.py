@@ -24,8 +24,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,7 @@ from allocpool.stats import Interval, significant
 Array = npt.NDArray[np.float64]
 Costs = Sequence[float] | pd.Series
 """Of one side, a trial each: in order of time, or a series by block."""
+_Decided = TypeVar("_Decided")
 
 CONFIDENCE = 0.95
 ALPHA = 0.05
@@ -321,18 +323,65 @@ def compare(numerator: Costs, denominator: Costs, effect: float = EFFECT, alpha:
     return compare_products([numerator], [denominator], effect, alpha)
 
 
+def compare_with(values: Costs, constant: float, effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
+    """As `compare`, for one side over a constant above 0 (Student's t of one sample): of what is said to be "at most"
+    or "less than" so much."""
+    return _of_logs([_logs(values) - math.log(constant)], [], effect, alpha)
+
+
 def compare_products(
     numerators: Sequence[Costs], denominators: Sequence[Costs], effect: float = EFFECT, alpha: float = ALPHA
 ) -> Comparison:
     """As `compare`, for products of sides over products of sides: of the ratio a / b over the ratio c / d, a and d are
     the numerators."""
     tops, bottoms = ([_logs(side) for side in sides] for sides in (numerators, denominators))
+    return _of_logs(tops, bottoms, effect, alpha)
+
+
+def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alpha: float) -> Comparison:
     decision = _decide(tops, bottoms, effect, alpha)
     if look_at(decision.n) is None:
         return Comparison(decision, math.nan, math.nan, math.nan, effect)
     sides = ([side[: decision.used] for side in which] for which in (tops, bottoms))
     middle, error, freedom = (float(part) for part in _contrast(*sides))
     return Comparison(decision, middle, error, freedom, effect)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A sum of means less another one, in the unit of the trials (or of their logarithms).
+
+    Attributes:
+        middle, error, freedom: the difference, its standard error and its degrees of freedom; error and freedom are NaN
+            of one trial.
+        n: trials of the smallest side.
+    """
+
+    middle: float
+    error: float
+    freedom: float
+    n: int
+
+    def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """Where the difference lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
+        trials as `early_interval`; NaN of one trial."""
+        level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
+        half = -float(special.stdtrit(self.freedom, level / 2)) * self.error
+        return self.middle - half, self.middle + half
+
+
+def contrast(plus: Sequence[Costs], minus: Sequence[Costs] = ()) -> Contrast | None:
+    """The means of the sides of ``plus`` less those of ``minus``, by the trials of the latest look; None where a side
+    has none. NaN are left out; a series by block is taken in the order of its blocks."""
+    tops, bottoms = ([_in_order(side) for side in sides] for sides in (plus, minus))
+    n = min(side.size for side in (*tops, *bottoms))
+    if n < 2:
+        lone = sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms) if n else math.nan
+        return Contrast(float(lone), math.nan, math.nan, n) if n else None
+    used = look_at(n) or n
+    sides = ([side[:used] for side in which] for which in (tops, bottoms))
+    middle, error, freedom = (float(part) for part in _contrast(*sides))
+    return Contrast(middle, error, freedom if n >= FEWEST else n - 1.0, used)
 
 
 def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs]) -> float:
@@ -357,14 +406,27 @@ def compare_together(
     comparisons: Sequence[tuple[Costs, Costs]], effect: float = EFFECT, alpha: float = ALPHA
 ) -> list[Comparison]:
     """As `compare`, each at the level at which all are decided together (`decide_together`)."""
-    decided = len(comparisons)
-    while True:
-        level = alpha * max(decided, 1) / max(len(comparisons), 1)
-        compared = [compare(a, b, effect, level) for a, b in comparisons]
-        still = sum(comparison.decision.verdict != OPEN for comparison in compared)
-        if still >= decided or decided <= 1:
-            return compared
+    return together(
+        lambda level: [compare(a, b, effect, level) for a, b in comparisons],
+        lambda comparison: comparison.decision.verdict != OPEN,
+        alpha,
+    )
+
+
+def together(
+    decide_at: Callable[[float], Sequence[_Decided]], is_decided: Callable[[_Decided], bool], alpha: float = ALPHA
+) -> list[_Decided]:
+    """What ``decide_at`` a level decides, at the level at which all are decided together: of all that is decided at
+    most the share ``alpha`` is false in expectation."""
+    found = list(decide_at(alpha))
+    decided = len(found)
+    while decided > 1:
+        still = sum(map(is_decided, found))
+        if still >= decided:
+            break
         decided = still
+        found = list(decide_at(alpha * max(decided, 1) / len(found)))
+    return found
 
 
 def _verdict(low: float, high: float, margin: float) -> str:
@@ -389,11 +451,15 @@ def _blocks_needed(tops: Sequence[Array], bottoms: Sequence[Array], margin: floa
     return None
 
 
-def _logs(values: Costs) -> Array:
+def _in_order(values: Costs) -> Array:
     if isinstance(values, pd.Series):
         values = values.dropna().sort_index(kind="stable")
     array = np.asarray(values, dtype=np.float64)
-    array = array[~np.isnan(array)]
+    return array[~np.isnan(array)]
+
+
+def _logs(values: Costs) -> Array:
+    array = _in_order(values)
     if not (array > 0).all() or not np.isfinite(array).all():
         raise ValueError("costs must be positive and finite: their logarithms are compared")
     return np.log(array)
