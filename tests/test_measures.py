@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from allocpool import decisions, gclog
+from allocpool import gclog
 from allocpool.evidence import reference
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Claim, Verdict, judge
 from allocpool.packets.comparisons import NOW, SET_UPS, THEN
@@ -454,8 +454,11 @@ def test_pooling_makes_collections_rarer_and_longer(pool_ms: float, outcome: str
     assert judged("pool-rare-long", trials=trials[few], table=both[few]).outcome == OPEN, "four trials decide nothing"
 
 
-@pytest.mark.parametrize(("percent", "shown"), [(60.0, ["as published", "the other way round"]), (30.0, ["the other way round", "as published"]),
-                          (5.0, ["the other way round"] * 2)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("percent", "shown"),
+    [(60.0, ["as published", "the other way round"]), (30.0, ["the other way round", "as published"]),
+     (5.0, ["the other way round"] * 2)],
+)  # fmt: skip
 def test_allocating_overloads_the_collector(percent: float, shown: list[str]) -> None:
     trials, table = of_cases({("alloc", "C"): 20.0 * percent}, "pause_total_ms")
     found = judged("alloc-overload", trials=trials, table=table)

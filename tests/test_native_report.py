@@ -13,10 +13,11 @@ from matplotlib.text import Text
 
 from allocpool import stats
 from allocpool.campaign import campaign
+from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets import cells
 from allocpool.packets.specs import OPTION_FIELDS, Solution
 from allocpool.packets.tables import options_grid, options_table
-from allocpool.studies.native import plots
+from allocpool.studies.native import claims, plots
 from allocpool.studies.native import story as native_report
 from allocpool.studies.native.study import NativeProfile, ladder
 
@@ -177,7 +178,10 @@ def test_the_place_of_the_buffer_is_told_with_its_test(trials: pd.DataFrame) -> 
 
 def test_the_sentence_to_take_home_is_computed(trials: pd.DataFrame) -> None:
     told = native_report.verdict(trials)
-    assert told.startswith("**Where packets lie pays on top of who keeps them.** ")
+    assert told.startswith("**Not every step pays here.** "), "a region that is cheaper by less than matters"
+    foot = Solution.parse("cpp/slab/glibc/contiguous").label
+    paid = trials.assign(ns_per_packet=trials["ns_per_packet"].where(trials["solution"] != foot, 60.0))
+    assert native_report.verdict(paid).startswith("**Where packets lie pays on top of who keeps them.** ")
     assert "in case B" in told
     for gain in ("4.0", "3.0", "7.5", "5.0"):
         assert any(word.startswith(gain[:3]) for word in told.replace(",", " ").split()), gain
@@ -209,6 +213,32 @@ COUNTED = pd.DataFrame(
     ],
     columns=["solution", "case", "counter", "event", "per_packet", "status", "reason", "how"],
 )
+
+
+def counted_trials(counter: str, work: float, misses: float, blocks: int) -> pd.DataFrame:
+    """Events of a C++ pool without allocation: of the fuller cases so many times those of A."""
+    facts = {"solution": "C++ slab", "language": "cpp", "layout": "slab", "strategy": "pool", "counter": counter}
+    return pd.DataFrame([
+        facts | {"case": case, "event": event, "block": block, "per_packet": figure * (1 + 0.002 * block)}
+        for block in range(blocks)
+        for case, (more_work, more_misses) in {"A": (1, 1), "B": (work, misses), "C": (work**2, misses**2)}.items()
+        for event, figure in (("instructions", 150.0 * more_work), ("llc_misses", 0.3 * more_misses))
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("counter", "work", "misses", "blocks", "outcome"),
+    [
+        ("simulated", 1.005, 2.0, 1, REPRODUCED), ("simulated", 1.5, 1.0, 1, REFUTED),
+        ("simulated", 1.5, 2.0, 1, MIXED), ("hardware", 1.005, 2.0, 5, REPRODUCED),
+        ("hardware", 1.5, 0.5, 5, REFUTED), ("hardware", 1.5, 2.0, 1, OPEN), ("hardware", 1.01, 2.0, 4, OPEN),
+    ],
+)  # fmt: skip
+def test_simulated_events_are_exact_and_counted_ones_are_judged_by_trials(
+    counter: str, work: float, misses: float, blocks: int, outcome: str
+) -> None:
+    (claim,) = claims.NATIVE_CLAIMS
+    assert judge(claim, counted_trials(counter, work, misses, blocks)).outcome == outcome
 
 
 def texts(figure: Figure) -> list[str]:

@@ -222,6 +222,7 @@ def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alph
         low = high = math.nan
         if n > 1:
             middle, error, _ = _contrast(tops, bottoms)
+            alpha = max(alpha, ALPHA)  # nothing is decided by it, so there is nothing to be careful about
             half = -float(special.stdtrit(n - 1, alpha / 2)) * float(error)
             low, high = math.exp(float(middle) - half), math.exp(float(middle) + half)
         return Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)

@@ -57,8 +57,9 @@ def _counting(profile: NativeProfile) -> str:
     if asked is None:
         return ""
     return (
-        f" Events are counted once, over {asked.packets:,} packets: {len(asked.hardware)} solutions by the processor, "
-        f"{len(asked.simulated)} by simulation, with {listed(asked.strategies)} in {listed(asked.cases)}."
+        f" Events are counted over {asked.packets:,} packets with {listed(asked.strategies)} in {listed(asked.cases)}: "
+        f"of {len(asked.hardware)} solutions by the processor in each block, "
+        f"of {len(asked.simulated)} by simulation once."
     )
 
 

@@ -199,14 +199,11 @@ def _ordered(words: str, more: tuple[str, pd.DataFrame], less: tuple[str, pd.Dat
     """The expected ordering of two cells' trials by a measure; where neither always collects, there is nothing to
     compare."""
     (larger, top), (smaller, bottom) = more, less
-    sides = [_by_block(rows, measure) for rows in (top, bottom)]
-    if not len(top) or not len(bottom):
-        why = NOT_PART.word
-    else:
-        why = _NO_COLLECTION
-        if not any((rows["collections"] > 0).all() for rows in (top, bottom)):
-            sides = [side.iloc[:0] for side in sides]
-    return Ordering(f"{larger}, {words}", smaller, decisions.compare(*sides), why)
+    why = _NO_COLLECTION if len(top) and len(bottom) else NOT_PART.word
+    if not any((rows["collections"] > 0).all() for rows in (top, bottom)):
+        top = top.iloc[:0]
+    compared = decisions.compare(_by_block(top, measure), _by_block(bottom, measure))
+    return Ordering(f"{larger}, {words}", smaller, compared, why)
 
 
 def _rare_and_long(data: Pauses) -> Evidence:

@@ -164,7 +164,7 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
                 "total": total, "base": base,
                 "lbo": lbo, "low": low, "high": high, "method": "one trial" if total.n == 1 else "Student",
                 "n": len(part), "total_ns": total.estimate_ns, "base_ns": base_ns, "base_solution": base_solution,
-                "collectors": len(parts), "above_base_ns": max(0.0, total.estimate_ns - base_ns),
+                "collectors": len(parts), "above_base_ns": _above(total, base),
             })  # fmt: skip
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -175,8 +175,13 @@ def _contrast(values: pd.Series) -> Contrast:
     return found
 
 
+def _above(total: Least, base: Least) -> float:
+    """The cost of collecting, ns per packet, at least; not below 0, for no total is below its own remainder."""
+    return max(0.0, total.estimate_ns - base.estimate_ns)
+
+
 def _overhead(total: Least, base: Least) -> tuple[float, float, float]:
-    """The bound, and where it lies; at least 1, for no total is below its own remainder."""
+    """The bound, and where it lies; not below 1."""
     away = [
         (-math.log1p(-min(down / cost.estimate_ns, 1 - 1e-9)), math.log1p(up / cost.estimate_ns))
         for cost in (total, base)
@@ -241,7 +246,7 @@ def _saving(alloc: tuple[Least, Least], pool: tuple[Least, Least], alpha: float)
     """Of each strategy its total and its base. Where nothing is decided for want of trials, the interval is that of one
     saving alone."""
     n = min(cost.n for cost in (*alloc, *pool))
-    saved_ns = float(np.subtract(*(max(0.0, total.estimate_ns - base.estimate_ns) for total, base in (alloc, pool))))
+    saved_ns = _above(*alloc) - _above(*pool)
     level = ALPHA if n < FEWEST else alpha
     more, less = ([cost.away(level) for cost in costs] for costs in ((alloc[0], pool[1]), (alloc[1], pool[0])))
     middle_ns = alloc[0].estimate_ns + pool[1].estimate_ns - alloc[1].estimate_ns - pool[0].estimate_ns

@@ -125,7 +125,8 @@ def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFr
 
 def longest_grid(compared: pd.DataFrame) -> pd.DataFrame:
     """`longest_pauses` for a reader: one row per solution and case, with what an average would hide."""
-    shown = compared[["solution", "case", "text", "remark"]]
+    hides = ["remark"] if compared["remark"].any() else []
+    shown = compared[["solution", "case", "text", *hides]]
     return shown.rename(columns={"text": "alloc over pool", "remark": "beware (a: alloc, b: pool)"})
 
 
