@@ -20,6 +20,7 @@ from allocpool.studies.pauses import claims, gc_table, overhead, scaling, story
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
 from allocpool.studies.pauses.specs import live_set_sizes
+from allocpool.studies.pauses.tables import left_mb
 from allocpool.trial.stops import read_stops
 
 MS = 1_000_000
@@ -305,6 +306,16 @@ def test_stops_leave_out_nested_pauses_and_know_full_ones(tmp_path: Path) -> Non
     assert (reaching[:, 0] == whole[:, 0]).all() and (reaching[:, 1] <= whole[:, 1]).all()
 
 
+def test_what_young_collections_leave_is_read_from_the_log(tmp_path: Path) -> None:
+    steady = read_stops(golden(tmp_path, "11-parallel-steady")).pauses
+    assert [pause.heap_after_mb for pause in steady[-2:]] == [119, 128]
+    assert left_mb(steady[-2:]) == 9
+    full = steady[-1]._replace(kind="Full", heap_after_mb=20.0)
+    grown = steady[-1]._replace(heap_after_mb=131.0)
+    assert left_mb([*steady[-2:], full, steady[-1], grown]) == (9 + 3) / 2, "a full collection starts anew"
+    assert left_mb(steady[-1:]) is None
+
+
 def test_stalls_are_those_of_one_thread(tmp_path: Path) -> None:
     stops = read_stops(golden(tmp_path, "17-zgc-stalls"))
     threads = {stall.thread for stall in stops.stalls}
@@ -318,7 +329,7 @@ def collections(trials: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         "window_s": 2.0, "collections": 4, "pauses": 5, "pause_total_ms": 100.0, "pause_mean_ms": 20.0,
         "pause_max_ms": 50.0, "safepoints": 6, "safepoint_total_ms": 110.0, "time_to_safepoint_total_ms": 4.0,
         "time_to_safepoint_max_ms": 1.0, "stalls": 0, "stall_total_ms": 0.0, "forced_full_ms": 60.0,
-        "unread_lines": 0, "violations": 0,
+        "unread_lines": 0, "violations": 0, "left_mb": 4.0,
     }  # fmt: skip
     return pd.DataFrame([{"trial_id": trial, **defaults, **columns} for trial in trials["trial_id"]])
 
@@ -466,6 +477,22 @@ def test_allocating_overloads_the_collector(percent: float, shown: list[str]) ->
     assert by_solution[["heap / Parallel / 25", "heap / G1 / 25"]].tolist() == shown
     assert found.outcome == (MIXED if "as published" in shown else REFUTED)
     assert judged("alloc-overload", trials=trials[trials["block"] < 4], table=table).outcome == OPEN
+
+
+@pytest.mark.parametrize(
+    ("left_mb", "blocks", "outcome"), [(4.2, 5, REPRODUCED), (0.3, 5, REFUTED), (-1.0, 5, REFUTED), (4.2, 4, OPEN)]
+)
+def test_what_young_collections_leave_is_told_at_scale_one(left_mb: float, blocks: int, outcome: str) -> None:
+    trials, _ = batch([
+        {"collector": "parallel", "layout": "native", "strategy": "pool", "case": case, "block": block, "scale": 0.2,
+         "ns_per_packet": 50.0, "gc_pause_total_ms": 1.0, "live_objects": 1_000,
+         "solution": SET_UPS[NOW].label("native", "parallel")}
+        for case in ("B", "C") for block in range(blocks)
+    ])  # fmt: skip
+    table = collections(trials, left_mb=left_mb)
+    assert judged("native-cms-leaves", trials=trials, table=table).outcome == outcome
+    none = judged("native-cms-leaves", trials=trials, table=table.assign(left_mb=np.nan))
+    assert none.outcome == OPEN and "longer trials" in none.missing[0].why
 
 
 def test_every_claim_has_its_own_name_and_a_source() -> None:
