@@ -348,43 +348,6 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alp
     return Comparison(decision, middle, error, freedom, effect)
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """A sum of means less another one, in the unit of the trials (or of their logarithms).
-
-    Attributes:
-        middle, error, freedom: the difference, its standard error and its degrees of freedom; error and freedom are NaN
-            of one trial.
-        n: trials of the smallest side.
-    """
-
-    middle: float
-    error: float
-    freedom: float
-    n: int
-
-    def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
-        """Where the difference lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
-        trials as `early_interval`; NaN of one trial."""
-        level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
-        half = -float(special.stdtrit(self.freedom, level / 2)) * self.error
-        return self.middle - half, self.middle + half
-
-
-def contrast(plus: Sequence[Costs], minus: Sequence[Costs] = ()) -> Contrast | None:
-    """The means of the sides of ``plus`` less those of ``minus``, by the trials of the latest look; None where a side
-    has none. NaN are left out; a series by block is taken in the order of its blocks."""
-    tops, bottoms = ([_in_order(side) for side in sides] for sides in (plus, minus))
-    n = min(side.size for side in (*tops, *bottoms))
-    if n < 2:
-        lone = sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms) if n else math.nan
-        return Contrast(float(lone), math.nan, math.nan, n) if n else None
-    used = look_at(n) or n
-    sides = ([side[:used] for side in which] for which in (tops, bottoms))
-    middle, error, freedom = (float(part) for part in _contrast(*sides))
-    return Contrast(middle, error, freedom if n >= FEWEST else n - 1.0, used)
-
-
 def p_cheapest(costs: Mapping[str, Costs], rivals: Mapping[str, Costs]) -> float:
     """The chance of so much evidence that one of ``costs`` is below all ``rivals``, were none: the trials that choose
     the one also judge it, so each is put to all rivals (intersection-union: Berger, "Multiparameter hypothesis testing
@@ -430,6 +393,44 @@ def together(
     return found
 
 
+@dataclass(frozen=True)
+class Contrast:
+    """A sum of means less another one, in the unit of the trials (or of their logarithms).
+
+    Attributes:
+        middle, error, freedom: the difference, its standard error and its degrees of freedom; error and freedom are NaN
+            of one trial.
+        n: trials of the smallest side.
+    """
+
+    middle: float
+    error: float
+    freedom: float
+    n: int
+
+    def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """Where the difference lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
+        trials as `early_interval`; NaN of one trial."""
+        level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
+        half = -float(special.stdtrit(self.freedom, level / 2)) * self.error
+        return self.middle - half, self.middle + half
+
+
+def contrast(plus: Sequence[Sequence[float] | Array], minus: Sequence[Sequence[float] | Array] = ()) -> Contrast | None:
+    """The means of the sides of ``plus`` less those of ``minus``, by the trials of the latest look; None where a side
+    has none. Trials are in order of time; NaN are left out."""
+    given = ([np.asarray(side, dtype=np.float64) for side in sides] for sides in (plus, minus))
+    tops, bottoms = ([side[~np.isnan(side)] for side in sides] for sides in given)
+    n = min(side.size for side in (*tops, *bottoms))
+    if n < 2:
+        lone = sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms) if n else math.nan
+        return Contrast(float(lone), math.nan, math.nan, n) if n else None
+    used = look_at(n) or n
+    sides = ([side[:used] for side in which] for which in (tops, bottoms))
+    middle, error, freedom = (float(part) for part in _contrast(*sides))
+    return Contrast(middle, error, freedom if n >= FEWEST else n - 1.0, used)
+
+
 def _verdict(low: float, high: float, margin: float) -> str:
     if -margin < low and high < margin:
         return EQUIVALENT
@@ -452,15 +453,11 @@ def _blocks_needed(tops: Sequence[Array], bottoms: Sequence[Array], margin: floa
     return None
 
 
-def _in_order(values: Costs) -> Array:
+def _logs(values: Costs) -> Array:
     if isinstance(values, pd.Series):
         values = values.dropna().sort_index(kind="stable")
     array = np.asarray(values, dtype=np.float64)
-    return array[~np.isnan(array)]
-
-
-def _logs(values: Costs) -> Array:
-    array = _in_order(values)
+    array = array[~np.isnan(array)]
     if not (array > 0).all() or not np.isfinite(array).all():
         raise ValueError("costs must be positive and finite: their logarithms are compared")
     return np.log(array)
