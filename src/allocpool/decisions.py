@@ -394,41 +394,33 @@ def together(
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """A sum of means less another one, in the unit of the trials (or of their logarithms).
-
-    Attributes:
-        middle, error, freedom: the difference, its standard error and its degrees of freedom; error and freedom are NaN
-            of one trial.
-        n: trials of the smallest side.
-    """
+class Mean:
+    """The mean of trials (or of their logarithms) at the latest look, its standard ``error``, NaN of one trial, and
+    the number ``n`` of trials."""
 
     middle: float
     error: float
-    freedom: float
     n: int
 
     def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
-        """Where the difference lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
-        trials as `early_interval`; NaN of one trial."""
+        """Where the true mean lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
+        trials with that chance at this look; NaN of one trial."""
         level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
-        half = -float(special.stdtrit(self.freedom, level / 2)) * self.error
+        half = -float(special.stdtrit(max(1, self.n - 1), level / 2)) * self.error
         return self.middle - half, self.middle + half
 
 
-def contrast(plus: Sequence[Sequence[float] | Array], minus: Sequence[Sequence[float] | Array] = ()) -> Contrast | None:
-    """The means of the sides of ``plus`` less those of ``minus``, by the trials of the latest look; None where a side
-    has none. Trials are in order of time; NaN are left out."""
-    given = ([np.asarray(side, dtype=np.float64) for side in sides] for sides in (plus, minus))
-    tops, bottoms = ([side[~np.isnan(side)] for side in sides] for sides in given)
-    n = min(side.size for side in (*tops, *bottoms))
-    if n < 2:
-        lone = sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms) if n else math.nan
-        return Contrast(float(lone), math.nan, math.nan, n) if n else None
-    used = look_at(n) or n
-    sides = ([side[:used] for side in which] for which in (tops, bottoms))
-    middle, error, freedom = (float(part) for part in _contrast(*sides))
-    return Contrast(middle, error, freedom if n >= FEWEST else n - 1.0, used)
+def mean_of(trials: Sequence[float] | Array) -> Mean:
+    """The mean of trials in order of time.
+
+    Raises ValueError where there is none.
+    """
+    values = np.asarray(trials, dtype=np.float64)
+    if not values.size:
+        raise ValueError("a mean needs at least one trial")
+    values = values[: look_at(values.size)]
+    n = values.size
+    return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
 
 
 def _verdict(low: float, high: float, margin: float) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.decisions import ALPHA, EFFECT, FEWEST, LOOKS, Contrast
+from allocpool.decisions import ALPHA, EFFECT, FEWEST, LOOKS, Mean
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import CONTROLS, with_cost
 from allocpool.packets.strategies import CHOICES
@@ -54,7 +54,7 @@ class Least:
     """
 
     estimate_ns: float
-    logs: tuple[Contrast, ...]
+    logs: tuple[Mean, ...]
 
     @property
     def n(self) -> int:
@@ -155,9 +155,9 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
         enough = min(FEWEST, max(map(len, parts.values())))
         remainders = {name: part["remainder_ns"] for name, part in parts.items() if len(part) >= enough}
         base_solution, base_ns = least_remainder(remainders)
-        base = Least(base_ns, tuple(_contrast(remainder) for remainder in remainders.values()))
+        base = Least(base_ns, tuple(_log_mean(remainder) for remainder in remainders.values()))
         for solution, part in parts.items():
-            total = Least(stats.geometric_mean(part["total_ns"]), (_contrast(part["total_ns"]),))
+            total = Least(stats.geometric_mean(part["total_ns"]), (_log_mean(part["total_ns"]),))
             lbo, low, high = _overhead(total, base)
             rows.append({
                 **{name: part[name].iloc[0] for name in (*SAME_PROGRAM, "collector", "clock")}, "solution": solution,
@@ -169,10 +169,8 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _contrast(values: pd.Series) -> Contrast:
-    found = decisions.contrast([np.log(values.to_numpy(dtype=np.float64))])
-    assert found is not None, "a solution without a trial has no part"
-    return found
+def _log_mean(values: pd.Series) -> Mean:
+    return decisions.mean_of(np.log(values.to_numpy(dtype=np.float64)))
 
 
 def _above(total: Least, base: Least) -> float:
