@@ -61,13 +61,11 @@ class Least:
         """Trials of the smallest side."""
         return min(one.n for one in self.logs)
 
-    def away(self, alpha: float = ALPHA) -> tuple[float, float]:
-        """How far below and above the estimate it may lie, ns; NaN of one trial."""
+    def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """Where it lies, ns, the estimate within; NaN of one trial."""
         low = min(math.exp(one.bounds(alpha)[0]) for one in self.logs)
         high = min(math.exp(one.bounds(alpha / len(self.logs))[1]) for one in self.logs)
-        if math.isnan(low):
-            return math.nan, math.nan
-        return max(0.0, self.estimate_ns - low), max(0.0, high - self.estimate_ns)
+        return min(low, self.estimate_ns), max(high, self.estimate_ns)
 
 
 @dataclass(frozen=True)
@@ -180,19 +178,16 @@ def _above(total: Least, base: Least) -> float:
 
 def _overhead(total: Least, base: Least) -> tuple[float, float, float]:
     """The bound, and where it lies; not below 1."""
-    away = [
-        (-math.log1p(-min(down / cost.estimate_ns, 1 - 1e-9)), math.log1p(up / cost.estimate_ns))
-        for cost in (total, base)
-        for down, up in [cost.away()]
-    ]
     log = math.log(total.estimate_ns / base.estimate_ns)
-    ends = (
-        [log, log]
-        if total.n == 1
-        else [log - math.hypot(away[0][0], away[1][1]), log + math.hypot(away[0][1], away[1][0])]
-    )
-    lbo, low, high = (math.exp(max(0.0, one)) for one in (log, *ends))
-    return lbo, low, high
+    low = high = log
+    if total.n > 1:
+        (down, up), (base_down, base_up) = (
+            [math.log(cost.estimate_ns / low_ns), math.log(high_ns / cost.estimate_ns)]
+            for cost in (total, base)
+            for low_ns, high_ns in [cost.bounds()]
+        )
+        low, high = log - math.hypot(down, base_up), log + math.hypot(up, base_down)
+    return math.exp(max(0.0, log)), math.exp(max(0.0, low)), math.exp(max(0.0, high))
 
 
 def least_remainder(remainders: Mapping[str, pd.Series]) -> tuple[str, float]:
@@ -246,12 +241,18 @@ def _saving(alloc: tuple[Least, Least], pool: tuple[Least, Least], alpha: float)
     n = min(cost.n for cost in (*alloc, *pool))
     saved_ns = _above(*alloc) - _above(*pool)
     level = ALPHA if n < FEWEST else alpha
-    more, less = ([cost.away(level) for cost in costs] for costs in ((alloc[0], pool[1]), (alloc[1], pool[0])))
+    more, less = ([_away(cost, level) for cost in costs] for costs in ((alloc[0], pool[1]), (alloc[1], pool[0])))
     middle_ns = alloc[0].estimate_ns + pool[1].estimate_ns - alloc[1].estimate_ns - pool[0].estimate_ns
     low = middle_ns - math.hypot(*(down for down, _ in more), *(up for _, up in less))
     high = middle_ns + math.hypot(*(up for _, up in more), *(down for down, _ in less))
     matters_ns = (EFFECT - 1) * min(alloc[0].estimate_ns, pool[0].estimate_ns)
     return Saving(saved_ns, min(low, saved_ns), max(high, saved_ns), n, matters_ns)
+
+
+def _away(cost: Least, alpha: float) -> tuple[float, float]:
+    """How far below and above its estimate a cost may lie, ns."""
+    low_ns, high_ns = cost.bounds(alpha)
+    return cost.estimate_ns - low_ns, high_ns - cost.estimate_ns
 
 
 def sentence(overheads: pd.DataFrame) -> str:
