@@ -333,7 +333,7 @@ def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
 def best_library(trials: pd.DataFrame, case: str) -> str:
     """How the cheapest library pool stands beside our own flat layout, in words; empty when none has finished."""
     done = cell_data.with_cost(trials)
-    pools = done[done["layout"].isin(LIBRARY_LAYOUTS) & (done["case"] == case) & (done["language"] == "java")]
+    pools = done[(done["strategy"] == done["layout"].map(LIBRARY_LAYOUTS)) & (done["case"] == case)]
     own = cell_data.by_block(trials, Solution.parse("java/flat/g1/25").label, POOLED, case)
     if pools.empty or own.empty:
         return ""
@@ -352,7 +352,11 @@ def best_library(trials: pd.DataFrame, case: str) -> str:
     )
 
 
-LIBRARY_LAYOUTS = ("netty_pooled", "netty_unpooled", "netty_adaptive", "commons_pool", "agrona")
+LIBRARY_LAYOUTS = {
+    "netty_pooled": "alloc", "netty_unpooled": "alloc", "netty_adaptive": "alloc", "commons_pool": "pool",
+    "agrona": "pool",
+}  # fmt: skip
+"""Layouts of libraries, each with the strategy that uses it as it is meant: Netty's pools are in its allocators."""
 
 
 def verdict(trials: pd.DataFrame) -> str:
