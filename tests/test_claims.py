@@ -149,6 +149,7 @@ SAYS = {
     "pool-rare-long": "denied in 5 of 18",
     "alloc-overload": "borne out, 2 of 2",
     "pool-a-worst-pauses": "borne out, 6 of 6",
+    "native-cms-leaves": None,
     "cost-per-object": "denied in 12 of 18",
     "ten-million": None,
     "cache-only": None,

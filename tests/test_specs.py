@@ -18,7 +18,7 @@ from allocpool.packets.layouts import JAVA_LAYOUTS, STEPS
 from allocpool.packets.specs import SETTINGS, Solution
 from allocpool.runtimes.flags import OF_SOLUTION, OURS, PUBLISHED, reason_of
 from allocpool.studies.batch.study import BatchProfile, plan_batch
-from allocpool.studies.native.specs import CountersSpec
+from allocpool.studies.native.specs import COUNTERS, CountersSpec
 from allocpool.studies.native.study import ladder
 from allocpool.trial.launch import flags_of
 
@@ -333,7 +333,8 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
         assert without >= {*product(("heap", "native"), ("alloc", "mix", "pool")), ("flat", "mix"), ("flat", "pool")}
     counted = [item.spec for item in planned if isinstance(item.spec, CountersSpec)]
     assert {spec.counter for spec in counted} == {"hardware", "simulated"}
-    assert {spec.block for spec in counted} == {0}
+    blocks = {counter: {spec.block for spec in counted if spec.counter == counter} for counter in COUNTERS}
+    assert blocks == {"hardware": set(range(opened.profile.blocks)), "simulated": {0}}
     assert len(timed) + len(counted) == len(planned)
     for spec, unavailable in timed:
         if spec.allocator == "pmr_monotonic":

@@ -26,6 +26,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,16 @@ from allocpool.stats import Interval, ends, significant
 Array = npt.NDArray[np.float64]
 Costs = Sequence[float] | pd.Series
 """Of one side, a trial each: in order of time, or a series by block."""
+
+
+class _HasVerdict(Protocol):
+    """What is decided, or open."""
+
+    @property
+    def verdict(self) -> str: ...
+
+
+_Decided = TypeVar("_Decided", bound=_HasVerdict)
 
 CONFIDENCE = 0.95
 ALPHA = 0.05
@@ -224,6 +235,7 @@ def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alph
         low = high = math.nan
         if n > 1:
             middle, error, _ = _contrast(tops, bottoms)
+            alpha = max(alpha, ALPHA)  # nothing is decided by it, so there is nothing to be careful about
             half = -float(special.stdtrit(n - 1, alpha / 2)) * float(error)
             low, high = math.exp(float(middle) - half), math.exp(float(middle) + half)
         return Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
@@ -257,6 +269,11 @@ class Comparison:
     freedom: float
     effect: float
     grain: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """``a_cheaper``, ``b_cheaper``, ``equivalent`` or ``open``."""
+        return self.decision.verdict
 
     @property
     def ratio(self) -> Interval | None:
@@ -496,16 +513,46 @@ def compare_together(
     return together([functools.partial(compare, a, b, effect) for a, b in comparisons], alpha)
 
 
-def together(comparisons: Sequence[Callable[[float], Comparison]], alpha: float = ALPHA) -> list[Comparison]:
+def together(comparisons: Sequence[Callable[[float], _Decided]], alpha: float = ALPHA) -> list[_Decided]:
     """As `compare_together`, for comparisons of any kind, each made at a level."""
     decided = len(comparisons)
     while True:
         level = alpha * max(decided, 1) / max(len(comparisons), 1)
         compared = [compare_at(level) for compare_at in comparisons]
-        still = sum(comparison.decision.verdict != OPEN for comparison in compared)
+        still = sum(comparison.verdict != OPEN for comparison in compared)
         if still >= decided or decided <= 1:
             return compared
         decided = still
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of trials (or of their logarithms) at the latest look, its standard ``error``, NaN of one trial, and
+    the number ``n`` of trials."""
+
+    middle: float
+    error: float
+    n: int
+
+    def bounds(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """Where the true mean lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
+        trials with that chance at this look; NaN of one trial."""
+        level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
+        half = -float(special.stdtrit(max(1, self.n - 1), level / 2)) * self.error
+        return self.middle - half, self.middle + half
+
+
+def mean_of(trials: Sequence[float] | Array) -> Mean:
+    """The mean of trials in order of time.
+
+    Raises ValueError where there is none.
+    """
+    values = np.asarray(trials, dtype=np.float64)
+    if not values.size:
+        raise ValueError("a mean needs at least one trial")
+    values = values[: look_at(values.size)]
+    n = values.size
+    return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
 
 
 def _verdict(low: float, high: float, margin: float) -> str:

@@ -33,13 +33,14 @@ KEPT = "stops.json"
 
 
 class Pause(NamedTuple):
-    """A stop-the-world pause that no other one holds."""
+    """A stop-the-world pause that no other one holds, with what it left on the heap where the log tells it."""
 
     start_ns: int
     duration_ns: int
     gc_id: int | None
     kind: str
     cause: str
+    heap_after_mb: float | None = None
 
 
 class Safepoint(NamedTuple):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.evidence import claims
-from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OTHER_WAY, Claim, Evidence, Missing, Verdict
+from allocpool.evidence.claims import (
+    AS_PUBLISHED,
+    NOT_MEASURED,
+    OPEN,
+    OTHER_WAY,
+    Claim,
+    Equality,
+    Evidence,
+    Missing,
+    Ordering,
+    Verdict,
+)
 from allocpool.evidence.trials import NOT_PART
 from allocpool.packets.comparisons import IN_CPP
 from allocpool.packets.published import ARTICLE
@@ -25,34 +36,54 @@ _MISSES = ("llc_misses", "l2_misses", "l1d_misses")
 
 
 def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
-    """The same work per packet in every case, and more of it missing the caches where more is alive."""
+    """The same work per packet in every case, and more of it missing the caches where more is alive.
+
+    What is simulated is exact; what a processor counts is judged over trials, as any measurement.
+    """
     counted = counters[counters["per_packet"].notna() & (counters["language"] == "cpp")]
     counted = counted[counted["layout"].isin(WITHOUT_ALLOCATION) & (counted["strategy"] == "pool")]
-    rows, missing = [], []
+    rows: list[list[object]] = []
+    missing = []
     for (solution, counter), group in counted.groupby(["solution", "counter"], observed=True):
-        events = group.pivot_table(index="case", columns="event", values="per_packet", observed=True)
-        lacking = [case for case in PUBLISHED_CASES if case not in events.index]
+        events = {
+            (str(case), str(event)): part.set_index("block")["per_packet"].astype(float)
+            for (case, event), part in group.groupby(["case", "event"], observed=True)
+        }
+        cases = {case for case, _ in events}
+        lacking = [case for case in PUBLISHED_CASES if case not in cases]
         if lacking:
             missing.append(Missing(f"{solution}, {counter}, case {' and '.join(lacking)}", NOT_PART.word))
         for light, heavy in (("A", "B"), ("A", "C"), ("B", "C")):
-            if light in events.index and heavy in events.index:
+            for event in _told(events, light, heavy):
                 name = f"{solution}, {counter}, {heavy} over {light}"
-                rows += _compared(name, events.xs(light).to_dict(), events.xs(heavy).to_dict())
+                sides = events[heavy, event], events[light, event]
+                rows.append([name, event, *_judged(*sides, event in _WORK, counter == "simulated")])
     if counted.empty:
         missing.append(Missing("events of C++ without allocation", "nothing was counted"))
-    return Evidence(pd.DataFrame(rows, columns=["configuration", "event", "ratio", "shown"]), tuple(missing))
+    columns = ["configuration", "event", "p", "p_against", "shown", "ratio"]
+    return Evidence(pd.DataFrame(rows, columns=columns), tuple(missing))
 
 
-def _compared(name: str, light: dict[Hashable, float], heavy: dict[Hashable, float]) -> list[list[object]]:
-    rows: list[list[object]] = []
-    for event in _WORK:
-        if event in light and light[event] > 0:
-            ratio = float(heavy[event] / light[event])
-            rows.append([name, event, ratio, AS_PUBLISHED if abs(ratio - 1) <= SAME_WITHIN else OTHER_WAY])
-    for event in [event for event in _MISSES if event in light and light[event] > 0][:1]:
-        ratio = float(heavy[event] / light[event])
-        rows.append([name, event, ratio, AS_PUBLISHED if ratio > 1 + SAME_WITHIN else OTHER_WAY])
-    return rows
+def _told(events: dict[tuple[str, str], pd.Series], light: str, heavy: str) -> list[str]:
+    """The events that tell of work, and the one that tells of memory, where both cases have any."""
+    both = [
+        event
+        for event in (*_WORK, *_MISSES)
+        if (heavy, event) in events and (events.get((light, event), pd.Series(dtype=float)) > 0).any()
+    ]
+    return [event for event in both if event in _WORK] + [event for event in both if event in _MISSES][:1]
+
+
+def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact: bool) -> tuple[float, float, str, float]:
+    """p, p_against, what is shown, and the ratio; no chances of what is exact."""
+    if exact:
+        ratio = float(heavy.mean() / light.mean())
+        as_said = abs(ratio - 1) <= SAME_WITHIN if same else ratio > 1 + SAME_WITHIN
+        return math.nan, math.nan, AS_PUBLISHED if as_said else OTHER_WAY, ratio
+    compared = decisions.compare(heavy[heavy > 0], light[light > 0], 1 + SAME_WITHIN)
+    expected = (Equality if same else Ordering)("fuller", "emptier", compared)
+    (shown,) = claims.shown_by([expected.p], [expected.p_against])
+    return expected.p, expected.p_against, shown, compared.decision.ratio
 
 
 def _sentence(evidence: Evidence) -> str:
@@ -64,7 +95,8 @@ def _sentence(evidence: Evidence) -> str:
     told += [f"it misses the caches {stats.span(misses)} times as often"] if len(misses) else []
     return (
         f"By counted events, {' and '.join(told)}: as published in {evidence.count(AS_PUBLISHED)} of "
-        f"{len(evidence.rows)} comparisons, not measured in {evidence.count(NOT_MEASURED)}."
+        f"{len(evidence.rows)} comparisons, the other way round in {evidence.count(OTHER_WAY)}, open in "
+        f"{evidence.count(OPEN)}, not measured in {evidence.count(NOT_MEASURED)}."
     )
 
 

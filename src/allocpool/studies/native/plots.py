@@ -36,6 +36,7 @@ def ladder_gains(table: pd.DataFrame) -> Figure:
             axis.plot([row.low, row.high], [place] * 2, color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
             axis.plot(row.ns, place, marker="D", color=colour, markersize=6, markeredgecolor="white", zorder=3)
             gain = "" if math.isnan(row.gain) else f"  \u00f7 {stats.significant(row.gain, 2)}"
+            gain += " (open)" if row.gain_text.startswith("open") else ""
             axis.annotate(
                 f"{stats.significant(row.ns)} ns{gain}", (row.high, place), xytext=(7, 0),
                 textcoords="offset points", fontsize=8, color=INK, va="center",

@@ -1,17 +1,18 @@
 """What the native study shows: the ladder's gains, the spread over collectors, what options change, and the sentence to
-take home. Everything is a ratio paired within blocks, set against the noise of two trials of one configuration.
+take home. Everything is a ratio of costs over trials; what stands in one table or sentence is decided together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import NamedTuple
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.campaign import campaign
+from allocpool.decisions import Comparison
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import UNDECIDED, decided_in_words, headline, listed
@@ -56,8 +57,9 @@ def _counting(profile: NativeProfile) -> str:
     if asked is None:
         return ""
     return (
-        f" Events are counted once, over {asked.packets:,} packets: {len(asked.hardware)} solutions by the processor, "
-        f"{len(asked.simulated)} by simulation, with {listed(asked.strategies)} in {listed(asked.cases)}."
+        f" Events are counted over {asked.packets:,} packets with {listed(asked.strategies)} in {listed(asked.cases)}: "
+        f"of {len(asked.hardware)} solutions by the processor in each block, "
+        f"of {len(asked.simulated)} by simulation once."
     )
 
 
@@ -87,98 +89,148 @@ def _trial_id(rows: pd.DataFrame) -> list[str]:
     return ["trial_id"] if "trial_id" in rows else []
 
 
+LADDER_NOTE = (
+    "Ratios of costs over trials, all decided together. Beware: what an average would hide (a: the rung before, b: "
+    "this one), and the ratio without the largest and the smallest fifth."
+)
+
+
 def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Per language, case and rung, pooled: language, case, rung, ns, low, high, n, method; gain (cost of the rung
-    before over its own), gain_low, gain_high, gain_text; of_foot (its cost over that of ``separate``) and of_foot_text.
+    before over its own), gain_low, gain_high, gain_text; of_foot (its cost over that of ``separate``) and of_foot_text;
+    beware (what the average hides of the gain).
 
-    A rung without a finished trial has no row; the next one is compared with the last that has.
+    All gains and all ratios to the foot are decided together. A rung without a finished trial has no row; the next one
+    is compared with the last that has.
     """
-    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
-    rows = []
+    rows: list[dict[str, object]] = []
+    pairs: list[tuple[pd.Series, pd.Series]] = []
     for language, case in product(LANGUAGES, CASES):
-        before: pd.Series | None = None
-        first: pd.Series | None = None
+        climbed: list[pd.Series] = []
         for step, key in ladder(language).items():
             own = cell_data.by_block(trials, Solution.parse(key).label, POOLED, case)
             if own.empty:
                 continue
             cost = stats.geometric_interval(own)
-            row: dict[str, object] = {
+            rows.append({
                 "language": LANGUAGES[language], "case": case, "rung": step.replace("_", " "), "ns": cost.estimate,
                 "low": cost.low, "high": cost.high, "n": cost.trials, "method": cost.method, "gain_text": "-",
-                "of_foot_text": "-",
+                "of_foot_text": "-", "beware": "", "pair": len(pairs) if climbed else None,
+            })  # fmt: skip
+            if climbed:
+                pairs += [(climbed[-1], own), (own, climbed[0])]
+            climbed.append(own)
+    compared = decisions.compare_together(pairs)
+    for row in rows:
+        if (place := row.pop("pair")) is not None:
+            gain, whole = compared[int(str(place))], compared[int(str(place)) + 1]
+            row |= {
+                "gain": gain.decision.ratio, "gain_low": gain.decision.low, "gain_high": gain.decision.high,
+                "gain_text": gain.text(), "of_foot": whole.decision.ratio, "of_foot_text": whole.text(),
+                "beware": beware(gain),
             }  # fmt: skip
-            if before is not None and first is not None:
-                gain, whole = stats.compare(before, own, noise), stats.compare(own, first, noise)
-                row |= {"gain_text": gain.text(), "of_foot_text": whole.text()}
-                if gain.ratio and whole.ratio:
-                    row |= {
-                        "gain": gain.ratio.estimate, "gain_low": gain.ratio.low, "gain_high": gain.ratio.high,
-                        "of_foot": whole.ratio.estimate,
-                    }  # fmt: skip
-            rows.append(row)
-            before, first = own, own if first is None else first
     names = ["language", "case", "rung", "ns", "low", "high", "n", "method", "gain", "gain_low", "gain_high"]
-    return pd.DataFrame(rows, columns=[*names, "gain_text", "of_foot", "of_foot_text"])
+    return pd.DataFrame(rows, columns=[*names, "gain_text", "of_foot", "of_foot_text", "beware"])
+
+
+def beware(compared: Comparison) -> str:
+    """What an average would hide of a comparison, with the trimmed ratio beside; empty where nothing is seen."""
+    told = compared.decision
+    return f"{told.remark}; trimmed {stats.significant(told.trimmed_ratio)}" if told.remark else ""
 
 
 def ladder_grid(table: pd.DataFrame) -> pd.DataFrame:
     """`ladder_table` for a reader: both languages side by side, a row for each case and step."""
-    grid = table.pivot(index=["case", "rung"], columns="language", values=["gain_text", "of_foot_text"])
+    values = ["gain_text", "of_foot_text", "beware"]
+    grid = table.pivot(index=["case", "rung"], columns="language", values=values)
     order = [
         (case, step.replace("_", " "))
         for case in CASES
         for step in ladder("cpp")
         if (case, step.replace("_", " ")) in grid.index
     ]
-    names = {"gain_text": "gain", "of_foot_text": "cost over separate"}
+    names = {"gain_text": "gain", "of_foot_text": "cost over separate", "beware": "beware"}
     grid = grid.reindex(order).fillna("")
     present = [language for language in LANGUAGES.values() if language in set(table["language"])]
-    shown = {f"{language}: {names[value]}": grid[value, language] for language in present for value in names}
+    shown = {
+        f"{language}: {names[value]}": grid[value, language]
+        for language in present
+        for value in values
+        if grid[value, language].any()
+    }
     return pd.DataFrame(shown).reset_index()
 
 
 def age_sentence(trials: pd.DataFrame) -> str:
-    """What age costs: the range of aged over fresh, in words."""
-    table = options_table(trials, "fresh")
-    both = table.dropna(subset=["with_ns", "without_ns"])
-    if both.empty:
+    """What age costs: aged over fresh, cell by cell, all decided together, in words."""
+    table = options_table(trials, "fresh").dropna(subset=["with_ns", "without_ns"])
+    if table.empty:
         return "No solution has finished with its packets aged and fresh: what age costs is unknown."
-    cost = both["without_ns"] / both["with_ns"]
-    (most,) = records(both.assign(cost=cost).nlargest(1, "cost"))
+    fresh = trials[trials["pool_order"] == "fresh"]
+    labels = {Solution.of(row).without("fresh").label: row["solution"] for _, row in fresh.iterrows()}
+    compared = decisions.compare_together([
+        (
+            cell_data.by_block(trials, row.solution, row.strategy, row.case),
+            cell_data.by_block(trials, labels[row.solution], row.strategy, row.case),
+        )
+        for row in records(table)
+    ])  # fmt: skip
+    cost = table["without_ns"] / table["with_ns"]
+    (most,) = records(table.assign(cost=cost).nlargest(1, "cost"))
     return (
-        f"Packets that lie in the order of long use cost {stats.span(cost)} times what fresh ones do, over {len(both)} "
-        f"cells; most under {most.solution} with {most.strategy} in case {most.case}. A fresh pool hands out "
+        f"Packets that lie in the order of long use cost {stats.span(cost)} times what fresh ones do: "
+        f"{_counted(compared, 'dearer', 'cheaper')}; most under {most.solution} with {most.strategy} in case "
+        f"{most.case}. A fresh pool hands out "
         "neighbours one after the other, which caches and page tables reward; a program that has run for long has none."
         " A Java heap gives out memory by moving a pointer, whatever its age: with layout heap only the pool ages."
     )
 
 
+def _counted(compared: Sequence[Comparison], larger: str, smaller: str) -> str:
+    """How many comparisons show what, in words."""
+    counts = {
+        f"shown to be {larger}": sum(item.direction == 1 for item in compared),
+        f"shown to be {smaller}": sum(item.direction == -1 for item in compared),
+        "without a difference that matters": sum(item.equivalent for item in compared),
+    }
+    counts["open"] = len(compared) - sum(counts.values())
+    told = ", ".join(f"{count} {words}" for words, count in counts.items() if count)
+    return f"of {len(compared)} cells {told}"
+
+
 def placement_sentence(trials: pd.DataFrame) -> str:
     """What the place of the buffer changes, and the test of why: the thread cache of glibc."""
-    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
-    told, borne_out = [], []
+    asked = list(product(CHOICES, CASES, _CACHES))
+    sides = {key: _inside_and_apart(trials, *key) for key in asked}
+    both = {key: pair for key, pair in sides.items() if len(pair[0]) and len(pair[1])}
+    compared = dict(zip(both, decisions.compare_together(list(both.values())), strict=True))
+    told = []
     for strategy, case in product(CHOICES, CASES):
-        usual, uncached = (_inside_over_apart(trials, name, strategy, case, noise) for name in _CACHES)
-        parts = [
-            f"{words} {compared.text()}"
-            for compared, words in zip((usual, uncached), _CACHES.values(), strict=True)
-            if compared.ratio is not None
-        ]
-        if parts:
-            told.append(f"{strategy} in case {case}, glibc {', '.join(parts)}")
-        if strategy == "alloc" and usual.ratio and uncached.ratio:
-            borne_out.append(usual.direction == 1 and uncached.ratio.estimate < usual.ratio.low)
+        keys = [key for key in compared if key[:2] == (strategy, case)]
+        if keys:
+            parts = ", ".join(f"{_CACHES[key[2]]} {compared[key].text()}" for key in keys)
+            told.append(f"{strategy} in case {case}, glibc {parts}")
     if not told:
         return "No pair of a buffer apart and a buffer inside has finished: what its place changes is unknown."
-    tested = f" It is so in {sum(borne_out)} of {len(borne_out)} cases." if borne_out else ""
+    tested = [
+        decisions.compare_products([usual[0], uncached[1]], [usual[1], uncached[0]])
+        for case in CASES
+        if (usual := both.get(("alloc", case, "glibc")))
+        and (uncached := both.get(("alloc", case, "glibc_small_cache")))
+    ]
+    borne_out = (
+        f" That it loses less is shown in {sum(item.direction == 1 for item in tested)} of {len(tested)} cases, the "
+        f"reverse in {sum(item.direction == -1 for item in tested)}."
+        if tested
+        else ""
+    )
     return (
         f"Cost of a packet with its buffer inside over one with the buffer apart, layout flat: {'; '.join(told)}. "
         "The explanation to be tested: the thread cache of glibc holds blocks of at most 1,032 bytes. A buffer of 1,024"
         " that is allocated by itself fits, a packet that contains one does not, and searches bins and joins neighbours"
         " whose lines are in no cache, each time. One allocation less is then more work. A tunable can lower the limit,"
         " not raise it, so the test goes the other way round: a buffer inside must cost more, and lose "
-        f"less or nothing where the cache takes no buffer at all.{tested} Pooled, nothing is allocated, and a packet"
+        f"less or nothing where the cache takes no buffer at all.{borne_out} Pooled, nothing is allocated, and a packet"
         " in one piece has one pointer less to follow and one line less to fetch."
     )
 
@@ -186,16 +238,15 @@ def placement_sentence(trials: pd.DataFrame) -> str:
 _CACHES = {"glibc": "as it is", "glibc_small_cache": "told to cache no buffer"}
 
 
-def _inside_over_apart(
-    trials: pd.DataFrame, allocator: str, strategy: str, case: str, noise: stats.NoiseBand
-) -> stats.Comparison:
+def _inside_and_apart(trials: pd.DataFrame, strategy: str, case: str, allocator: str) -> tuple[pd.Series, pd.Series]:
     keys = (f"cpp/flat/{allocator}/inline", f"cpp/flat/{allocator}")
     inside, apart = (cell_data.by_block(trials, Solution.parse(key).label, strategy, case) for key in keys)
-    return stats.compare(inside, apart, noise)
+    return inside, apart
 
 
 def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
-    """How far apart collectors are under a Java layout, pooled, by case, beside the noise; and what is allocated."""
+    """How far apart collectors are under a Java layout, pooled, by case; and what is allocated. The two that lie
+    farthest apart are judged as a pair that was chosen from all."""
     done = cell_data.with_cost(trials)
     newest = done[(done["language"] == "java") & (done["strategy"] == POOLED)]
     newest = newest[newest["runtime"] == newest["runtime"].max()]
@@ -203,20 +254,24 @@ def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
     rows = newest[(newest["layout"] == layout) & plain]
     if rows["collector"].nunique() < 2:
         return f"Fewer than two collectors have finished under layout {layout}: their spread is unknown."
-    noise = stats.noise_band(done, cell_data.CONFIGURATION)
     parts = []
     for case, group in rows.groupby("case"):
         costs = group.groupby("solution")["ns_per_packet"].apply(stats.geometric_mean).sort_values()
+        by_block = {name: part.set_index("block")["ns_per_packet"] for name, part in group.groupby("solution")}
+        pairs = list(combinations(costs.index[::-1], 2))
+        level = decisions.ALPHA / max(1, len(pairs))
+        compared = [decisions.compare(by_block[dear], by_block[cheap], alpha=level) for dear, cheap in pairs]
+        farthest = compared[pairs.index((costs.index[-1], costs.index[0]))].text() if pairs else "one collector alone"
         parts.append(
             f"in case {case} from {stats.significant(costs.iloc[0])} ns ({costs.index[0]}) to "
-            f"{stats.significant(costs.iloc[-1])} ns ({costs.index[-1]}), a factor of "
-            f"{stats.significant(costs.iloc[-1] / costs.iloc[0])}"
+            f"{stats.significant(costs.iloc[-1])} ns ({costs.index[-1]}), {farthest}; of {len(pairs)} pairs "
+            f"{sum(item.direction != 0 for item in compared)} are shown to differ, "
+            f"{sum(item.equivalent for item in compared)} not to differ by what matters"
         )
-    band = f" Two trials of one configuration stay within {stats.significant(noise.factor)}." if noise.pairs else ""
     allocated = rows["allocated_bytes"].dropna()
     most = f"{int(allocated.max()):,} bytes" if len(allocated) else "an unknown number of bytes"
     return (
-        f"Layout {layout} under {rows['collector'].nunique()} collectors: {'; '.join(parts)}.{band} "
+        f"Layout {layout} under {rows['collector'].nunique()} collectors: {'; '.join(parts)}. "
         f"In its measured windows the working thread allocated at most {most} on the Java heap ({len(rows)} trials)."
     )
 
@@ -257,47 +312,51 @@ _ARGUMENT = {
 
 
 def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """The steps of the argument by case: what it is, from and to in ns, and the gain in words; direction as in
-    `stats.Comparison`."""
-    noise = stats.noise_band(cell_data.with_cost(trials), cell_data.CONFIGURATION)
-    rows = []
-    for case in CASES:
-        for what, step in _ARGUMENT.items():
-            larger, smaller = Solution.parse(step.larger).label, Solution.parse(step.smaller).label
-            top = cell_data.by_block(trials, larger, step.larger_strategy, case)
-            bottom = cell_data.by_block(trials, smaller, step.smaller_strategy, case)
-            compared = stats.compare(top, bottom, noise)
-            if compared.ratio is not None:
-                rows.append({
-                    "case": case, "step": what, "from": f"{larger}, {step.larger_strategy}",
-                    "to": f"{smaller}, {step.smaller_strategy}", "from ns": stats.geometric_mean(top),
-                    "to ns": stats.geometric_mean(bottom), "gain": compared.text(), "direction": compared.direction,
-                })  # fmt: skip
-    return pd.DataFrame(rows, columns=["case", "step", "from", "to", "from ns", "to ns", "gain", "direction"])
-
-
-def gains_grid(trials: pd.DataFrame) -> pd.DataFrame:
-    """`gains_table` for a reader."""
-    rows = gains_table(trials).drop(columns="direction")
-    return rows.assign(**{name: rows[name].map(stats.significant) for name in ("from ns", "to ns")})
+    """The steps of the argument by case, all decided together: what it is, from and to in ns, and the gain in words;
+    direction and equivalent as in `allocpool.decisions.Comparison`; beware, what an average would hide."""
+    names, pairs = [], []
+    for case, (what, step) in product(CASES, _ARGUMENT.items()):
+        larger, smaller = Solution.parse(step.larger).label, Solution.parse(step.smaller).label
+        top = cell_data.by_block(trials, larger, step.larger_strategy, case)
+        bottom = cell_data.by_block(trials, smaller, step.smaller_strategy, case)
+        if len(top) and len(bottom):
+            names.append([case, what, f"{larger}, {step.larger_strategy}", f"{smaller}, {step.smaller_strategy}"])
+            pairs.append((top, bottom))
+    rows = [
+        [*name, *map(stats.geometric_mean, pair), item.text(), item.direction, item.equivalent, beware(item)]
+        for name, pair, item in zip(names, pairs, decisions.compare_together(pairs), strict=True)
+    ]
+    columns = ["case", "step", "from", "to", "from ns", "to ns", "gain", "direction", "equivalent", "beware"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def best_library(trials: pd.DataFrame, case: str) -> str:
     """How the cheapest library pool stands beside our own flat layout, in words; empty when none has finished."""
     done = cell_data.with_cost(trials)
-    pools = done[done["layout"].isin(LIBRARY_LAYOUTS) & (done["case"] == case) & (done["language"] == "java")]
+    pools = done[(done["strategy"] == done["layout"].map(LIBRARY_LAYOUTS)) & (done["case"] == case)]
     own = cell_data.by_block(trials, Solution.parse("java/flat/g1/25").label, POOLED, case)
     if pools.empty or own.empty:
         return ""
-    costs = pools.groupby("solution")["ns_per_packet"].apply(stats.geometric_mean).sort_values()
+    costs = {str(name): part.set_index("block")["ns_per_packet"] for name, part in pools.groupby("solution")}
+    means = {name: stats.geometric_mean(values) for name, values in costs.items()}
+    best, worst = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
+    beside = f"{stats.significant(stats.geometric_mean(own))} ns of our own flat layout"
+    if len(costs) == 1:
+        return f"Of the libraries, {best} was measured ({stats.significant(means[best])} ns), beside {beside}."
+    rivals = {name: values for name, values in costs.items() if name != best}
+    chance = min(1.0, len(costs) * decisions.p_cheapest({best: costs[best]}, rivals))
+    shown = "shown to be the cheapest" if chance <= decisions.ALPHA else "not shown to be the cheapest"
     return (
-        f"Of the library pools and buffers, {costs.index[0]} costs least ({stats.significant(costs.iloc[0])} ns) and "
-        f"{costs.index[-1]} most ({stats.significant(costs.iloc[-1])} ns), beside "
-        f"{stats.significant(stats.geometric_mean(own))} ns of our own flat layout."
+        f"Of the library pools and buffers, {best} costs least ({stats.significant(means[best])} ns; {shown}) and "
+        f"{worst} most ({stats.significant(means[worst])} ns), beside {beside}."
     )
 
 
-LIBRARY_LAYOUTS = ("netty_pooled", "netty_unpooled", "netty_adaptive", "commons_pool", "agrona")
+LIBRARY_LAYOUTS = {
+    "netty_pooled": "alloc", "netty_unpooled": "alloc", "netty_adaptive": "alloc", "commons_pool": "pool",
+    "agrona": "pool",
+}  # fmt: skip
+"""Layouts of libraries, each with the strategy that uses it as it is meant: Netty's pools are in its allocators."""
 
 
 def verdict(trials: pd.DataFrame) -> str:
@@ -308,15 +367,18 @@ def verdict(trials: pd.DataFrame) -> str:
     cases = list(dict.fromkeys(rows["case"]))
     case = _REALISTIC if _REALISTIC in cases else cases[0]
     here = rows[rows["case"] == case].sort_values("to ns")
-    shown = here[here["direction"] == 1]
-    head = (
-        "Where packets lie pays on top of who keeps them"
-        if len(shown) == len(here)
-        else "Not every step pays here"
-        if len(shown)
-        else "No step is shown to pay here"
+    pays = int((here["direction"] == 1).sum())
+    useless = int((here["direction"] == -1).sum() + here["equivalent"].sum())
+    if pays == len(here):
+        head = "Where packets lie pays on top of who keeps them"
+    elif useless:
+        head = "Not every step pays here" if pays else "No step is shown to pay here"
+    else:
+        head = "Some steps are shown to pay, the others are open" if pays else "Open whether any step pays"
+    steps = "; ".join(
+        f"{row['step']}, {row['gain']}{' (beware: ' + row['beware'] + ')' if row['beware'] else ''}"
+        for _, row in here.iterrows()
     )
-    steps = "; ".join(f"{row['step']}, {row['gain']}" for _, row in here.iterrows())
     gains = f"**{head}.** What a packet cost before over what it costs after, in case {case}: {steps}."
     return f"{gains} {best_library(trials, case)}".rstrip()
 

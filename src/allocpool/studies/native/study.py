@@ -27,7 +27,8 @@ from allocpool.studies.native.tables import SCHEMAS, summarise_counters, tidy_na
 
 
 class CountersSelection(BaseModel):
-    """What is counted, once: every solution x strategy x case, in the first block."""
+    """What is counted: every solution x strategy x case; by simulation once, which is exact, and by the processor in
+    every block, as any measurement."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,12 +82,13 @@ def _counted(profile: NativeProfile) -> Iterator[Planned]:
         return
     counters: dict[Counter, tuple[str, ...]] = {"hardware": asked.hardware, "simulated": asked.simulated}
     for counter, keys in counters.items():
-        for key, strategy, case in product(keys, asked.strategies, asked.cases):
+        blocks = range(profile.blocks if counter == "hardware" else 1)
+        for block, key, strategy, case in product(blocks, keys, asked.strategies, asked.cases):
             settings = Solution.parse(key).model_dump(exclude_none=True)
             yield Planned(
                 CountersSpec(
                     **settings, counter=counter, packets=asked.packets, strategy=strategy, case=case,
-                    scale=profile.scale, timeout_s=profile.timeout_s,
+                    scale=profile.scale, timeout_s=profile.timeout_s, block=block,
                 )
             )  # fmt: skip
 

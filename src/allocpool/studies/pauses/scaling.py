@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool.decisions import FEWEST
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import ORDERED_BY, solution_order, with_cost
 from allocpool.studies.pauses.live_set import fit_live_set
@@ -15,7 +15,10 @@ MEASURES = {
     "longest pause": "the longest pause while the program runs",
     "collector CPU": "CPU time of the collector's threads over its collections, while the program runs",
 }
-INTERVALS = "In brackets: 95% bootstrap interval over trials; of few trials, the range with each left out in turn."
+INTERVALS = (
+    "In brackets: 95% interval (Student) over n trials, live sets of several sizes; a slope below nothing falls. "
+    "Bends: the trials do not lie on a line, as one in twenty seems to by chance."
+)
 FACTS = ["solution", *ORDERED_BY]
 
 
@@ -46,7 +49,8 @@ def points(trials: pd.DataFrame, collections: pd.DataFrame, cpu: pd.DataFrame) -
 
 
 def fits(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per solution, strategy and measure: ``ns_per_object``, ``low``, ``high``, ``base_ms``, ``n``, text."""
+    """One row per solution, strategy and measure: ``ns_per_object``, ``low``, ``high``, ``base_ms``, ``n``,
+    ``worst_factor``, ``text``, and the `Fit` itself as ``fit``."""
     fitted = []
     for (solution, strategy, measure), group in rows.groupby(["solution", "strategy", "measure"], observed=True):
         fit = fit_live_set(group["live_objects"], group["cost_ns"])
@@ -56,10 +60,10 @@ def fits(rows: pd.DataFrame) -> pd.DataFrame:
         fitted.append({
             **{name: first[name] for name in FACTS}, "solution": solution, "strategy": strategy, "measure": measure,
             "ns_per_object": fit.ns_per_object, "low": fit.low, "high": fit.high, "base_ms": fit.base_ns / 1e6,
-            "n": fit.trials, "worst_factor": fit.worst_factor, "text": fit.text(),
+            "n": fit.trials, "worst_factor": fit.worst_factor, "text": fit.text(), "fit": fit,
         })  # fmt: skip
-    columns = [*FACTS, "strategy", "measure", "ns_per_object", "low", "high", "base_ms", "n", "worst_factor", "text"]
-    return pd.DataFrame(fitted, columns=columns)
+    figures = ["ns_per_object", "low", "high", "base_ms", "n", "worst_factor", "text", "fit"]
+    return pd.DataFrame(fitted, columns=[*FACTS, "strategy", "measure", *figures])
 
 
 def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
@@ -74,8 +78,8 @@ def for_reader(fitted: pd.DataFrame) -> pd.DataFrame:
 
 def sentence(fitted: pd.DataFrame) -> str:
     """What an object costs in a collection that stops the world."""
-    forced = fitted[(fitted["measure"] == "forced full pause") & (fitted["n"] >= stats.BOOTSTRAP_MIN_TRIALS)]
+    forced = fitted[(fitted["measure"] == "forced full pause") & (fitted["n"] >= FEWEST)]
     if forced.empty:
-        return f"No collector's full pause was measured at {stats.BOOTSTRAP_MIN_TRIALS} live sets or more."
+        return f"No collector's full pause was measured at {FEWEST} live sets or more."
     lines = [f"{row.solution} with {row.strategy} {row.text}" for row in records(forced)]
     return f"What a live object costs in a forced full collection, ns by fit: {'; '.join(lines)}."

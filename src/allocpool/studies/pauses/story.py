@@ -6,14 +6,21 @@ from typing import Any
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
 from allocpool.campaign import campaign
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, solution_order, with_cost
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 from allocpool.studies.pauses.gc_table import per_trial
-from allocpool.studies.pauses.overhead import lower_bound_overhead, saved_by_pooling
+from allocpool.studies.pauses.overhead import (
+    COSTS,
+    NO_MATTER,
+    OPEN,
+    SAVES,
+    lower_bound_overhead,
+    saved_by_pooling,
+)
 from allocpool.studies.pauses.specs import DISTURBANCES
 from allocpool.studies.pauses.study import STUDY, PausesProfile
 
@@ -97,31 +104,35 @@ def busiest_case(trials: pd.DataFrame) -> str:
 
 
 def longest_pauses(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
-    """Longest pause of alloc over that of pool, per solution and case, paired within blocks.
+    """Longest pause of alloc over that of pool, per solution and case; all are decided together.
 
-    Noise is that of the solution itself: pauses of microseconds vary otherwise than pauses of a tenth of a second.
+    Columns: solution, case, direction, equivalent, remark (what an average would hide), text.
     """
     rows = per_trial(trials, collections)
     rows = rows[(rows["max_pause_ms"] > 0) & ~rows["collector"].isin(CONTROLS)]
-    noises = {
-        str(solution): stats.noise_band(group, CONFIGURATION, "max_pause_ms")
-        for solution, group in rows.groupby("solution", observed=True)
-    }
-    comparisons = []
-    for (solution, case), group in rows.groupby(["solution", "case"], observed=True):
+    names, pairs = [], []
+    for key, group in rows.groupby(["solution", "case"], observed=True):
         sides = {name: part.set_index("block")["max_pause_ms"] for name, part in group.groupby("strategy")}
         if {"alloc", "pool"} <= set(sides):
-            compared = stats.compare(sides["alloc"], sides["pool"], noises[str(solution)])
-            comparisons.append(
-                {"solution": solution, "case": case, "direction": compared.direction, "text": compared.text()}
-            )
-    return pd.DataFrame(comparisons, columns=["solution", "case", "direction", "text"])
+            names.append(key)
+            pairs.append((sides["alloc"], sides["pool"]))
+    compared = [
+        [*key, item.direction, item.equivalent, item.decision.remark, item.text()]
+        for key, item in zip(names, decisions.compare_together(pairs), strict=True)
+    ]
+    return pd.DataFrame(compared, columns=["solution", "case", "direction", "equivalent", "remark", "text"])
+
+
+def longest_grid(compared: pd.DataFrame) -> pd.DataFrame:
+    """`longest_pauses` for a reader: one row per solution and case, with what an average would hide."""
+    hides = ["remark"] if compared["remark"].any() else []
+    shown = compared[["solution", "case", "text", *hides]]
+    return shown.rename(columns={"text": "alloc over pool", "remark": "beware (a: alloc, b: pool)"})
 
 
 def saved_table(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
     """What pooling saves of collecting, in words: one row per solution and case."""
-    rows = saved_by_pooling(overheads, clock)
-    rows = rows[~rows["collector"].isin(CONTROLS)]
+    rows = saved_by_pooling(overheads[~overheads["collector"].isin(CONTROLS)], clock)
     return pd.DataFrame(
         [
             {
@@ -129,7 +140,7 @@ def saved_table(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
                 "alloc, times": stats.significant(row.alloc_lbo, 3), "pool, times": stats.significant(row.pool_lbo, 3),
                 "alloc, ns per packet": stats.significant(row.alloc_ns, 3),
                 "pool, ns per packet": stats.significant(row.pool_ns, 3),
-                "pooling saves, ns per packet": stats.significant(row.saved_ns, 3),
+                "pooling, ns per packet": row.text, "n": row.n,
             }
             for row in records(rows.sort_values(["layout", "case", "runtime", "solution"]))
         ]
@@ -137,17 +148,23 @@ def saved_table(overheads: pd.DataFrame, clock: str = "wall") -> pd.DataFrame:
 
 
 def saved_sentence(overheads: pd.DataFrame) -> str:
-    """Where pooling saves collection cost, by case."""
-    rows = saved_by_pooling(overheads)
-    rows = rows[~rows["collector"].isin(CONTROLS)]
+    """Where pooling is shown to save collection cost, by case."""
+    rows = saved_by_pooling(overheads[~overheads["collector"].isin(CONTROLS)])
     if rows.empty:
         return "No solution was measured both ways."
-    parts = [
-        f"case {case}: in {int((group['saved_ns'] > 0).sum())} of {len(group)} solutions, "
-        f"median {stats.significant(float(group['saved_ns'].median()), 2)} ns per packet"
-        for case, group in rows.groupby("case", observed=True)
-    ]
-    return f"Pooling saves collection cost in {'; '.join(parts)}."
+    parts = []
+    for case, group in rows.groupby("case", observed=True):
+        saves = group[group["verdict"] == SAVES]["saved_ns"]
+        span = f" ({stats.span(saves)} ns per packet)" if len(saves) else ""
+        others = [
+            f"{verdict} in {count}"
+            for verdict in (COSTS, NO_MATTER, OPEN)
+            if (count := int((group["verdict"] == verdict).sum()))
+        ]
+        parts.append(
+            f"case {case}, in {len(saves)} of {len(group)} solutions{span}{''.join(f', {one}' for one in others)}"
+        )
+    return f"Pooling is shown to save collection cost: {'; '.join(parts)}."
 
 
 def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str:
@@ -204,9 +221,13 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
     compared = longest_pauses(trials, collections)
     if compared.empty:
         return "**Undecided.** No solution has pauses both with alloc and with pool yet."
-    shorter, longer = int((compared["direction"] == 1).sum()), int((compared["direction"] == -1).sum())
-    if 2 * (shorter + longer) < len(compared):
-        headline = "Mostly no difference shown in the longest pause."
+    shorter, longer = (int((compared["direction"] == side).sum()) for side in (1, -1))
+    alike = int(compared["equivalent"].sum())
+    undecided = len(compared) - shorter - longer - alike
+    if 2 * undecided > len(compared):
+        headline = "Mostly open which has the longer pauses."
+    elif 2 * alike > len(compared):
+        headline = "Mostly no difference that matters in the longest pause."
     elif shorter > 2 * longer:
         headline = "Pooling shortens the longest pause."
     elif longer > 2 * shorter:
@@ -215,8 +236,8 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
         headline = "Pooling shortens the longest pause here, and lengthens it there."
     return (
         f"**{headline}** Of {len(compared)} solutions and cases, the longest pause is shown to "
-        f"be shorter with a pool in {shorter}, longer in {longer}; no difference is shown in the rest. "
-        f"{saved_sentence(overheads)}"
+        f"be shorter with a pool in {shorter}, longer in {longer}, without a difference that matters in {alike}; "
+        f"{undecided} are open. {saved_sentence(overheads)}"
     )
 
 

@@ -15,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import as_now, summarise_batch
+from allocpool.packets.columns import summarise_batch
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
 from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
-from allocpool.studies.pauses.tables import SCHEMAS, summarise_disturbed, tidy_pauses
+from allocpool.studies.pauses.tables import SCHEMAS, as_now, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, Sweeps, plan_sweeps
 
 

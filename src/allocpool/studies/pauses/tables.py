@@ -27,6 +27,7 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.gclog import minimum_mutator_utilisation
+from allocpool.packets import columns
 from allocpool.packets.columns import PACKETS_COLUMNS, TRIALS, batch_row, packets_columns
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.studies.pauses.attribution import ALL_CAUSES, attribute
@@ -35,7 +36,7 @@ from allocpool.studies.pauses.specs import DISTURBANCES
 from allocpool.studies.realtime.measurement import LiveMeasurement, RealtimeMeasurement
 from allocpool.studies.realtime.tables import INPUT_QUEUE, TICKS, measured_bursts, seconds_of
 from allocpool.trial.record import TrialRecord
-from allocpool.trial.stops import CONSUMER, Intervals, Stops, stops_of
+from allocpool.trial.stops import CONSUMER, Intervals, Pause, Stops, stops_of
 
 WINDOWS_MS = tuple(float(f"{value:.3g}") for value in np.geomspace(0.1, 10_000.0, 41))
 """Lengths of the windows of a utilisation curve."""
@@ -60,6 +61,11 @@ COLLECTIONS = DataFrameSchema(
         "time_to_safepoint_max_ms": Column("float64", COUNT, description="the longest of these, ms"),
         "stalls": Column("int64", COUNT, description="waits of the consumer's thread for memory"),
         "stall_total_ms": Column("float64", COUNT, description="their total, ms"),
+        "left_mb": number(
+            "what young collections of the window leave on the heap beside what the one before left, MB, mean; empty "
+            "below two, and of an older version",
+            None,
+        ),
         "forced_full_ms": number("full pause that counted the objects after the measured part, ms", POSITIVE),
         "unread_lines": Column("int64", COUNT, description="lines about stopped threads that were not understood"),
         "violations": Column("int64", COUNT, description="lines of the log that contradict each other"),
@@ -148,6 +154,19 @@ def _ms(durations_ns: Sequence[int]) -> tuple[float, float]:
     return sum(durations_ns) / 1e6, max(durations_ns, default=0) / 1e6
 
 
+def left_mb(pauses: Sequence[Pause]) -> float | None:
+    """What young collections leave on the heap beside what the one before left, mean, MB; a full one between two starts
+    anew. None below two of them, or where the log does not tell."""
+    left: list[float] = []
+    before: float | None = None
+    for pause in pauses:
+        after = pause.heap_after_mb if pause.kind.startswith("Young") else None
+        if after is not None and before is not None:
+            left.append(after - before)
+        before = after
+    return sum(left) / len(left) if left else None
+
+
 class _Measured:
     """One batch trial with a log: its measured window and what stopped it there."""
 
@@ -183,6 +202,7 @@ class _Measured:
             "time_to_safepoint_max_ms": reaching_max_ms,
             "stalls": len(stalls),
             "stall_total_ms": _ms([stall.duration_ns for stall in stalls])[0],
+            "left_mb": left_mb(self.pauses),
             "forced_full_ms": forced[-1] / 1e6 if forced else None,
             "unread_lines": self.stops.unread,
             "violations": self.stops.violations,
@@ -300,6 +320,13 @@ def _burst_rows(record: TrialRecord, measured: LiveMeasurement, stops: Stops | N
 
 def _rows_of(record: TrialRecord) -> Rows:
     return _loss_rows(record) if record.spec["mode"] in _LOST else _batch_rows(record)
+
+
+def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Stored tables of an earlier version in today's columns and words; what collections left was not asked then."""
+    now = columns.as_now(tables)
+    collections = now["collections"]
+    return {**now, "collections": collections if "left_mb" in collections else collections.assign(left_mb=np.nan)}
 
 
 def tidy_pauses(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
