@@ -33,7 +33,7 @@ SIZES = tuple(range(2, 16))
 """Trials a side after which a reader may stop and look."""
 THIRDS: Mapping[str, float] = MappingProxyType({"quiet": 0.05, "usual": 0.10, "noisy": 0.25})
 """Cells of a made-up campaign, a third each, with this standard deviation of the logarithm, as shipped ones have."""
-_OF_EACH = 7
+OF_EACH = 7
 WITH: Mapping[str, str] = MappingProxyType(
     {
         "lognormal": "nothing else",
@@ -47,7 +47,7 @@ COMPARISONS = 40
 """Of the campaign that has `MINUTES`, half of them with a true difference."""
 MINUTES, TRIAL_S = 20, 1.7
 """Of a campaign, and of one trial with what it takes to start, as profile quick has them."""
-_FACTOR = 1.3
+FACTOR = 1.3
 """A true difference that such a campaign is to find."""
 _ORDERINGS = (1, 5, 20)
 _ALLOWED = 1e-3
@@ -61,7 +61,7 @@ def highest_allowed(repetitions: float, rate: float = decisions.ALPHA) -> float:
 
 def campaign_of_twins(rng: np.random.Generator, beside: str, repetitions: int, n: int) -> tuple[Array, Array]:
     """Logarithms of a campaign of 21 cells, each under two names: repetitions x cells x trials."""
-    sigma = np.repeat(list(THIRDS.values()), _OF_EACH)[None, :, None]
+    sigma = np.repeat(list(THIRDS.values()), OF_EACH)[None, :, None]
     shape = (repetitions, sigma.size, n)
     sides = [sigma * rng.standard_normal(shape) for _ in "ab"]
     if beside == "two speeds":
@@ -130,7 +130,7 @@ def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
                 ever = ever | alone(a[..., :n], b[..., :n]).different
                 told = together(a[..., :n], b[..., :n])
                 worst = np.maximum(worst, told.different.sum(axis=-1) / np.maximum(told.decided.sum(axis=-1), 1))
-            thirds = ever.reshape(repetitions, len(THIRDS), _OF_EACH).mean(axis=(0, 2))
+            thirds = ever.reshape(repetitions, len(THIRDS), OF_EACH).mean(axis=(0, 2))
             rows.append(
                 {"beside": beside, "n": n, "repetitions": repetitions, **dict(zip(THIRDS, thirds, strict=True)),
                  "page": worst.mean(), "decided": told.decided.mean()}
@@ -145,7 +145,7 @@ def coverage(repetitions: int = 4_000) -> pd.DataFrame:
     ``trimmed_off`` (of two sides with this noise, how far apart the trimmed means are in the median case, as a share).
     """
     rows: list[dict[str, object]] = []
-    truth = math.log(_FACTOR)
+    truth = math.log(FACTOR)
     for name, noise in NOISES.items():
         for n in (2, 3, 4, 5, 8, 10, 15, 30):
             a, b = noise.draw(np.random.default_rng([SEED, 2, n]), (repetitions, n))
@@ -161,7 +161,7 @@ def coverage(repetitions: int = 4_000) -> pd.DataFrame:
                 low, high = decisions.repeated_interval(a[:, :look] + truth, b[:, :look], decisions.ALPHA)
                 holds &= (low <= truth) & (truth <= high)
             off = np.median(np.abs(_trimmed(a) - _trimmed(b)))
-            rows.append({"interval": _REPEATED, **facts, "holds": np.mean(holds), "trimmed_off": math.expm1(off)})
+            rows.append({"interval": REPEATED, **facts, "holds": np.mean(holds), "trimmed_off": math.expm1(off)})
     for share in (0.05, 0.2, 0.5):
         for n in (2, 5, 10, 30):
             chances = scipy_stats.binom.pmf(np.arange(n + 1), n, share)
@@ -171,7 +171,7 @@ def coverage(repetitions: int = 4_000) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-_CELL, _EARLY, _REPEATED = "a cell's mean", "a ratio, below five trials", "a ratio, at every look so far"
+_CELL, _EARLY, REPEATED = "a cell's mean", "a ratio, below five trials", "a ratio, at every look so far"
 _SHARE = "a share of trials"
 
 
@@ -222,7 +222,7 @@ def power(repetitions: int = 1_000) -> pd.DataFrame:
         a, b = campaign_of_twins(np.random.default_rng([SEED, 3, n]), "lognormal", repetitions, n)
         ours, before = shift_seen(a, b), old_shift_seen(a, b)[0]
         for k, third in enumerate(THIRDS):
-            part = np.s_[:, k * _OF_EACH : (k + 1) * _OF_EACH]
+            part = np.s_[:, k * OF_EACH : (k + 1) * OF_EACH]
             seen = {
                 name: math.exp(np.quantile(shift[part], 0.8, method="higher"))
                 for name, shift in (("ours", ours), ("before", before))
@@ -231,7 +231,7 @@ def power(repetitions: int = 1_000) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def found(campaigns: int = 50, ratios: Sequence[float] = (1.1, 1.2, _FACTOR, 1.5)) -> pd.DataFrame:
+def found(campaigns: int = 50, ratios: Sequence[float] = (1.1, 1.2, FACTOR, 1.5)) -> pd.DataFrame:
     """What a campaign of `COMPARISONS` finds in `MINUTES`: by the rule of before after as many blocks as fit, by ours
     with trials where they are needed, and by ours after the same blocks.
 
@@ -317,12 +317,13 @@ def _shares(shifts: Array, told: Told, larger: Flags) -> tuple[float, ...]:
     )
 
 
+AS_CLAIMED, REVERSED = "all as claimed", "one the other way round"
 TRUTHS: Mapping[str, Callable[[int], Array]] = MappingProxyType(
     {
-        "all as claimed": lambda k: np.full(k, math.log(_FACTOR)),
+        AS_CLAIMED: lambda k: np.full(k, math.log(FACTOR)),
         "all equal": np.zeros,
-        "one equal, the others as claimed": lambda k: np.r_[0.0, np.full(k - 1, math.log(_FACTOR))],
-        "one the other way round": lambda k: np.r_[-math.log(_FACTOR), np.full(k - 1, math.log(_FACTOR))],
+        "one equal, the others as claimed": lambda k: np.r_[0.0, np.full(k - 1, math.log(FACTOR))],
+        REVERSED: lambda k: np.r_[-math.log(FACTOR), np.full(k - 1, math.log(FACTOR))],
     }
 )
 """Logarithms of the true ratios of a claim's orderings, by what is so."""

@@ -28,6 +28,7 @@ def _behind_the_bridge(spec: dict[str, Any], launch: dict[str, Any]) -> BridgeOu
     this = threading.get_native_id()
     warm_up = spec["packets"] // 2
     measured_packets = spec["packets"] - warm_up
+    books.threadNs(), books.processNs()  # loads what they need
     begin_ns = monotonic_ns()
     work.run_packets(warm_up, _parts(warm_up, spec["iterations"]))
     window = CpuWindow()
@@ -38,7 +39,8 @@ def _behind_the_bridge(spec: dict[str, Any], launch: dict[str, Any]) -> BridgeOu
     cpu = window.close()
     fault = work.audit()
     return {
-        **_outcome(fault),
+        "status": "failed" if fault else "ok",
+        "reason": f"audit: {fault}" if fault else None,
         "window": (begin_ns, monotonic_ns()),
         "measured": measured,
         "counts": list(work.counts().values()),
@@ -66,9 +68,10 @@ def _plain(spec: dict[str, Any], launch: dict[str, Any], recording: Path | None)
     flat = numbers["iterations"]
     measured: list[Iteration] = list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
     begin_ns, end_ns = numbers["window"]
-    recorder = numbers.get("recorder")
+    recorder, fault = numbers.get("recorder"), told["audit"]
     return {
-        **_outcome(told["audit"]),
+        "status": "failed" if fault else "ok",
+        "reason": f"audit: {fault}" if fault else None,
         "window": (begin_ns, end_ns),
         "measured": measured,
         "counts": numbers["counts"],
@@ -92,10 +95,6 @@ def _settings(spec: dict[str, Any]) -> list[str]:
         *(str(bool(flag)).lower() for flag in flags),
         *(str(number) for number in (warm_up, spec["packets"] - warm_up, spec["iterations"])),
     ]
-
-
-def _outcome(fault: str) -> Any:
-    return {"status": "failed" if fault else "ok", "reason": f"audit: {fault}" if fault else None}
 
 
 def _parts(packets: int, iterations: int) -> int:

@@ -48,6 +48,7 @@ public final class BatchMain {
         if (recorder != null) {
             recorder.start();
         }
+        CpuBooks.processNs(); // loads what it needs
         final long beginNs = System.nanoTime();
         trial.runPackets(warmup, parts(warmup, iterations));
         final long threadNs = CpuBooks.threadNs();
