@@ -49,7 +49,6 @@ MINUTES, TRIAL_S = 20, 1.7
 """Of a campaign, and of one trial with what it takes to start, as profile quick has them."""
 FACTOR = 1.3
 """A true difference that such a campaign is to find."""
-_ORDERINGS = (1, 5, 20)
 _ALLOWED = 1e-3
 """A share above its rate by chance alone once in a thousand is no fault."""
 
@@ -329,14 +328,16 @@ TRUTHS: Mapping[str, Callable[[int], Array]] = MappingProxyType(
 """Logarithms of the true ratios of a claim's orderings, by what is so."""
 
 
-def claim_errors(repetitions: int = 400, sizes: Sequence[int] = (5, 10)) -> pd.DataFrame:
+def claim_errors(
+    repetitions: int = 400, sizes: Sequence[int] = (5, 10), numbers: Sequence[int] = (1, 5, 20)
+) -> pd.DataFrame:
     """What becomes of a claim that each of K orderings must bear out, under several truths, at 10% noise.
 
     Columns: ``orderings``, ``truth`` (of `TRUTHS`), ``n``, ``repetitions``, and the shares ``reproduced``, ``refuted``,
     ``mixed``, ``open``.
     """
     rows = []
-    for k in _ORDERINGS:
+    for k in numbers:
         for truth, shifts in TRUTHS.items():
             for n in sizes:
                 rng = np.random.default_rng([SEED, 5, k, n])
