@@ -18,6 +18,7 @@ from allocpool.machine import personality
 from allocpool.packets.specs import PacketsSpec, Solution
 from allocpool.studies.batch.claims import evaluate
 from allocpool.studies.instrument import experiments, story
+from allocpool.studies.instrument.specs import SIDES
 
 FLAT = synthetic.SOLUTIONS[-1:]
 
@@ -111,7 +112,7 @@ def both_sides(bridge_ns: float = 100.0, called: int = 0) -> pd.DataFrame:
          "kernel_process_ms": 61.0, "explicit_collections": called if side == "bridge" else 0, "log_pauses": 9,
          "log_pause_ms": 3.0, "recorder_pauses": 9 if side == "recorded" else None, "recorder_pause_ms": 3.0}
         for block in range(10)
-        for side in experiments.SIDES
+        for side in SIDES
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -157,7 +158,8 @@ def test_what_holds_a_cause_fixed_is_a_part_of_the_solution() -> None:
     def spec(text: str) -> PacketsSpec:
         return PacketsSpec(mode="x", strategy="alloc", **Solution.parse(text).model_dump(exclude_none=True))
 
-    flags = {word: spec(f"java/heap/g1/25/{word}").needs().jvm.flags for word in ("twin", "foreground", "c1_only")}
+    jvms = {word: spec(f"java/heap/g1/25/{word}").needs().jvm for word in ("twin", "foreground", "c1_only")}
+    flags = {word: jvm.flags for word, jvm in jvms.items() if jvm}
     assert flags == {
         "twin": (), "foreground": ("-XX:-BackgroundCompilation",), "c1_only": ("-XX:TieredStopAtLevel=1",),
     }  # fmt: skip

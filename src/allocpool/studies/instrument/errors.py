@@ -47,7 +47,7 @@ def false_sentence() -> str:
     thirds = list(proof.THIRDS)
     worst = rates[thirds].max()
     third, share = str(worst.idxmax()), float(worst.max())
-    beside = rates.loc[rates[third].idxmax(), "beside"]
+    beside = rates["beside"].to_numpy()[rates[third].to_numpy().argmax()]
     campaigns = int(rates["repetitions"].iloc[0])
     each = proof.OF_EACH
     allowed = proof.highest_allowed(campaigns * each)

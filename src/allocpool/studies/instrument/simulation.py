@@ -127,7 +127,7 @@ def smallest_seen(noise: str, n: int, power: float = 0.8, repetitions: int = 4_0
     """The smallest true ratio above 1 that is found dearer with this chance after ``n`` trials a side; infinite below
     `decisions.FEWEST`."""
     a, b = NOISES[noise].draw(np.random.default_rng([SEED, n]), (repetitions, n))
-    return math.exp(float(np.quantile(shift_seen(a, b), power)))
+    return math.exp(float(np.quantile(shift_seen(a, b), power, method="higher")))
 
 
 def shift_seen(a: Array, b: Array, alpha: float = decisions.ALPHA, effect: float = decisions.EFFECT) -> Array:

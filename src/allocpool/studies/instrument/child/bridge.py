@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 from allocpool.packets.child.workload import JavaPackets
 from allocpool.studies.instrument.measurement import BridgeOutcome
 from allocpool.trial.child import jvm
-from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, thread_cpu_ns
+from allocpool.trial.child.accounting import monotonic_ns
 from allocpool.trial.measurement import Iteration
 
 
@@ -31,12 +32,11 @@ def _behind_the_bridge(spec: dict[str, Any], launch: dict[str, Any]) -> BridgeOu
     books.threadNs(), books.processNs()  # loads what they need
     begin_ns = monotonic_ns()
     work.run_packets(warm_up, _parts(warm_up, spec["iterations"]))
-    window = CpuWindow()
-    kernel_ns, thread_ns, process_ns = _on_cpu_ns(this), int(books.threadNs()), int(books.processNs())
+    kernel_process_ns, kernel_thread_ns = time.process_time_ns(), _on_cpu_ns(this)
+    thread_ns, process_ns = int(books.threadNs()), int(books.processNs())
     measured = work.run_packets(measured_packets, _parts(measured_packets, spec["iterations"]))
     thread_ns, process_ns = int(books.threadNs()) - thread_ns, int(books.processNs()) - process_ns
-    now_ns = _on_cpu_ns(this)
-    cpu = window.close()
+    now_ns, kernel_process_ns = _on_cpu_ns(this), time.process_time_ns() - kernel_process_ns
     fault = work.audit()
     return {
         "status": "failed" if fault else "ok",
@@ -48,8 +48,8 @@ def _behind_the_bridge(spec: dict[str, Any], launch: dict[str, Any]) -> BridgeOu
         "allocated_bytes": work.allocated_bytes() or 0,
         "jvm_thread_ns": thread_ns,
         "jvm_process_ns": process_ns,
-        "kernel_thread_ns": None if kernel_ns is None or now_ns is None else now_ns - kernel_ns,
-        "kernel_process_ns": cpu["process_ns"],
+        "kernel_thread_ns": None if kernel_thread_ns is None or now_ns is None else now_ns - kernel_thread_ns,
+        "kernel_process_ns": kernel_process_ns,
         "recorder": None,
     }
 
@@ -102,4 +102,8 @@ def _parts(packets: int, iterations: int) -> int:
 
 
 def _on_cpu_ns(thread: int) -> int | None:
-    return thread_cpu_ns().get(thread, ("", None))[1]
+    """Time on CPU by the scheduler's account, which lags by at most a tick; None where there is none."""
+    try:
+        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[0])
+    except OSError:
+        return None
