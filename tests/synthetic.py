@@ -89,6 +89,7 @@ def trials(
                         "lazy_heap": None,
                         "explicit_gc": None,
                         "pause_target": None,
+                        "control": None,
                         "solution": solution,
                         "strategy": strategy,
                         "case": case,

@@ -117,7 +117,7 @@ def test_an_older_record_is_named_for_what_it_did_and_has_no_published_figure() 
     older["steps"] = older["steps"].where(older["language"] == "java", None)
     older["runtime"] = older["runtime"].astype("Int64")
     older.loc[3, "steps"] = None
-    older[["lazy_heap", "explicit_gc", "pause_target"]] = pd.NA
+    older[["lazy_heap", "explicit_gc", "pause_target", "control"]] = pd.NA
     now = columns.in_todays_words({"trials": older})["trials"]
     assert now["solution"].tolist() == [
         "C++ flat / inline / fresh", "C++ allocating / inline / fresh", "heap / G1 / 11 / lean view / fresh",

@@ -9,12 +9,11 @@ import pandas as pd
 import pytest
 import synthetic
 
-from allocpool import stats
 from allocpool.campaign.study import Machine
 from allocpool.doctor import CollectorReport, Diagnosis, RuntimeReport
 from allocpool.errors import UserError
 from allocpool.machine.host import read_host
-from allocpool.packets.cells import CONFIGURATION, cells
+from allocpool.packets.cells import cells
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument import story as checks
@@ -61,29 +60,6 @@ def test_a_lost_packet_is_found(contract: pd.DataFrame) -> None:
 
 def test_nothing_measured_shows_nothing(contract: pd.DataFrame) -> None:
     assert "nothing shows yet" in checks.contract_sentence(contract.iloc[:0])
-
-
-def test_the_instrument_against_itself_shows_no_difference() -> None:
-    trials = synthetic.trials(blocks=4, noise=0.05)
-    pairs = checks.same_against_same(trials)
-    assert set(pairs["blocks"]) == {2}
-    alarms = int((pairs["shown"] == "a difference").sum())
-    assert alarms <= 0.05 * len(pairs)
-    noise = stats.noise_band(trials, CONFIGURATION)
-    assert f"in {alarms} of {len(pairs)} configurations" in checks.same_against_same_sentence(pairs, noise)
-
-
-def test_an_instrument_that_favours_odd_blocks_is_caught() -> None:
-    trials = synthetic.trials(blocks=12, noise=0.01)
-    trials.loc[trials["block"] % 2 == 1, "ns_per_packet"] *= 1.5
-    assert (checks.same_against_same(trials)["shown"] == "a difference").all()
-
-
-def test_one_block_cannot_be_set_against_itself() -> None:
-    trials = synthetic.trials(blocks=1)
-    pairs = checks.same_against_same(trials)
-    assert pairs.empty
-    assert "could not be set against itself" in checks.same_against_same_sentence(pairs, stats.NoiseBand(1.0, 0))
 
 
 def test_harness_cost_is_the_dummy_strategy() -> None:

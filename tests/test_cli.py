@@ -122,7 +122,7 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["trial"], "choose one of batch"),
+        (["trial"], "choose one of bridge, batch"),
         (["trial", "mode=batch", "layout=heap", "strategy=lake", "packets=1"], "dummy, alloc, mix, pool"),
         (["run", "everything"], "unknown study 'everything'"),
         (["run", "batch", "--profile", "tiny"], "choose one of smoke, quick, standard, article"),

@@ -169,7 +169,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
         ({"solutions": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
         ({"solutions": ["java/heap/g1/17/compact_headers"]}, "17 has no compact object headers"),
-        ({"solutions": ["cpp/flat/glibc/jump"]}, "choose one of host_cpu, fresh, payload, inline, one_line, stride"),
+        ({"solutions": ["cpp/flat/glibc/jump"]}, "choose one of host_cpu, fresh, payload, twin, fixed_addresses"),
         ({"solutions": ["cpp/slab/glibc/stride+jump"]}, "choose one of contiguous, one_line, stride, huge_pages"),
         ({"solutions": ["java/heap/g1/25/host_cpu"]}, "choose one of compact_headers, large_pages, lean_view"),
         ({"solutions": ["java/flat/g1/25/inline"]}, "choose one of contiguous, one_line, stride, prefetch"),

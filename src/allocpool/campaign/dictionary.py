@@ -25,6 +25,7 @@ _INTRODUCTION = """# Data
 | `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below | no |
 | `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
+| `simulated/` | error rates of the judge, by simulation: `python -m allocpool.studies.instrument.proof` | yes |
 
 `allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` beside the tables.
 A trial id is the hash of its spec, of the code that it runs and of the machine. A trial that was disturbed is run again
@@ -78,7 +79,7 @@ def _resources() -> Iterator[dict[str, Any]]:
                     "mediatype": "application/vnd.apache.parquet",
                     "schema": {"fields": _fields(schema)},
                 }
-    for path in sorted((root / "reference").glob("*.csv")):
+    for path in [*sorted((root / "reference").glob("*.csv")), *sorted((root / "simulated").glob("*.csv"))]:
         yield {
             "name": path.stem.replace("_", "-"),
             "path": path.relative_to(root).as_posix(),

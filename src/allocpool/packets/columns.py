@@ -34,7 +34,7 @@ from allocpool.campaign.tidy import (
 from allocpool.packets import older
 from allocpool.packets.laps import LAPS, lap_packets
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.specs import CASES, PoolOrder, Solution
+from allocpool.packets.specs import CASES, Control, PoolOrder, Solution
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord
 
@@ -64,6 +64,11 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "host_cpu": Column("bool", description="C++: compiled for this machine's CPU, not for any of its family"),
     "pool_order": choice(get_args(PoolOrder), "of free packets at the start: shuffled (aged) or as made (fresh)"),
     "payload_touch": Column("bool", description="whether the payload is written and read, not only the header"),
+    "control": choice(
+        get_args(Control),
+        "held fixed by the instrument: nothing (twin), addresses of memory, when or by which compiler; empty: as usual",
+        nullable=True,
+    ),
     "lazy_heap": Column("boolean", nullable=True, description="without -XX:+AlwaysPreTouch"),
     "explicit_gc": Column("boolean", nullable=True, description="without -XX:+DisableExplicitGC"),
     "pause_target": Column("boolean", nullable=True, description="G1's published pause target, on another collector"),

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
+from allocpool.machine.personality import FIXED_ADDRESSES, addresses_can_be_fixed
 from allocpool.packets.layouts import (
     CPP_LAYOUTS,
     JAVA_LAYOUTS,
@@ -53,6 +54,12 @@ ALLOCATORS = (*PRELOADED, *RESOURCES)
 PoolOrder = Literal["aged", "fresh"]
 """Of the free packets at the start: shuffled by the seed, as those of a program are that has run for long, or as they
 were made."""
+Control = Literal["twin", "fixed_addresses", "foreground", "c1_only"]
+"""What the instrument holds fixed to explain what trials differ by: nothing, so that a configuration has two names; the
+addresses of memory; when code is compiled; by which compiler."""
+_COMPILER_OF: Mapping[Control, tuple[str, ...]] = MappingProxyType(
+    {"foreground": ("-XX:-BackgroundCompilation",), "c1_only": ("-XX:TieredStopAtLevel=1",)}
+)
 SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
 """Options that show whether a setting matters: no solution that a program would choose."""
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
@@ -96,10 +103,14 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         "host_cpu": Option("host_cpu", True, "cpp"),
         "fresh": Option("pool_order", "fresh"),
         "payload": Option("payload_touch", True),
+        "twin": Option("control", "twin"),
+        "fixed_addresses": Option("control", "fixed_addresses"),
+        "foreground": Option("control", "foreground", "java"),
+        "c1_only": Option("control", "c1_only", "java"),
     }
 )
 """By the word in keys and labels, in their order."""
-OPTION_FIELDS = tuple(option.field for option in OPTIONS.values())
+OPTION_FIELDS = tuple(dict.fromkeys(option.field for option in OPTIONS.values()))
 
 
 def options_of(language: str) -> tuple[str, ...]:
@@ -134,6 +145,7 @@ class Solution(BaseModel):
     host_cpu: bool = False
     pool_order: PoolOrder = "aged"
     payload_touch: bool = False
+    control: Control | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -170,6 +182,8 @@ class Solution(BaseModel):
                     "option or step" if ladder.choice else "option", word, (*options_of(language), *ladder.choice)
                 )
         on = {OPTIONS[word].field: OPTIONS[word].value for word in rest}
+        if len(on) < len(set(rest)):
+            raise UserError(f"solution {text!r} has two options of one kind: leave one of {', '.join(rest)} out")
         solution = cls(**settings, layout=words[0], steps=ladder.checked(words[0], steps), **on)
         solution.require_known_words()
         return solution
@@ -325,6 +339,7 @@ class PacketsSpec(TrialSpec):
     steps: str | None = Field(default=None, description="of the ladder of layouts, comma-separated; the layout's own")
     pool_order: PoolOrder = Field(default="aged", description="of free packets at the start: shuffled, or as made")
     payload_touch: bool = Field(default=False, description="the payload is written and read, not only the header")
+    control: Control | None = Field(default=None, description="held fixed by the instrument; twin: nothing is")
     strategy: StrategyName
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
@@ -425,7 +440,13 @@ class PacketsSpec(TrialSpec):
     def impossible(self) -> str | None:
         return no_such_pair(self.solution, self.strategy)
 
+    def refused_here(self) -> str | None:
+        if self.control == "fixed_addresses" and not addresses_can_be_fixed():
+            return "fixed_addresses: this system does not let a process go without random addresses (personality(2))"
+        return None
+
     def needs(self) -> Needs:
+        environment = {FIXED_ADDRESSES: "1"} if self.control == "fixed_addresses" else {}
         if self.java_layout is None:
             out_at_once = self.queue_size + self.stored_count + 1
             return Needs(
@@ -434,6 +455,7 @@ class PacketsSpec(TrialSpec):
                 boost=self.allocator == BOOST_POOL,
                 memory_mb=max(self.pool_size, out_at_once) * _CPP_PACKET_BYTES * self.processes // 2**20,
                 processes=self.processes,
+                environment=environment,
             )
         jvm = Jvm(
             module=self.java_layout.module,
@@ -447,9 +469,10 @@ class PacketsSpec(TrialSpec):
             pre_touch=not self.lazy_heap,
             explicit_gc=bool(self.explicit_gc),
             unsafe=self.java_layout.unsafe,
+            flags=_COMPILER_OF.get(self.control, ()) if self.control else (),
         )
-        environment = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
-        return Needs(jvm=jvm, processes=self.processes, environment=environment)
+        huge = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
+        return Needs(jvm=jvm, processes=self.processes, environment={**huge, **environment})
 
 
 def no_such_pair(solution: Solution, strategy: str) -> str | None:

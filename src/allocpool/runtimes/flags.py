@@ -138,6 +138,8 @@ _REASONS: Mapping[str, FlagReason] = MappingProxyType(
         "-XX:-UseTransparentHugePages": FlagReason(OF_SOLUTION, "no huge pages"),
         "-XX:+UseCompactObjectHeaders": FlagReason(OF_SOLUTION, "compact object headers"),
         "-XX:-UseCompactObjectHeaders": FlagReason(OF_SOLUTION, "no compact object headers"),
+        "-XX:-BackgroundCompilation": FlagReason(OF_SOLUTION, "code is compiled before the program goes on"),
+        "-XX:TieredStopAtLevel": FlagReason(OF_SOLUTION, "code is compiled by C1 alone"),
         "-Xlog": FlagReason(OURS, "the collector's log, with the clock that every other time is on"),
         "--enable-native-access": FlagReason(OURS, "no warning of JPype's native code (JEP 472)"),
         "--sun-misc-unsafe-memory-access": FlagReason(OURS, "no warning of a library's memory access (JEP 498)"),

@@ -24,10 +24,11 @@ SEED = 20_190_117
 
 
 class Noise(NamedTuple):
-    """A kind of noise: what is so about it, and how it is drawn."""
+    """A kind of noise: what is so about it, how it is drawn, and its mean, which the truth has on top."""
 
     means: str
     draw: Draw
+    mean: float = 0.0
 
 
 def _each(one: Callable[[np.random.Generator, tuple[int, int]], Array]) -> Draw:
@@ -44,20 +45,31 @@ def _drifting(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Array, 
     return drift + 0.05 * rng.standard_normal(shape), drift + 0.05 * rng.standard_normal(shape)
 
 
+def _in_blocks(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Array, Array]:
+    """What a block has in common, both sides share."""
+    block = 0.10 * rng.standard_normal(shape)
+    return block + 0.05 * rng.standard_normal(shape), block + 0.05 * rng.standard_normal(shape)
+
+
+def _slowed(sigma: float, factor: float, share: float) -> Noise:
+    """Lognormal, and a share of the trials takes some factor longer."""
+    longer = math.log(factor)
+    return Noise(
+        f"lognormal, {sigma:.0%}, and {share:.0%} of the trials take {factor:g} times as long",
+        _each(lambda rng, shape: sigma * rng.standard_normal(shape) + longer * (rng.random(shape) < share)),
+        share * longer,
+    )
+
+
 NOISES: Mapping[str, Noise] = MappingProxyType(
     {
         "quiet": Noise("lognormal, 5%", _each(lambda rng, shape: 0.05 * rng.standard_normal(shape))),
         "usual": Noise("lognormal, 10%", _each(lambda rng, shape: 0.10 * rng.standard_normal(shape))),
         "noisy": Noise("lognormal, 22%", _each(lambda rng, shape: 0.22 * rng.standard_normal(shape))),
         "unequal": Noise("lognormal, one side 20%, the other 5%", _unequal),
-        "outliers": Noise(
-            "lognormal, 5%, and one trial in twenty takes twice as long",
-            _each(lambda rng, shape: 0.05 * rng.standard_normal(shape) + math.log(2) * (rng.random(shape) < 0.05)),
-        ),
-        "two speeds": Noise(
-            "lognormal, 5%, and three trials in ten take four times as long",
-            _each(lambda rng, shape: 0.05 * rng.standard_normal(shape) + math.log(4) * (rng.random(shape) < 0.30)),
-        ),
+        "outliers": _slowed(0.05, 2.0, 0.05),
+        "two speeds": _slowed(0.05, 4.0, 0.30),
+        "blocks": Noise("lognormal, 5%, on blocks that differ by 10%", _in_blocks),
         "drift": Noise("lognormal, 5%, on blocks that wander by 5% a step", _drifting),
     }
 )
@@ -111,18 +123,17 @@ def error_table(sizes: Sequence[int], repetitions: int = 4_000) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def smallest_seen(noise: str, n: int, power: float = 0.8, repetitions: int = 2_000) -> float:
-    """The smallest true ratio above 1 that is found cheaper with this chance after ``n`` trials a side; infinite where
-    one of 8 is not."""
-    low, high = 0.0, math.log(8)
-    if n < decisions.FEWEST or _found(noise, high, n, repetitions) < power:
-        return math.inf
-    while high - low > 0.002:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _found(noise, middle, n, repetitions) >= power else (middle, high)
-    return math.exp(high)
+def smallest_seen(noise: str, n: int, power: float = 0.8, repetitions: int = 4_000) -> float:
+    """The smallest true ratio above 1 that is found dearer with this chance after ``n`` trials a side; infinite below
+    `decisions.FEWEST`."""
+    a, b = NOISES[noise].draw(np.random.default_rng([SEED, n]), (repetitions, n))
+    return math.exp(float(np.quantile(shift_seen(a, b), power, method="higher")))
 
 
-def _found(noise: str, log_ratio: float, n: int, repetitions: int) -> float:
-    reached = rates(noise, math.exp(log_ratio), n, repetitions)
-    return reached.decided - reached.equivalent
+def shift_seen(a: Array, b: Array, alpha: float = decisions.ALPHA, effect: float = decisions.EFFECT) -> Array:
+    """By how much the logarithms of each repetition's side a would have to rise until it is found dearer."""
+    if a.shape[-1] < decisions.FEWEST:
+        return np.full(a.shape[:-1], math.inf)
+    low, high = decisions.repeated_interval(a, b, alpha)
+    # Beyond one, and no longer within what does not matter.
+    return np.maximum(-low, math.log(effect) - high)

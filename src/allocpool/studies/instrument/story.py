@@ -1,10 +1,10 @@
-"""The instrument tested by its own data: same work everywhere, the harness's own cost, A/A noise, drift."""
+"""The instrument tested by its own data: same work everywhere, the harness's own cost, the noise around it, drift."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.strategies import CHOICES
 from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument.study import STUDY
+from allocpool.trial.noise import DISTURBED_BEYOND
 
 if TYPE_CHECKING:
     # For the annotations only: a diagnosis is made by a face of the house, above its studies.
@@ -96,45 +97,6 @@ def harness_table(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def same_against_same(trials: pd.DataFrame) -> pd.DataFrame:
-    """A/A: per configuration, even blocks against odd blocks, as if they were two different things.
-
-    Columns: solution, strategy, case, ratio, low, high, blocks (pairs), shown. The pairs are (block 0, block 1),
-    (block 2, block 3) and so on; a difference that is shown here is one that does not exist.
-    """
-    done = cell_data.with_cost(trials)
-    noise = stats.noise_band(done, cell_data.CONFIGURATION)
-    rows = []
-    for key, group in done.groupby(list(cell_data.CONFIGURATION), observed=True):
-        values = group.groupby("block")["ns_per_packet"].mean().astype(float)
-        even, odd = (values[values.index % 2 == side] for side in (0, 1))
-        even.index, odd.index = even.index // 2, odd.index // 2
-        compared = stats.compare(odd, even, noise)
-        if compared.ratio is None:
-            continue
-        ratio = compared.ratio
-        rows.append(
-            dict(zip(cell_data.CONFIGURATION, key, strict=True))
-            | {"ratio": ratio.estimate, "low": ratio.low, "high": ratio.high, "blocks": ratio.trials}
-            | {"shown": "a difference" if compared.direction else "no difference"}
-        )
-    names = [*cell_data.CONFIGURATION, "ratio", "low", "high", "blocks", "shown"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def same_against_same_sentence(pairs: pd.DataFrame, noise: stats.NoiseBand) -> str:
-    """What the A/A comparison says of the instrument, with the exact bound of its false alarms."""
-    if pairs.empty:
-        return "No configuration has two blocks, so the instrument could not be set against itself."
-    alarms = int((pairs["shown"] == "a difference").sum())
-    _, upper = stats.binomial_bounds(alarms, len(pairs))
-    return (
-        f"Set against itself, the instrument claims a difference in {alarms} of {len(pairs)} configurations "
-        f"(false alarms, at most {upper:.0%} by the exact binomial bound). Two trials of one configuration lie within "
-        f"a factor of {stats.significant(noise.factor)} of each other in 95% of {noise.pairs} pairs."
-    )
-
-
 def drift_sentence(trials: pd.DataFrame, limit_percent: float = 5.0) -> str:
     """How many trials still drifted: the measured window's second half against its first, beyond ``limit_percent``."""
     done = cell_data.with_cost(trials)
@@ -208,34 +170,76 @@ _PACES = ("compute_{}_ns", "latency_{}_ns", "bandwidth_{}_gbs")
 _LEAST_FREEDOM = 10
 
 
-def pace_sentence(trials: pd.DataFrame) -> str:
-    """Whether the machine's pace around a trial explains what trials of one configuration differ by, in words.
+class PaceFit(NamedTuple):
+    """What the machine's pace around a trial explains of what trials of one configuration differ by.
 
-    An analysis of covariance on logarithms: configurations are the groups, the mean pace before and after the trial is
-    the covariate, of three kinds; the F test is of all three together (Montgomery, "Design and Analysis of
-    Experiments", chapter on covariance).
+    ``share`` of their variance, ``chance`` of so much were it nothing, ``freedom``, and the standard deviations of the
+    logarithm within configurations, before (``free``) and after what the pace explains is taken out (``held``).
+    """
+
+    share: float
+    chance: float
+    freedom: int
+    trials: int
+    free: float
+    held: float
+
+
+def pace_fit(trials: pd.DataFrame) -> PaceFit | None:
+    """An analysis of covariance on logarithms; None where the trials are too few.
+
+    Configurations are the groups, the mean pace before and after the trial is the covariate, of three kinds; the F test
+    is of all three together (Montgomery, "Design and Analysis of Experiments", chapter on covariance).
     """
     columns = [name.format(when) for name in _PACES for when in ("before", "after")]
     done = cell_data.with_cost(trials).dropna(subset=columns)
     keys = [done[column] for column in cell_data.CONFIGURATION]
     logs = done[["ns_per_packet", *columns]].astype(float).map(math.log)
     within = logs - logs.groupby(keys, observed=True).transform("mean")
-    freedom = len(done) - done.groupby(list(cell_data.CONFIGURATION), observed=True).ngroups - len(_PACES)
+    among = len(done) - done.groupby(list(cell_data.CONFIGURATION), observed=True).ngroups
+    freedom = among - len(_PACES)
     if freedom < _LEAST_FREEDOM:
-        return "The trials are too few to tell whether the machine's pace explains what they differ by."
+        return None
     paces = np.column_stack([within[[name.format("before"), name.format("after")]].mean(axis=1) for name in _PACES])
     cost = within["ns_per_packet"].to_numpy()
     slopes = np.linalg.lstsq(paces, cost, rcond=None)[0]
-    unexplained = float(((cost - paces @ slopes) ** 2).sum())
-    share = 1 - unexplained / float((cost**2).sum())
+    every, unexplained = float((cost**2).sum()), float(((cost - paces @ slopes) ** 2).sum())
+    share = 1 - unexplained / every
     ratio = share / (1 - share) * freedom / len(_PACES)
     chance = float(scipy_stats.f.sf(ratio, len(_PACES), freedom))
-    verdict = "explains" if chance < 1 - stats.CONFIDENCE else "is not shown to explain"
+    return PaceFit(share, chance, freedom, len(done), math.sqrt(every / among), math.sqrt(unexplained / freedom))
+
+
+def pace_sentence(trials: pd.DataFrame) -> str:
+    """Whether the machine's pace around a trial explains what trials of one configuration differ by, in words."""
+    fit = pace_fit(trials)
+    if fit is None:
+        return "The trials are too few to tell whether the machine's pace explains what they differ by."
+    verdict = "explains" if fit.chance < 1 - stats.CONFIDENCE else "is not shown to explain"
     return (
-        f"The machine's pace {verdict} what trials of one configuration differ by: {share:.0%} of their variance, "
-        f"p = {stats.significant(chance, 2)} (analysis of covariance, {freedom} degrees of freedom). "
-        "No figure is adjusted."
+        f"The machine's pace {verdict} what trials of one configuration differ by: {fit.share:.0%} of their variance, "
+        f"p = {stats.significant(fit.chance, 2)} (analysis of covariance, {fit.freedom} degrees of freedom); with it "
+        f"taken out they would differ by {fit.held:.1%}, not {fit.free:.1%}. No figure is adjusted."
     )
+
+
+def quiet_or_noisy(trials: pd.DataFrame) -> str:
+    """In one line, whether the machine was noisy while these trials ran, by the limits of `noise.disturbance`."""
+    known = trials.dropna(subset=["compute_before_ns", "compute_after_ns"])
+    if known.empty:
+        return "Whether the machine was quiet or noisy while this was measured is not recorded."
+    paces = np.log(known[["compute_before_ns", "compute_after_ns"]].astype(float).to_numpy()).ravel()
+    strayed = float(paces.std(ddof=1))
+    taken = known[["steal_share", "other_cpu_share"]].astype(float).fillna(0.0).max(axis=1)
+    busy = float((taken > DISTURBED_BEYOND).mean())
+    word = "noisy" if strayed > DISTURBED_BEYOND or busy > _OFTEN else "quiet"
+    return (
+        f"**The machine was {word}** while this was measured: the pace of computing strayed by {strayed:.0%}, and in "
+        f"{busy:.0%} of {len(known)} trials others took more than {DISTURBED_BEYOND:.0%} of it."
+    )
+
+
+_OFTEN = 0.05
 
 
 def warm_up_sentence(trials: pd.DataFrame) -> str:

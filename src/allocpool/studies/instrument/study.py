@@ -1,36 +1,56 @@
 """Study 0, the instrument itself: do all solutions do the same work, what does the harness cost, how does noise look?
 
-Two kinds of trials, both of mode batch. *Contract* trials run an exact number of packets, so that equal work must end
-in equal checksums and counts. *Timed* trials repeat a few configurations in every block: ``dummy`` is the cost of the
-harness, and trials of one configuration set against each other (A/A) show what differences mean nothing.
+Most of its trials are batch trials. *Contract* trials run an exact number of packets, so that equal work must end in
+equal checksums and counts. *Timed* trials repeat a few configurations in every block: ``dummy`` is the cost of the
+harness. Beside them stand *twins*, the same configurations under a second name, between which every difference that is
+found is a false one (A/A), and configurations with one cause of noise held fixed. Trials of mode ``bridge`` run one
+Java trial on several ways.
 """
 
 from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from allocpool.campaign.study import Machine, Planned, Study
-from allocpool.packets.batch import BatchSpec
-from allocpool.packets.columns import SCHEMAS, as_now, tidy_batch
-from allocpool.packets.specs import Case, PacketsSpec, Solution, no_such_pair
+from allocpool.campaign.study import Machine, Mode, Planned, Study
+from allocpool.packets.batch import BatchSpec, plan_block
+from allocpool.packets.columns import as_now
+from allocpool.packets.specs import Case, PacketsSpec, Solution, SolutionKey, no_such_pair
 from allocpool.packets.strategies import CHOICES, StrategyName
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.batch.study import BatchProfile, catalogue
+from allocpool.studies.instrument.measurement import BridgeMeasurement
+from allocpool.studies.instrument.specs import SIDES, BridgeSpec
+from allocpool.studies.instrument.tables import SCHEMAS, summarise_bridge, tidy_instrument
+
+
+class Bridge(BaseModel):
+    """One Java trial on every side, ``blocks`` times."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[SolutionKey, ...] = ()
+    packets: int = Field(default=2_000_000, gt=1, le=10**10, description="the second half is measured")
+    blocks: int = Field(default=1, ge=1, le=1000)
 
 
 class InstrumentProfile(BatchProfile):
-    """``strategies`` and ``cases`` are those of the timed trials; the contract has its own case and its packets."""
+    """``strategies`` and ``cases`` are those of the timed trials; the contract has its own case and its packets.
+
+    ``beside`` names cells whose solutions have a ``control``: twins, and those with a cause held fixed.
+    """
 
     strategies: tuple[StrategyName, ...] = ("dummy", "alloc")
     cases: tuple[Case, ...] = ("A",)
     contract_case: Case = "B"
     contract_packets: int = Field(gt=0, le=10**9, description="packets of a contract trial, from the first to the last")
+    bridge: Bridge = Bridge()
 
     @model_validator(mode="after")
     def _contract_has_its_own_case(self) -> Self:
-        if self.contract_case in self.cases:
+        timed = {*self.cases, *(case for cells in self.beside.values() for case in cells.cases)}
+        if self.contract_case in timed:
             raise ValueError(
                 f"contract_case {self.contract_case} is among the timed cases: the two are told apart by it"
             )
@@ -50,23 +70,40 @@ class InstrumentProfile(BatchProfile):
 
 def plan_instrument(profile: InstrumentProfile, _machine: Machine) -> list[Planned]:
     """Contract trials once, in block 0; timed trials in every block; what never frees has only the former."""
-    planned = []
-    for block in range(profile.blocks):
-        for text in profile.solutions:
+    planned: list[Planned] = []
+    for block in range(max(profile.blocks, profile.bridge.blocks)):
+        if block < profile.bridge.blocks:
+            planned += _bridge(profile, block)
+        if block >= profile.blocks:
+            continue
+        for text in profile.solutions if block == 0 else ():
             solution = Solution.parse(text)
-            if block == 0:
-                planned += [
-                    _contract(profile, solution, name)
-                    for name in CHOICES
-                    if solution.offers(name) and no_such_pair(solution, name) is None
-                ]
-            if not never_frees(solution.collector):
-                planned += [
-                    _timed(profile, solution, strategy, case, block)
-                    for strategy in profile.strategies
-                    for case in profile.cases
-                ]
+            planned += [
+                _contract(profile, solution, name)
+                for name in CHOICES
+                if solution.offers(name) and no_such_pair(solution, name) is None
+            ]
+        selections = (profile, *profile.beside.values())
+        timed = {item.spec: item for cells in selections for item in plan_block(profile, cells, block)}
+        planned += [item for spec, item in timed.items() if not never_frees(getattr(spec, "collector", None))]
     return planned
+
+
+def _bridge(profile: InstrumentProfile, block: int) -> list[Planned]:
+    return [
+        Planned(
+            BridgeSpec(
+                **Solution.parse(text).model_dump(exclude_none=True),
+                side=side,
+                strategy="alloc",
+                scale=profile.scale,
+                packets=profile.bridge.packets,
+                block=block,
+            )
+        )
+        for text in profile.bridge.solutions
+        for side in SIDES
+    ]
 
 
 def _contract(profile: InstrumentProfile, solution: Solution, strategy: StrategyName) -> Planned:
@@ -84,30 +121,21 @@ def _contract(profile: InstrumentProfile, solution: Solution, strategy: Strategy
     )
 
 
-def _timed(profile: InstrumentProfile, solution: Solution, strategy: StrategyName, case: Case, block: int) -> Planned:
-    return Planned(
-        BatchSpec(
-            **solution.model_dump(exclude_none=True),
-            strategy=strategy,
-            case=case,
-            scale=profile.scale,
-            block=block,
-            seconds=profile.seconds,
-            warmup_seconds=profile.warmup_seconds,
-            iteration_ms=profile.iteration_ms,
-            timeout_s=profile.timeout_s,
-        )
-    )
-
-
 STUDY = Study(
     name="instrument",
     notebook="01_instrument",
     question="Can the instrument be trusted?",
-    modes=(),
+    modes=(
+        Mode(
+            BridgeSpec,
+            BridgeMeasurement,
+            summarise_bridge,
+            "mode=bridge side=plain layout=heap runtime=25 collector=g1 strategy=alloc scale=0.02 packets=2000000",
+        ),
+    ),
     profile_model=InstrumentProfile,
     plan=plan_instrument,
-    tidy=tidy_batch,
+    tidy=tidy_instrument,
     schemas=SCHEMAS,
     catalogue=catalogue,
     as_now=as_now,

@@ -53,7 +53,7 @@ class CountersSpec(PacketsSpec):
         return (2 * started + 3 * self.packets) * _SIMULATED_NS_PER_PACKET / 1e9
 
     def refused_here(self) -> str | None:
-        return why_not_counted(self.counter)
+        return super().refused_here() or why_not_counted(self.counter)
 
 
 def why_not_counted(counter: Counter) -> str | None:

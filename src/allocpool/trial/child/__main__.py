@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from allocpool.machine.personality import start_again_at_fixed_addresses
 from allocpool.trial.child.process import die_with_parent
 
 
@@ -31,6 +32,7 @@ def main() -> None:
     """Entry of the child process."""
     folder = Path(sys.argv[1])
     die_with_parent()
+    start_again_at_fixed_addresses((sys.executable, "-m", "allocpool.trial.child", str(folder)))
     gc.disable()  # JPype asks the JVM to collect whenever Python does
     measurement = run(folder)
     scratch = folder / ".measurement.json"

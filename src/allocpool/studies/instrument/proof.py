@@ -1,0 +1,405 @@
+"""``python -m allocpool.studies.instrument.proof``: how often the judge is wrong, and what it sees, by simulation.
+
+Writes the tables of `TABLES` to ``data/simulated/``, with the hash of the judge that they are about; the page of the
+instrument shows them, and tests run parts of them again. The truth is made up, so that it is known; draws are those of
+`allocpool.studies.instrument.simulation`, seeded; verdicts are those of `allocpool.decisions` and
+`allocpool.evidence.claims`. The rule that these replaced is made again here, to be compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from allocpool import decisions, home, stats
+from allocpool.campaign.schedule import Progress, Question, next_round
+from allocpool.evidence import claims
+from allocpool.studies.instrument.simulation import NOISES, SEED, Array, shift_seen
+
+Flags = npt.NDArray[np.bool_]
+
+SIZES = tuple(range(2, 16))
+"""Trials a side after which a reader may stop and look."""
+THIRDS: Mapping[str, float] = MappingProxyType({"quiet": 0.05, "usual": 0.10, "noisy": 0.25})
+"""Cells of a made-up campaign, a third each, with this standard deviation of the logarithm, as shipped ones have."""
+OF_EACH = 7
+WITH: Mapping[str, str] = MappingProxyType(
+    {
+        "lognormal": "nothing else",
+        "two speeds": "three trials in ten take four times as long",
+        "outliers": "one trial in twenty takes twice as long",
+        "drift": "blocks wander by 5% a step, for all alike",
+    }
+)
+"""What a campaign has beside the noise of its cells."""
+COMPARISONS = 40
+"""Of the campaign that has `MINUTES`, half of them with a true difference."""
+MINUTES, TRIAL_S = 20, 1.7
+"""Of a campaign, and of one trial with what it takes to start, as profile quick has them."""
+FACTOR = 1.3
+"""A true difference that such a campaign is to find."""
+_ALLOWED = 1e-3
+"""A share above its rate by chance alone once in a thousand is no fault."""
+
+
+def highest_allowed(repetitions: float, rate: float = decisions.ALPHA) -> float:
+    """The share that so many repetitions of a rate exceed once in a thousand."""
+    return float(scipy_stats.binom.ppf(1 - _ALLOWED, int(repetitions), rate)) / int(repetitions)
+
+
+def campaign_of_twins(rng: np.random.Generator, beside: str, repetitions: int, n: int) -> tuple[Array, Array]:
+    """Logarithms of a campaign of 21 cells, each under two names: repetitions x cells x trials."""
+    sigma = np.repeat(list(THIRDS.values()), OF_EACH)[None, :, None]
+    shape = (repetitions, sigma.size, n)
+    sides = [sigma * rng.standard_normal(shape) for _ in "ab"]
+    if beside == "two speeds":
+        sides = [side + math.log(4) * (rng.random(shape) < 0.3) for side in sides]
+    elif beside == "outliers":
+        sides = [side + math.log(2) * (rng.random(shape) < 0.05) for side in sides]
+    elif beside == "drift":
+        blocks = np.cumsum(0.05 * rng.standard_normal((repetitions, 1, n)), axis=-1)
+        sides = [side + blocks for side in sides]
+    return sides[0], sides[1]
+
+
+class Told(NamedTuple):
+    """Verdicts on comparisons: whether each has one, and whether it is that of a difference."""
+
+    decided: Flags
+    different: Flags
+
+
+def alone(a: Array, b: Array, alpha: float = decisions.ALPHA, effect: float = decisions.EFFECT) -> Told:
+    """`decisions.decide` at the latest look, of many comparisons at once; trials along the last axis."""
+    if a.shape[-1] < decisions.FEWEST:
+        none = np.zeros(a.shape[:-1], dtype=bool)
+        return Told(none, none)
+    low, high = decisions.repeated_interval(a, b, alpha)
+    margin = math.log(effect)
+    equivalent = (-margin < low) & (high < margin)
+    different = ~equivalent & ((low > 0) | (high < 0))
+    return Told(equivalent | different, different)
+
+
+def together(a: Array, b: Array, alpha: float = decisions.ALPHA) -> Told:
+    """`decisions.decide_together` over the last axis but one, of many campaigns at once."""
+    cells = a.shape[-2]
+    levels = [alone(a, b, alpha * max(level, 1) / cells) for level in range(cells + 1)]
+    decided = np.stack([told.decided for told in levels])
+    counts = decided.sum(axis=-1)
+    at = np.full(a.shape[:-2], cells)
+    while True:
+        still = np.take_along_axis(counts, at[None], axis=0)[0]
+        lower = (still < at) & (at > 1)
+        if not lower.any():
+            break
+        at = np.where(lower, still, at)
+    different = np.stack([told.different for told in levels])
+    chosen = at[None, ..., None]
+    return Told(np.take_along_axis(decided, chosen, axis=0)[0], np.take_along_axis(different, chosen, axis=0)[0])
+
+
+def false_verdicts(repetitions: int = 2_000) -> pd.DataFrame:
+    """Identical configurations under two names, judged at every size so far: a difference that is found is false.
+
+    Columns: ``beside`` (of `WITH`), ``n``, ``repetitions`` (campaigns), ``quiet``, ``usual``, ``noisy`` (of the
+    comparisons of a third, each taken alone, the share ever found different), ``page`` (of all verdicts of a campaign
+    decided together, the share that is false at the worst moment to stop: its mean over campaigns), ``decided`` (share
+    of the comparisons decided together, at the last size).
+    """
+    rows = []
+    for beside in WITH:
+        a, b = campaign_of_twins(np.random.default_rng([SEED, 1]), beside, repetitions, SIZES[-1])
+        ever = np.zeros(a.shape[:-1], dtype=bool)
+        worst = np.zeros(repetitions)
+        told = Told(ever, ever)
+        for n in SIZES:
+            if n in decisions.LOOKS:
+                ever = ever | alone(a[..., :n], b[..., :n]).different
+                told = together(a[..., :n], b[..., :n])
+                worst = np.maximum(worst, told.different.sum(axis=-1) / np.maximum(told.decided.sum(axis=-1), 1))
+            thirds = ever.reshape(repetitions, len(THIRDS), OF_EACH).mean(axis=(0, 2))
+            rows.append(
+                {"beside": beside, "n": n, "repetitions": repetitions, **dict(zip(THIRDS, thirds, strict=True)),
+                 "page": worst.mean(), "decided": told.decided.mean()}
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def coverage(repetitions: int = 4_000) -> pd.DataFrame:
+    """How often each interval holds the truth; its nominal rate is `decisions.CONFIDENCE`.
+
+    Columns: ``interval``, ``noise`` (of `NOISES`, or the true share of trials), ``n``, ``repetitions``, ``holds``,
+    ``trimmed_off`` (of two sides with this noise, how far apart the trimmed means are in the median case, as a share).
+    """
+    rows: list[dict[str, object]] = []
+    truth = math.log(FACTOR)
+    for name, noise in NOISES.items():
+        for n in (2, 3, 4, 5, 8, 10, 15, 30):
+            a, b = noise.draw(np.random.default_rng([SEED, 2, n]), (repetitions, n))
+            facts = {"noise": name, "n": n, "repetitions": repetitions}
+            half = scipy_stats.t.ppf(0.5 + stats.CONFIDENCE / 2, n - 1) * a.std(axis=-1, ddof=1) / math.sqrt(n)
+            rows.append({"interval": _CELL, **facts, "holds": np.mean(np.abs(a.mean(axis=-1) - noise.mean) <= half)})
+            if n < decisions.FEWEST:
+                middle, half = decisions.early_interval(a + truth, b, decisions.ALPHA)
+                rows.append({"interval": _EARLY, **facts, "holds": np.mean(np.abs(middle - truth) <= half)})
+                continue
+            holds = np.ones(repetitions, dtype=bool)
+            for look in (size for size in decisions.LOOKS if size <= n):
+                low, high = decisions.repeated_interval(a[:, :look] + truth, b[:, :look], decisions.ALPHA)
+                holds &= (low <= truth) & (truth <= high)
+            off = np.median(np.abs(_trimmed(a) - _trimmed(b)))
+            rows.append({"interval": REPEATED, **facts, "holds": np.mean(holds), "trimmed_off": math.expm1(off)})
+    for share in (0.05, 0.2, 0.5):
+        for n in (2, 5, 10, 30):
+            chances = scipy_stats.binom.pmf(np.arange(n + 1), n, share)
+            bounds = [stats.binomial_bounds(events, n) for events in range(n + 1)]
+            holds_share = sum(p for p, (low, high) in zip(chances, bounds, strict=True) if low <= share <= high)
+            rows.append({"interval": _SHARE, "noise": f"{share:.0%} of trials", "n": n, "holds": holds_share})
+    return pd.DataFrame(rows)
+
+
+_CELL, _EARLY, REPEATED = "a cell's mean", "a ratio, below five trials", "a ratio, at every look so far"
+_SHARE = "a share of trials"
+
+
+def _trimmed(logs: Array) -> Array:
+    """`decisions.trimmed_mean` along the last axis."""
+    cut = math.floor(0.2 * logs.shape[-1])
+    return np.asarray(np.sort(logs, axis=-1)[..., cut : logs.shape[-1] - cut].mean(axis=-1))
+
+
+def pooled_factor(sides: Sequence[Array]) -> Array:
+    """Of the rule of before: the logarithm of the factor that 95% of all pairs of trials of one cell stay within, over
+    all cells of a campaign; cells along the last axis but one."""
+    logs = np.concatenate(sides, axis=-2)
+    one, other = np.triu_indices(logs.shape[-1], k=1)
+    apart = np.abs(logs[..., one] - logs[..., other]).reshape(*logs.shape[:-2], -1)
+    return np.asarray(np.quantile(apart, 0.95, axis=-1, method="higher"))
+
+
+def old_shift_seen(a: Array, b: Array) -> tuple[Array, Array]:
+    """Of the rule of before: by how much side a would have to rise to be found larger, and to fall to be found smaller.
+
+    Ratios were paired within blocks. Below five blocks their whole range had to lie beyond the pooled factor; from five
+    on the expanded percentile bootstrap interval (Hesterberg, The American Statistician 69, 2015) beyond one, and the
+    mean beyond the factor over the root of n.
+    """
+    n = a.shape[-1]
+    factor = pooled_factor([a, b])[..., None]
+    ratios = a - b
+    if n < _OLD_FEWEST:
+        return factor - ratios.min(axis=-1), factor + ratios.max(axis=-1)
+    drawn = np.random.default_rng([SEED, n]).integers(0, n, (999, n))
+    weights = np.stack([np.bincount(row, minlength=n) for row in drawn], axis=1) / n
+    student = scipy_stats.t.ppf(0.975, n - 1)
+    tail = scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * student)
+    low, high = np.quantile(ratios @ weights, [tail, 1 - tail], axis=-1)
+    middle, margin = ratios.mean(axis=-1), factor / math.sqrt(n)
+    return np.maximum(-low, margin - middle), np.maximum(high, margin + middle)
+
+
+_OLD_FEWEST = 5
+
+
+def power(repetitions: int = 1_000) -> pd.DataFrame:
+    """The smallest true ratio that is found with a chance of 80%, each comparison alone, in campaigns of all three
+    kinds of cells. Columns: ``n``, ``third``, ``ours``, ``before`` (infinite: none is)."""
+    rows = []
+    for n in (2, 3, 5, 8, 10, 15, 30):
+        a, b = campaign_of_twins(np.random.default_rng([SEED, 3, n]), "lognormal", repetitions, n)
+        ours, before = shift_seen(a, b), old_shift_seen(a, b)[0]
+        for k, third in enumerate(THIRDS):
+            part = np.s_[:, k * OF_EACH : (k + 1) * OF_EACH]
+            seen = {
+                name: math.exp(np.quantile(shift[part], 0.8, method="higher"))
+                for name, shift in (("ours", ours), ("before", before))
+            }
+            rows.append({"n": n, "third": third, **seen})
+    return pd.DataFrame(rows)
+
+
+def found(campaigns: int = 50, ratios: Sequence[float] = (1.1, 1.2, FACTOR, 1.5)) -> pd.DataFrame:
+    """What a campaign of `COMPARISONS` finds in `MINUTES`: by the rule of before after as many blocks as fit, by ours
+    with trials where they are needed, and by ours after the same blocks.
+
+    Columns: ``ratio`` (true, of half of the comparisons), ``rule``, ``campaigns``, ``trials``, ``found`` (share of the
+    true differences), ``false`` (share of the others found different, or of true ones the wrong way), ``of_verdicts``
+    (false, of all verdicts of a campaign, in the mean), ``equivalent`` (share of the others), ``open``.
+    """
+    rows = []
+    for ratio in ratios:
+        tallies: dict[str, list[tuple[float, ...]]] = {}
+        for k in range(campaigns):
+            for rule, tally in _one_campaign(ratio, np.random.default_rng([SEED, 4, k]), k).items():
+                tallies.setdefault(rule, []).append(tally)
+        for rule, every in tallies.items():
+            means = np.mean(every, axis=0)
+            names = ("trials", "found", "false", "of_verdicts", "equivalent", "open")
+            rows.append({"ratio": ratio, "rule": rule, "campaigns": campaigns, **dict(zip(names, means, strict=True))})
+    return pd.DataFrame(rows)
+
+
+_SPREAD, _SPREAD_OF_IT = 0.10, 0.55
+"""Median over cells of the standard deviation of the logarithm on a noisy day, and that of its logarithm: nine cells in
+ten stay below 0.2."""
+OURS, OURS_FIXED = "ours", "ours, equal blocks"
+BEFORE, BEFORE_PLANNED = "before", "before, half of the time on controls"
+"""Campaigns of then ran ``dummy`` and ``mix`` as often as the two strategies that are compared."""
+
+
+def _one_campaign(ratio: float, rng: np.random.Generator, seed: int) -> dict[str, tuple[float, ...]]:
+    """One campaign by each rule: trials, and the shares of `found`."""
+    sigmas = np.minimum(0.6, _SPREAD * np.exp(_SPREAD_OF_IT * rng.standard_normal((COMPARISONS, 2))))
+    shifts = np.where(np.arange(COMPARISONS) % 2 == 0, math.log(ratio), 0.0)
+    budget = int(MINUTES * 60 / TRIAL_S)
+    blocks = budget // (2 * COMPARISONS)
+    logs = sigmas[..., None] * rng.standard_normal((COMPARISONS, 2, budget))
+    logs[:, 0] += shifts[:, None]
+    a, b = logs[:, 0, :blocks], logs[:, 1, :blocks]
+    told = together(a, b)
+    larger = told.different & (a.mean(axis=-1) > b.mean(axis=-1))
+    results = {OURS_FIXED: (2.0 * COMPARISONS * blocks, *_shares(shifts, told, larger))}
+    for rule, size in ((BEFORE, blocks), (BEFORE_PLANNED, blocks // 2)):
+        up, down = old_shift_seen(a[:, :size], b[:, :size])
+        different = (up < 0) | (down < 0)
+        results[rule] = (2.0 * COMPARISONS * size, *_shares(shifts, Told(different, different), up < 0))
+    results[OURS] = _sequential(logs, shifts, budget, seed)
+    return results
+
+
+def _sequential(logs: Array, shifts: Array, budget: int, seed: int) -> tuple[float, ...]:
+    """Trials where `next_round` asks for them, until the time is up."""
+    questions = [Question((k, 0), (k, 1)) for k in range(COMPARISONS)]
+    taken = {cell: 0 for question in questions for cell in question.cells}
+    costs: dict[tuple[int, int], list[float]] = {cell: [] for cell in taken}
+    order, left_s = random.Random(seed), MINUTES * 60.0
+    while more := next_round(questions, Progress(costs, {}), lambda _cell: TRIAL_S, left_s):
+        todo = [cell for cell, count in more.items() for _ in range(count)]
+        order.shuffle(todo)
+        for cell in todo:
+            costs[cell].append(math.exp(logs[cell[0], cell[1], taken[cell]]))
+            taken[cell] += 1
+        left_s -= TRIAL_S * len(todo)
+    verdicts = [
+        decision.verdict for decision in decisions.decide_together([(costs[q.a], costs[q.b]) for q in questions])
+    ]
+    different = np.array([verdict in (decisions.A_CHEAPER, decisions.B_CHEAPER) for verdict in verdicts])
+    decided = np.array([verdict != decisions.OPEN for verdict in verdicts])
+    larger = np.array([verdict == decisions.B_CHEAPER for verdict in verdicts])
+    return (float(sum(taken.values())), *_shares(shifts, Told(decided, different), larger))
+
+
+def _shares(shifts: Array, told: Told, larger: Flags) -> tuple[float, ...]:
+    true = shifts > 0
+    wrong = told.different & (~true | ~larger)
+    if shifts.max() >= math.log(decisions.EFFECT) - 1e-9:
+        wrong |= true & told.decided & ~told.different
+    equivalent = told.decided & ~told.different
+    return (
+        float((larger & true).sum() / true.sum()),
+        float(wrong.sum() / wrong.size),
+        float(wrong.sum() / max(1, told.decided.sum())),
+        float((equivalent & ~true).sum() / (~true).sum()),
+        float((~told.decided).mean()),
+    )
+
+
+AS_CLAIMED, REVERSED = "all as claimed", "one the other way round"
+TRUTHS: Mapping[str, Callable[[int], Array]] = MappingProxyType(
+    {
+        AS_CLAIMED: lambda k: np.full(k, math.log(FACTOR)),
+        "all equal": np.zeros,
+        "one equal, the others as claimed": lambda k: np.r_[0.0, np.full(k - 1, math.log(FACTOR))],
+        REVERSED: lambda k: np.r_[-math.log(FACTOR), np.full(k - 1, math.log(FACTOR))],
+    }
+)
+"""Logarithms of the true ratios of a claim's orderings, by what is so."""
+
+
+def claim_errors(
+    repetitions: int = 400, sizes: Sequence[int] = (5, 10), numbers: Sequence[int] = (1, 5, 20)
+) -> pd.DataFrame:
+    """What becomes of a claim that each of K orderings must bear out, under several truths, at 10% noise.
+
+    Columns: ``orderings``, ``truth`` (of `TRUTHS`), ``n``, ``repetitions``, and the shares ``reproduced``, ``refuted``,
+    ``mixed``, ``open``.
+    """
+    rows = []
+    for k in numbers:
+        for truth, shifts in TRUTHS.items():
+            for n in sizes:
+                rng = np.random.default_rng([SEED, 5, k, n])
+                outcomes = [_outcome(shifts(k), n, rng) for _ in range(repetitions)]
+                shares = {outcome: outcomes.count(outcome) / repetitions for outcome in claims.OUTCOMES}
+                rows.append({"orderings": k, "truth": truth, "n": n, "repetitions": repetitions, **shares})
+    return pd.DataFrame(rows)
+
+
+def _outcome(shifts: Array, n: int, rng: np.random.Generator) -> str:
+    orderings = [
+        claims.Ordering("a", "b", decisions.compare(_costs(rng, n, float(shift)), _costs(rng, n))) for shift in shifts
+    ]
+    claim = claims.Claim[claims.Evidence]("simulated", "", "", lambda evidence: evidence, lambda _evidence: "")
+    return claims.judge(claim, claims.of_orderings(orderings)).outcome
+
+
+def _costs(rng: np.random.Generator, n: int, shift: float = 0.0) -> list[float]:
+    return [float(cost) for cost in np.exp(shift + 0.10 * rng.standard_normal(n))]
+
+
+TABLES: Mapping[str, Callable[[], pd.DataFrame]] = MappingProxyType(
+    {
+        "false_verdicts": false_verdicts,
+        "coverage": coverage,
+        "power": power,
+        "found": found,
+        "claim_errors": claim_errors,
+    }
+)
+"""What is simulated, by the name of its file."""
+
+
+def judge_hash() -> str:
+    """Changes with the judge that the tables are about."""
+    digest = hashlib.sha256()
+    for module in (decisions, claims):
+        digest.update(Path(module.__file__ or "").read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def folder() -> Path:
+    """Where the tables are."""
+    return home.home() / "data" / "simulated"
+
+
+def load(name: str) -> pd.DataFrame:
+    """One of `TABLES`, as it was simulated last."""
+    return pd.read_csv(folder() / f"{name}.csv").drop(columns="judge")
+
+
+def of_this_judge() -> bool:
+    """Whether the tables are about the judge as it is now."""
+    return all(set(pd.read_csv(folder() / f"{name}.csv")["judge"]) == {judge_hash()} for name in TABLES)
+
+
+def main(names: Sequence[str]) -> None:
+    """Simulate these tables, all of them where none is named."""
+    folder().mkdir(parents=True, exist_ok=True)
+    for name in names or TABLES:
+        TABLES[name]().assign(judge=judge_hash()).to_csv(folder() / f"{name}.csv", index=False, float_format="%.5g")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,106 @@
+"""The simulated error rates: made with the judge itself, within what is stated, and as the page has them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allocpool import decisions
+from allocpool.evidence import claims
+from allocpool.studies.instrument import errors, proof
+from allocpool.studies.instrument.simulation import SEED
+
+
+def test_many_campaigns_at_once_are_judged_as_one_by_one() -> None:
+    a, b = proof.campaign_of_twins(np.random.default_rng(1), "lognormal", 4, 8)
+    a[:, ::2] += np.log(1.5)
+    told = proof.together(a, b)
+    for campaign in range(4):
+        pairs = [(list(np.exp(one)), list(np.exp(other))) for one, other in zip(a[campaign], b[campaign], strict=True)]
+        verdicts = [decision.verdict for decision in decisions.decide_together(pairs)]
+        assert [verdict != decisions.OPEN for verdict in verdicts] == told.decided[campaign].tolist()
+        found = [verdict in (decisions.A_CHEAPER, decisions.B_CHEAPER) for verdict in verdicts]
+        assert found == told.different[campaign].tolist()
+    assert told.different.any()
+    assert not told.decided.all()
+
+
+def test_twins_are_told_apart_no_more_often_than_stated_whenever_one_stops() -> None:
+    rates = proof.false_verdicts(300)
+    assert set(rates["n"]) == set(range(2, 16))
+    assert rates[list(proof.THIRDS)].max().max() <= proof.highest_allowed(300 * proof.OF_EACH)
+    assert rates["page"].max() <= proof.highest_allowed(300)
+    stored = proof.load("false_verdicts")
+    assert stored[list(proof.THIRDS)].max().max() <= proof.highest_allowed(stored["repetitions"][0] * proof.OF_EACH)
+    assert stored["page"].max() <= proof.highest_allowed(stored["repetitions"][0])
+
+
+def test_intervals_that_verdicts_rest_on_hold_the_truth_and_the_others_are_marked() -> None:
+    stored, again = proof.load("coverage"), proof.coverage(500)
+    lowest = 1 - proof.highest_allowed(500)
+    for rates in (stored, again):
+        assert rates.loc[rates["interval"] == proof.REPEATED, "holds"].min() >= lowest
+    keys = ["interval", "noise", "n"]
+    both = stored.merge(again, on=keys, suffixes=("", "_again")).dropna(subset=["repetitions"])
+    assert len(both) == len(again.dropna(subset=["repetitions"]))
+    spread = np.sqrt((both["holds"] * (1 - both["holds"])).clip(lower=0.002) / 500)
+    assert ((both["holds"] - both["holds_again"]).abs() < 5 * spread).all()
+    sentence = errors.coverage_sentence()
+    assert "two speeds" in sentence
+    assert "none of these fails" in sentence
+    assert errors.coverage_table().map(lambda cell: "*" in str(cell)).to_numpy().any()
+
+
+def test_the_rule_of_before_is_as_it_was() -> None:
+    """Below five blocks the range of the paired ratios beyond the pooled factor."""
+    a, b = np.log([[[2.0, 2.4, 3.0]]]), np.log([[[1.0, 1.0, 1.0]]])
+    factor = math.log(3.0 / 2.0)  # of six pairs, the largest
+    up, down = proof.old_shift_seen(a, b)
+    assert float(up[0, 0]) == pytest.approx(factor - math.log(2.0))
+    assert float(down[0, 0]) == pytest.approx(factor + math.log(3.0))
+    rng = np.random.default_rng(SEED)
+    wide = proof.old_shift_seen(rng.standard_normal((1, 2, 8)), rng.standard_normal((1, 2, 8)))[0]
+    assert (wide > 0).all()
+
+
+def test_quiet_cells_are_seen_sharper_than_by_the_rule_of_before() -> None:
+    seen = proof.power(100)
+    (five,) = seen[(seen["n"] == 5) & (seen["third"] == "quiet")].to_dict("records")
+    assert five["ours"] < five["before"]
+    assert np.isinf(seen.loc[seen["n"] == 3, "ours"].to_numpy(dtype=np.float64)).all()
+    assert "none" in errors.power_table().to_numpy()
+    assert "quiet" in errors.power_sentence()
+
+
+def test_a_campaign_finds_what_differs() -> None:
+    rates = proof.found(1, (1.5,))
+    assert set(rates["rule"]) == {proof.OURS, proof.OURS_FIXED, proof.BEFORE, proof.BEFORE_PLANNED}
+    (ours,) = rates[rates["rule"] == proof.OURS].to_dict("records")
+    assert ours["found"] > 0.8
+    assert ours["trials"] * proof.TRIAL_S <= proof.MINUTES * 60
+    stored = proof.load("found")
+    assert stored.loc[stored["rule"] == proof.OURS, "of_verdicts"].max() <= decisions.ALPHA
+    assert "times as many" in errors.found_sentence()
+
+
+def test_claims_are_judged_wrongly_no_more_often_than_stated() -> None:
+    again = proof.claim_errors(40, (5,), (1, 3))
+    for rates in (again, proof.load("claim_errors")):
+        allowed = proof.highest_allowed(rates["repetitions"].iloc[0])
+        so = rates["truth"] == proof.AS_CLAIMED
+        assert rates.loc[~so, claims.REPRODUCED].max() <= allowed
+        turned = rates["truth"] == proof.REVERSED
+        assert rates.loc[~turned, [claims.REFUTED, claims.MIXED]].to_numpy().max() <= allowed
+        assert rates.loc[so, claims.REPRODUCED].max() > 0.7
+    assert "reproduced" in errors.claims_sentence()
+
+
+def test_the_page_says_which_judge_was_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "judge_hash", lambda: "another")
+    assert "an earlier version of the judge" in errors.provenance()
+    monkeypatch.setattr(proof, "judge_hash", lambda: pd.read_csv(proof.folder() / "power.csv")["judge"][0])
+    assert "with the judge that made" in errors.provenance()
+    assert len(errors.shown()) == len(proof.TABLES)

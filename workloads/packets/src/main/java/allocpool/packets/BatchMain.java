@@ -1,0 +1,81 @@
+package allocpool.packets;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * A {@link BatchTrial} in a plain {@code java} process, to be held against the same trial behind a bridge: warms up,
+ * measures, and prints what it measured as lines of a word and its numbers.
+ */
+public final class BatchMain {
+    private static final String NONE = "-";
+
+    private BatchMain() {}
+
+    /**
+     * Runs one trial.
+     *
+     * @param args layout, strategy, steps or {@code -}, sizes of pool, slots, queue and store, seed, whether aged,
+     *     whether payloads are touched, whether views are lean; packets of the warm-up and of the measured part,
+     *     iterations of each; the file of a recording by Flight Recorder, or {@code -}
+     * @throws IOException if the recording can't be written or read
+     */
+    public static void main(final String[] args) throws IOException {
+        final var words = Arrays.asList(args).iterator();
+        final String layout = words.next();
+        final String strategy = words.next();
+        final String steps = words.next();
+        final int[] sizes = new int[4];
+        for (int i = 0; i < sizes.length; i++) {
+            sizes[i] = Integer.parseInt(words.next());
+        }
+        final long seed = Long.parseLong(words.next());
+        final boolean aged = Boolean.parseBoolean(words.next());
+        final boolean payloadTouch = Boolean.parseBoolean(words.next());
+        final boolean leanView = Boolean.parseBoolean(words.next());
+        final long warmup = Long.parseLong(words.next());
+        final long measured = Long.parseLong(words.next());
+        final int iterations = Integer.parseInt(words.next());
+        final String recording = words.next();
+
+        final PauseRecorder recorder = recording.equals(NONE) ? null : new PauseRecorder();
+        final BatchTrial trial = new BatchTrial(layout, strategy, steps.equals(NONE) ? null : steps, sizes[0], sizes[1],
+                sizes[2], sizes[3], seed, aged, payloadTouch, leanView, iterations);
+        if (recorder != null) {
+            recorder.start();
+        }
+        CpuBooks.processNs(); // loads what it needs
+        final long beginNs = System.nanoTime();
+        trial.runPackets(warmup, parts(warmup, iterations));
+        final long threadNs = CpuBooks.threadNs();
+        final long processNs = CpuBooks.processNs();
+        final long[] record = trial.runPackets(measured, parts(measured, iterations));
+        final long[] cpuNs = {CpuBooks.threadNs() - threadNs, CpuBooks.processNs() - processNs};
+        final long endNs = System.nanoTime();
+
+        final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        if (recorder != null) {
+            print(out, "recorder", recorder.stop(Path.of(recording)));
+        }
+        print(out, "window", beginNs, endNs);
+        print(out, "iterations", record);
+        print(out, "cpu", cpuNs);
+        print(out, "counts", trial.counts());
+        print(out, "checksum", trial.checksum());
+        print(out, "allocated", trial.allocatedBytes());
+        out.println("audit " + trial.audit());
+        out.flush();
+    }
+
+    private static long parts(final long packets, final int iterations) {
+        return (packets + iterations - 1) / iterations;
+    }
+
+    private static void print(final PrintStream out, final String word, final long... numbers) {
+        out.println(word + " " + Arrays.stream(numbers).mapToObj(Long::toString).collect(Collectors.joining(" ")));
+    }
+}
