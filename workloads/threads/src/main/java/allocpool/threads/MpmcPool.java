@@ -39,7 +39,8 @@ final class MpmcPool extends Pool {
                 turns.lazySet(slot, at + 1);
                 return true;
             }
-            if (turn < 0) {
+            // The slot's consumer may be on its way out of it: only a ring that holds all it can is full.
+            if (turn < 0 && at - head.get() >= slots.length) {
                 return false;
             }
         }
@@ -56,7 +57,7 @@ final class MpmcPool extends Pool {
                 turns.lazySet(slot, at + slots.length);
                 return message;
             }
-            if (turn < 0) {
+            if (turn < 0 && at == tail.get()) {
                 return null;
             }
         }
