@@ -131,7 +131,7 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"topology": "star"}, "'sharded', 'pipeline' or 'virtual'"),
+        ({"topology": "star"}, "virtual"),
         ({"strategy": "hoard"}, "copy_on_keep"),
         ({"layout": "slab"}, "heap"),
         ({"threads": 0}, "greater than or equal to 1"),
