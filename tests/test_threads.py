@@ -194,5 +194,5 @@ def test_a_plan_says_which_threads_are_more_than_processors() -> None:
 
 def test_a_plan_refuses_solutions_that_are_none() -> None:
     for java in (["heap/g1"], ["heap/g1/new"], ["slab/g1/25"], ["heap/zgc/17x"]):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"LAYOUT/COLLECTOR/RUNTIME|layout"):
             profile(java=java)

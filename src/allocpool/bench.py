@@ -130,7 +130,9 @@ _RIVALS = ("netty_pooled", "netty_adaptive", "agrona", "jctools")
 @click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
 @click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
 @click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
-@click.option("--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes.")
+@click.option(
+    "--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
+)
 @click.option("--threads", "workers", default=2, show_default=True, type=click.IntRange(1), help="Workers.")
 @click.option(
     "--topology", "topologies", multiple=True, default=("sharded", "pipeline"), show_default=True,
@@ -142,8 +144,8 @@ def threads(
 ) -> None:
     """Our best pool against Netty's, Agrona's and JCTools', off the heap: CPU and wall time a packet, and ratios.
 
-    Every trial is a fresh process. The contenders take turns, in an order that turns with the rounds; then each receives
-    the same packets once more, for the checksum.
+    Every trial is a fresh process. The contenders take turns, in an order that turns with the rounds; then each
+    receives the same packets once more, for the checksum.
     """
     from allocpool.campaign import single
 

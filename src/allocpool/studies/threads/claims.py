@@ -49,14 +49,15 @@ def _evidence(
 def _remote(trials: pd.DataFrame) -> Evidence:
     """glibc over each other allocator where every free is remote."""
     plain = Cell("C++ heap", "pipeline", THREADS, "alloc")
-    others = [name for name in _solutions(trials, "C++ heap / ")]
+    others = _solutions(trials, "C++ heap / ")
     return of_orderings([ordering(trials, plain, Cell(name, "pipeline", THREADS, "alloc")) for name in others])
 
 
 def _sentence(evidence: Evidence) -> str:
     if evidence.rows.empty:
         return "The campaign has no such comparison."
-    return f"{evidence.count(AS_PUBLISHED)} of {len(evidence.rows)} comparisons show it, {len(evidence.against)} the other way."
+    shown, total, against = evidence.count(AS_PUBLISHED), len(evidence.rows), len(evidence.against)
+    return f"{shown} of {total} comparisons show it, {against} the other way round."
 
 
 OURS = "this study"

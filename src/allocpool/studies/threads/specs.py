@@ -1,7 +1,8 @@
 """Mode threads: the packets workload split at its seam between a receiver and workers.
 
-A receiver obtains a message and fills it; a worker keeps it in its queue, parses it, stores it or frees it. Who does what
-the topology says; queue and store of the case are divided between the workers, so that the live set is that of one.
+A receiver obtains a message and fills it; a worker keeps it in its queue, parses it, stores it or frees it. Who does
+what the topology says; queue and store of the case are divided between the workers, so that the live set is that of
+one.
 """
 
 from __future__ import annotations

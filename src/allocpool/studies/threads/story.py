@@ -10,7 +10,7 @@ from allocpool.decisions import in_words
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import counted, disturbances, failures, finished, gap_of
-from allocpool.studies.threads.cells import CPU, WALL, Cell, cells_of, compared, costs, most_threads
+from allocpool.studies.threads.cells import WALL, Cell, cells_of, compared, costs, most_threads
 from allocpool.studies.threads.strategies import STRATEGIES
 from allocpool.studies.threads.study import ThreadsProfile
 
@@ -20,8 +20,8 @@ _NOTHING = "Nothing was measured yet."
 def design(profile: ThreadsProfile) -> str:
     """Sizes of the campaign."""
     return (
-        f"Each trial runs at scale {profile.scale:g} and measures {profile.seconds:g} s after {profile.warmup_seconds:g} s "
-        f"of warm-up, in {profile.blocks} repetition{'s' if profile.blocks > 1 else ''}."
+        f"Each trial runs at scale {profile.scale:g} and measures {profile.seconds:g} s after "
+        f"{profile.warmup_seconds:g} s of warm-up, in {profile.blocks} repetition{'s' if profile.blocks > 1 else ''}."
     )
 
 
@@ -31,8 +31,8 @@ def limits(trials: pd.DataFrame, cores: int) -> str:
     most = int(done["threads"].max()) if len(done) else 0
     crowded = done[(done["threads"] + (done["topology"] == "pipeline")) > cores]
     said = [
-        f"This machine has {cores} processors, and the most workers of a trial here are {most}: how a pool scales beyond "
-        f"that, across sockets or memory nodes, these figures can't show."
+        f"This machine has {cores} processors, and the most workers of a trial here are {most}: how a pool scales "
+        f"beyond that, across sockets or memory nodes, these figures can't show."
     ]
     if len(crowded):
         said.append(
@@ -68,7 +68,9 @@ def ladder(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
     names = ["solution", "strategy", "threads", "cpu_ns", "wall_ns", "over_alloc", "why_not"]
     table = pd.DataFrame(rows, columns=names)
     order = {name: place for place, name in enumerate(trials["solution"].unique())}
-    return table.sort_values(["solution", "cpu_ns"], key=lambda column: column.map(order) if column.name == "solution" else column)
+    return table.sort_values(
+        ["solution", "cpu_ns"], key=lambda column: column.map(order) if column.name == "solution" else column
+    )
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -160,7 +162,9 @@ def _best(trials: pd.DataFrame, topology: str, part: str = "") -> str | None:
         if costs(trials, rival).empty:
             return f"{best.label} costs least, and allocation was not measured beside it"
     told = compared(trials, best, rival)
-    return f"{best.label} costs least; against {rival.strategy}: {in_words(told.decision, best.strategy, rival.strategy)}"
+    return (
+        f"{best.label} costs least; against {rival.strategy}: {in_words(told.decision, best.strategy, rival.strategy)}"
+    )
 
 
 def advice(trials: pd.DataFrame) -> str:
@@ -180,7 +184,9 @@ def verdict(trials: pd.DataFrame, verdicts: list[Verdict]) -> str:
     """The answer of the page."""
     if finished(trials).empty:
         return _NOTHING
-    outcomes = ", ".join(f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts))
+    outcomes = ", ".join(
+        f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
+    )
     return f"{advice(trials)}\n\nOf {len(verdicts)} claims: {outcomes}."
 
 

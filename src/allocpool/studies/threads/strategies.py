@@ -1,5 +1,5 @@
-"""Where a message comes from when many threads ask: one row says all that specs, plans, tables and figures must know of a
-strategy; what it does is in ``workloads/threads`` and ``native/src/threads``.
+"""Where a message comes from when many threads ask: one row says all that specs, plans, tables and figures must know of
+a strategy; what it does is in ``workloads/threads`` and ``native/src/threads``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Study 10, many threads: who frees what another one allocated?
 
-A receiver obtains a message, a worker frees it; strategies differ in what threads share for that. Threads are an axis; a
-plan that asks for more of them than the machine has processors says so, for then threads take turns, and a lock's holder
-may be the one that waits.
+A receiver obtains a message, a worker frees it; strategies differ in what threads share for that. Threads are an axis;
+a plan that asks for more of them than the machine has processors says so, for then threads take turns, and a lock's
+holder may be the one that waits.
 """
 
 from __future__ import annotations

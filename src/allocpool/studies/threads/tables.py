@@ -153,8 +153,8 @@ def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
 
 
 def summarise_threads(record: TrialRecord) -> dict[str, Any]:
-    """One trial as plain data: ``checksum``, ``counts``, ``ns_per_packet``, ``cpu_ns_per_packet``, ``remote_frees``, the
-    rest of its row, and ``cpu_ns`` by thread group."""
+    """One trial as plain data: ``checksum``, ``counts``, ``ns_per_packet``, ``cpu_ns_per_packet``, ``remote_frees``,
+    the rest of its row, and ``cpu_ns`` by thread group."""
     rows = _rows_of(record)
     row = dict(rows["trials"][0])
     measured = read_trial(record, ThreadsMeasurement).measurement

@@ -1,7 +1,7 @@
 """A trial on many threads: fill queues and stores, warm up, measure, then process what is left.
 
-Between two parts all threads rest, so that what is counted is counted at rest. The parts are few: threads that share work
-by flows end at slightly different times.
+Between two parts all threads rest, so that what is counted is counted at rest. The parts are few: threads that share
+work by flows end at slightly different times.
 """
 
 from __future__ import annotations
