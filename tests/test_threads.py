@@ -3,20 +3,28 @@ refused in one line; a plan knows the machine's processors."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from shared_jvm import records_of
 
 from allocpool.campaign import single
 from allocpool.campaign.study import Machine
+from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
+from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
+from allocpool.studies.threads import claims, plots, story
 from allocpool.studies.threads.specs import ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
+from allocpool.studies.threads.tables import COUNTS, TRIALS
 from allocpool.trial.record import TrialRecord
 
 PACKETS, SEED = 12_000, 7
@@ -196,3 +204,80 @@ def test_a_plan_refuses_solutions_that_are_none() -> None:
     for java in (["heap/g1"], ["heap/g1/new"], ["slab/g1/25"], ["heap/zgc/17x"]):
         with pytest.raises(ValueError, match=r"LAYOUT/COLLECTOR/RUNTIME|layout"):
             profile(java=java)
+
+
+SOLUTIONS: dict[str, dict[str, Any]] = {
+    "heap / G1 / 25": {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25},
+    "heap / gen. ZGC / 25": {"language": "java", "layout": "heap", "collector": "genzgc", "runtime": 25},
+    "C++ heap": {"language": "cpp", "layout": "heap", "allocator": "glibc"},
+    "C++ heap / mimalloc": {"language": "cpp", "layout": "heap", "allocator": "mimalloc"},
+}
+CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "mpmc": 240.0, "cached": 150.0, "copy_on_keep": 80.0,
+              "thread_local": 200.0}  # fmt: skip
+
+
+def made_up(centres_ns: dict[str, float], blocks: int) -> pd.DataFrame:
+    """A finished campaign around these costs; glibc pays half as much again for remote frees."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for block, (solution, stated), topology, threads, strategy in itertools.product(
+        range(blocks), SOLUTIONS.items(), TOPOLOGIES, (1, 2), centres_ns
+    ):
+        if stated["language"] == "cpp" and topology == "virtual":
+            continue
+        dearer = 1.5 if (solution, topology, strategy) == ("C++ heap", "pipeline", "alloc") else 1.0
+        cost_ns = centres_ns[strategy] * dearer * float(np.exp(0.02 * rng.standard_normal()))
+        rows.append({
+            "trial_id": str(len(rows)), "mode": "threads", "block": block, "status": "ok", "wall_s": 1.0, "cpu_s": 1.0,
+            "load_before": 0.0, "started_utc": f"{block:03}", "code_hash": "", "host_id": "", "attempt": 1, **stated,
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy, "case": "B",
+            "scale": 0.1, "queue_size": 1000, "stored_count": 1000, "pool_size": 0, "seed": "7",
+            "cpu_ns_per_packet": cost_ns, "ns_per_packet": cost_ns / threads, "remote_share": 0.5, "imbalance": 1.01,
+            "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
+            **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
+        })  # fmt: skip
+    return frame(rows, TRIALS)
+
+
+def outcomes(trials: pd.DataFrame) -> dict[str, str]:
+    return {verdict.claim.id: verdict.outcome for verdict in claims.evaluate(trials)}
+
+
+def test_claims_say_what_the_trials_say() -> None:
+    trials = made_up(CENTRES_NS, 5)
+    assert set(outcomes(trials).values()) == {REPRODUCED}
+    turned = outcomes(made_up({**CENTRES_NS, "alloc": 1000.0, "cached": 400.0, "copy_on_keep": 900.0}, 5))
+    assert {turned[name] for name in ("zgc_shared", "g1_shared", "lock_worst", "copying", "thread_local_virtual")} == {
+        REFUTED
+    }
+    assert set(outcomes(made_up(CENTRES_NS, 1)).values()) == {OPEN}, "one trial a side decides nothing"
+    assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
+
+
+def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
+    trials = made_up(CENTRES_NS, 5)
+    advice = story.advice(trials).splitlines()
+    assert [line[:2] for line in advice] == ["1.", "2.", "3."]
+    assert "copy_on_keep" in advice[0]
+    cheapest = story.ladder(trials, "sharded").iloc[0]
+    assert (cheapest["solution"], cheapest["strategy"]) == ("heap / G1 / 25", "copy_on_keep")
+    faster = story.scaling(trials)
+    assert set(faster["threads"]) == {2}
+    assert faster["times as fast as one"].str.match(r"(1\.9|2\.0)\d times").all()
+    assert len(story.remote(trials)) == 2 * len(SOLUTIONS)
+    assert set(story.books(trials)["blow-up"]) == {"1.50"}
+    assert "were more threads than processors" in story.limits(trials, 1)
+    assert "were more threads than processors" not in story.limits(trials, 3)
+    for nothing in (trials.iloc[:0], trials[trials["topology"] == "virtual"]):
+        assert "not part of this campaign" in story.advice(nothing)
+        assert story.verdict(nothing, claims.evaluate(nothing))
+        for topology in TOPOLOGIES:
+            assert len(story.shown(story.ladder(nothing, topology)))
+            assert isinstance(plots.ladder(nothing, topology), Figure)
+    assert isinstance(plots.cost_by_threads(trials, "pipeline"), Figure)
+
+
+def test_the_outlook_grows_with_the_machine() -> None:
+    told = story.outlook()
+    assert told["configurations"].is_monotonic_increasing
+    assert (told["hours"] > 0).all()

@@ -26,38 +26,61 @@ class Cell(NamedTuple):
         """How it is told."""
         return f"{self.strategy} ({self.solution}, {self.topology}, {self.threads} threads)"
 
-    def among(self, trials: pd.DataFrame) -> pd.DataFrame:
+
+class Campaign:
+    """The trials of a campaign by configuration, in the order of the table."""
+
+    def __init__(self, trials: pd.DataFrame) -> None:
+        keys = ["solution", "topology", "threads", "strategy"]
+        groups = trials.groupby(keys, sort=False, observed=True)
+        self._trials = {Cell(str(a), str(b), int(c), str(d)): group for (a, b, c, d), group in groups}
+        self._done = {cell: finished(counted(group)).sort_values("started_utc") for cell, group in self._trials.items()}
+        self._none = trials.iloc[:0]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Every configuration, however its trials ended."""
+        return list(self._trials)
+
+    @property
+    def solutions(self) -> list[str]:
+        """Their solutions."""
+        return list(dict.fromkeys(cell.solution for cell in self._trials))
+
+    def started(self, cell: Cell) -> pd.DataFrame:
         """Its trials, however they ended."""
-        same = (trials["solution"] == self.solution) & (trials["topology"] == self.topology)
-        return trials[same & (trials["threads"] == self.threads) & (trials["strategy"] == self.strategy)]
+        return self._trials.get(cell, self._none)
 
+    def done(self, cell: Cell) -> pd.DataFrame:
+        """Those that ended well, in order of time."""
+        return self._done.get(cell, self._none)
 
-def costs(trials: pd.DataFrame, cell: Cell, value: str = CPU) -> pd.Series:
-    """The costs of a cell's trials that ended well, ns a packet, in order of time."""
-    done = finished(counted(cell.among(trials))).sort_values("started_utc")
-    return done[value].dropna().astype(float)
+    def costs(self, cell: Cell, value: str = CPU) -> pd.Series:
+        """What they cost, ns a packet."""
+        return self.done(cell)[value].dropna().astype(float)
 
+    def compared(self, one: Cell, other: Cell, value: str = CPU) -> Comparison:
+        """One cell over another."""
+        return compare(self.costs(one, value), self.costs(other, value))
 
-def compared(trials: pd.DataFrame, one: Cell, other: Cell, value: str = CPU) -> Comparison:
-    """One cell over another."""
-    return compare(costs(trials, one, value), costs(trials, other, value))
+    def ordering(self, larger: Cell, smaller: Cell) -> Ordering:
+        """That one costs more CPU than the other."""
+        lacking = next((cell for cell in (larger, smaller) if self.costs(cell).empty), larger)
+        return Ordering(larger.label, smaller.label, self.compared(larger, smaller), self.why_not(lacking))
 
+    def why_not(self, cell: Cell) -> str:
+        """Why a cell has no figure."""
+        return gap_of(self.started(cell)).text
 
-def ordering(trials: pd.DataFrame, larger: Cell, smaller: Cell, value: str = CPU) -> Ordering:
-    """That one costs more than the other."""
-    lacking = next((cell for cell in (larger, smaller) if costs(trials, cell, value).empty), larger)
-    return Ordering(
-        larger.label, smaller.label, compared(trials, larger, smaller, value), gap_of(lacking.among(trials)).text
-    )
+    def most_threads(self, solution: str, topology: str) -> int:
+        """The most threads that a solution has figures for; 0 where it has none."""
+        ran = (cell for cell, group in self._done.items() if len(group))
+        return max((cell.threads for cell in ran if (cell.solution, cell.topology) == (solution, topology)), default=0)
 
-
-def cells_of(trials: pd.DataFrame) -> list[Cell]:
-    """Every configuration, in the order of the table."""
-    rows = trials[["solution", "topology", "threads", "strategy"]].drop_duplicates()
-    return [Cell(str(a), str(b), int(c), str(d)) for a, b, c, d in rows.itertuples(index=False)]
-
-
-def most_threads(trials: pd.DataFrame, solution: str, topology: str) -> int:
-    """The most threads that a solution ran with; 0 where it ran with none."""
-    rows = trials[(trials["solution"] == solution) & (trials["topology"] == topology)]
-    return int(rows["threads"].max()) if len(rows) else 0
+    def at_most_threads(self) -> list[Cell]:
+        """Of every solution and topology, the cells with the most threads."""
+        return [
+            cell
+            for cell, group in self._done.items()
+            if len(group) and cell.threads == self.most_threads(cell.solution, cell.topology)
+        ]

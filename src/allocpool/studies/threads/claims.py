@@ -6,13 +6,14 @@ collector in it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import pandas as pd
 
 from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
-from allocpool.studies.threads.cells import Cell, cells_of, ordering
+from allocpool.studies.threads.cells import Campaign, Cell
 from allocpool.studies.threads.strategies import STRATEGIES
 
 THREADS = 2
@@ -22,35 +23,29 @@ _POOLS = tuple(row.name for row in STRATEGIES.values() if row.library is None an
 _PLATFORM = ("sharded", "pipeline")
 
 
-def _solutions(trials: pd.DataFrame, part: str) -> list[str]:
-    """Labels of solutions with this part, in the order of the table."""
-    return [str(name) for name in trials["solution"].unique() if part in str(name)]
-
-
 def _pairs(
-    trials: pd.DataFrame, part: str, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
+    campaign: Campaign, part: str, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
 ) -> Iterator[Ordering]:
-    """Each of ``larger`` over ``smaller``, where the campaign has either of them."""
-    present = set(cells_of(trials))
-    for solution in _solutions(trials, part):
-        for topology in topologies:
-            for name in larger:
-                pair = [Cell(solution, topology, THREADS, strategy) for strategy in (name, smaller)]
-                if present.issuperset(pair):
-                    yield ordering(trials, *pair)
+    """Each of ``larger`` over ``smaller`` on solutions with this part, where the campaign has both of them."""
+    present = set(campaign.cells)
+    for solution in campaign.solutions:
+        for topology, name in itertools.product(topologies, larger):
+            dear, cheap = (Cell(solution, topology, THREADS, strategy) for strategy in (name, smaller))
+            if part in solution and present.issuperset((dear, cheap)):
+                yield campaign.ordering(dear, cheap)
 
 
 def _evidence(
     part: str, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
-) -> Callable[[pd.DataFrame], Evidence]:
-    return lambda trials: of_orderings(list(_pairs(trials, part, topologies, larger, smaller)))
+) -> Callable[[Campaign], Evidence]:
+    return lambda campaign: of_orderings(list(_pairs(campaign, part, topologies, larger, smaller)))
 
 
-def _remote(trials: pd.DataFrame) -> Evidence:
+def _remote(campaign: Campaign) -> Evidence:
     """glibc over each other allocator where every free is remote."""
     plain = Cell("C++ heap", "pipeline", THREADS, "alloc")
-    others = _solutions(trials, "C++ heap / ")
-    return of_orderings([ordering(trials, plain, Cell(name, "pipeline", THREADS, "alloc")) for name in others])
+    others = [name for name in campaign.solutions if name.startswith("C++ heap / ")]
+    return of_orderings([campaign.ordering(plain, plain._replace(solution=name)) for name in others])
 
 
 def _sentence(evidence: Evidence) -> str:
@@ -61,7 +56,7 @@ def _sentence(evidence: Evidence) -> str:
 
 
 OURS = "this study"
-CLAIMS: tuple[Claim[pd.DataFrame], ...] = (
+CLAIMS: tuple[Claim[Campaign], ...] = (
     Claim(
         "zgc_shared",
         "Under generational ZGC no shared pool beats allocation at two threads.",
@@ -110,4 +105,4 @@ CLAIMS: tuple[Claim[pd.DataFrame], ...] = (
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Every claim, judged."""
-    return claims.evaluate(CLAIMS, trials)
+    return claims.evaluate(CLAIMS, Campaign(trials))

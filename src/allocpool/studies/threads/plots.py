@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from allocpool.evidence.style import INK, legend, new_figure, nothing
 from allocpool.evidence.trials import counted, finished
-from allocpool.studies.threads.cells import CPU, WALL, most_threads
+from allocpool.studies.threads.cells import CPU, WALL
 from allocpool.studies.threads.strategies import STRATEGIES
 
 _TITLES = {CPU: "CPU of the process, ns a packet", WALL: "wall time, ns a packet"}
@@ -71,7 +71,7 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
     figure, axes = new_figure(rows, columns, 4.4 * columns, (0.8 + 0.27 * tallest) * rows)
     for axis, solution in zip(axes, solutions, strict=False):
         mine = done[(done["solution"] == solution)]
-        mine = mine[mine["threads"] == most_threads(mine, solution, topology)]
+        mine = mine[mine["threads"] == mine["threads"].max()]
         order = list(mine.groupby("strategy")[CPU].median().sort_values(ascending=False).index)
         palette = {name: STRATEGIES[str(name)].colour for name in order}
         shared = {"x": CPU, "y": "strategy", "order": order, "hue": "strategy", "palette": palette, "legend": False}

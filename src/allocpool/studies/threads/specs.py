@@ -62,7 +62,7 @@ def _prepared(spec: dict[str, Any]) -> int:
 def _default_direct_mb(spec: dict[str, Any]) -> int | None:
     if not _java(spec) or spec["layout"] == "heap":
         return None
-    out = spec["queue_size"] + spec["stored_count"] + spec["threads"] * (BETWEEN + 2 * CACHED)
+    out = int(spec["queue_size"] + spec["stored_count"] + spec["threads"] * (BETWEEN + 2 * CACHED))
     # Netty keeps whole chunks, and a message of one in sixteen holds each for long.
     factor = 8 if spec["strategy"].startswith("netty") else 2
     return max(_SMALLEST_DIRECT_MB, math.ceil(factor * out * _MESSAGE_BYTES / 2**20))
@@ -176,9 +176,8 @@ class ThreadsSpec(TrialSpec):
         return f"{self.topology} x {self.threads}, {solution_of(self.model_dump())}, {self.strategy}"
 
     def expected_seconds(self) -> float:
-        per_thread = min(self.threads, usable_cores())
         packets = self.packets or self.fill_packets
-        packets_s = (packets + self.pool_size) * _EXPECTED_NS_PER_PACKET / per_thread / 1e9
+        packets_s = (packets + self.pool_size) * _EXPECTED_NS_PER_PACKET / self.threads / 1e9
         return SET_UP_S[self.language] + packets_s + (self.warmup_seconds + self.seconds if self.seconds else 0.0)
 
     def longest_seconds(self) -> float:
@@ -206,7 +205,7 @@ class ThreadsSpec(TrialSpec):
 
 def _heap_for_live(spec: dict[str, Any]) -> int:
     """What the live set of a case with its pool takes at a third of the heap, MiB."""
-    live = max(spec["queue_size"] + spec["stored_count"], spec["pool_size"])
+    live = max(int(spec["queue_size"] + spec["stored_count"]), int(spec["pool_size"]))
     return math.ceil(3 * live * _MESSAGE_BYTES / 2**20)
 
 

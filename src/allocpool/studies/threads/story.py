@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from allocpool import stats
-from allocpool.campaign.campaign import read_tables
+from allocpool.campaign.campaign import read_profile, read_tables
+from allocpool.campaign.study import Machine
 from allocpool.decisions import in_words
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
-from allocpool.evidence.trials import counted, disturbances, failures, finished, gap_of
-from allocpool.studies.threads.cells import WALL, Cell, cells_of, compared, costs, most_threads
-from allocpool.studies.threads.strategies import STRATEGIES
-from allocpool.studies.threads.study import ThreadsProfile
+from allocpool.evidence.trials import disturbances, failures, finished
+from allocpool.studies.threads.cells import WALL, Campaign, Cell
+from allocpool.studies.threads.study import STUDY, ThreadsProfile
+from allocpool.trial.needs import Needs
 
+LARGER = (16, 32, 64)
+"""Processors of machines that the profile `article` is written for."""
 _NOTHING = "Nothing was measured yet."
 
 
@@ -42,35 +47,53 @@ def limits(trials: pd.DataFrame, cores: int) -> str:
     return " ".join(said)
 
 
+def outlook() -> pd.DataFrame:
+    """What the profile for larger machines takes on them: trials, hours, and the most memory of one trial."""
+    profile = read_profile(STUDY, "article", {})
+    assert isinstance(profile, ThreadsProfile)
+    rows = []
+    for cores in LARGER:
+        planned = STUDY.plan(profile.model_copy(update={"blocks": 1, "cores": cores}), Machine(cores))
+        specs = [item.spec for item in planned if item.unavailable is None]
+        rows.append({
+            "processors": cores, "configurations": len(specs), "repetitions": profile.blocks,
+            "hours": round(profile.blocks * sum(spec.expected_seconds() for spec in specs) / 3600, 1),
+            "memory of the largest trial, GiB": round(max(_memory_mb(spec.needs()) for spec in specs) / 1024, 1),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _memory_mb(needs: Needs) -> int:
+    return needs.jvm.heap_mb + needs.jvm.direct_mb if needs.jvm else needs.memory_mb
+
+
 def machine(trials: pd.DataFrame, limit: float | None) -> str:
     """How trials ended, and what disturbed them."""
     return f"{failures(trials)} {disturbances(trials, limit)}" if len(trials) else _NOTHING
 
 
 def ladder(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
-    """Each strategy at the most threads: CPU and wall time a packet, and its CPU over that of allocation."""
+    """Each strategy at the most threads, the cheapest first: CPU and wall time a packet, its CPU over allocation's."""
+    campaign = Campaign(trials)
     rows = []
-    for solution in trials["solution"].unique():
-        threads = most_threads(finished(trials), str(solution), topology)
-        plain = Cell(str(solution), topology, threads, "alloc")
-        for strategy in STRATEGIES:
-            cell = Cell(str(solution), topology, threads, strategy)
-            if not threads or cell.among(trials).empty:
-                continue
-            cpu, wall = costs(trials, cell), costs(trials, cell, WALL)
+    for solution in campaign.solutions:
+        threads = campaign.most_threads(solution, topology)
+        plain = Cell(solution, topology, threads, "alloc")
+        mine = [cell for cell in campaign.cells if cell == plain._replace(strategy=cell.strategy)]
+        for cell in sorted(mine, key=lambda cell: _mean(campaign.costs(cell)) or math.inf):
+            cpu = campaign.costs(cell)
             rows.append({
-                "solution": solution, "strategy": strategy, "threads": threads,
-                "cpu_ns": stats.geometric_mean(cpu) if len(cpu) else float("nan"),
-                "wall_ns": stats.geometric_mean(wall) if len(wall) else float("nan"),
-                "over_alloc": "" if strategy == "alloc" else compared(trials, cell, plain).text(),
-                "why_not": None if len(cpu) else gap_of(cell.among(trials)).text,
+                "solution": solution, "strategy": cell.strategy, "threads": threads,
+                "cpu_ns": _mean(cpu), "wall_ns": _mean(campaign.costs(cell, WALL)),
+                "over_alloc": "" if cell == plain else campaign.compared(cell, plain).text(),
+                "why_not": None if len(cpu) else campaign.why_not(cell),
             })  # fmt: skip
     names = ["solution", "strategy", "threads", "cpu_ns", "wall_ns", "over_alloc", "why_not"]
-    table = pd.DataFrame(rows, columns=names)
-    order = {name: place for place, name in enumerate(trials["solution"].unique())}
-    return table.sort_values(
-        ["solution", "cpu_ns"], key=lambda column: column.map(order) if column.name == "solution" else column
-    )
+    return pd.DataFrame(rows, columns=names)
+
+
+def _mean(costs: pd.Series) -> float | None:
+    return stats.geometric_mean(costs) if len(costs) else None
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -78,7 +101,8 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return pd.DataFrame({"what": ["not part of this campaign"]})
     told = table.assign(
-        cpu_ns=table["cpu_ns"].map(stats.significant), wall_ns=table["wall_ns"].map(stats.significant)
+        cpu_ns=table["cpu_ns"].map(stats.significant, na_action="ignore"),
+        wall_ns=table["wall_ns"].map(stats.significant, na_action="ignore"),
     ).rename(columns={"cpu_ns": "CPU, ns a packet", "wall_ns": "wall, ns a packet", "over_alloc": "CPU over alloc's",
                       "why_not": "why not"})  # fmt: skip
     return told if table["why_not"].notna().any() else told.drop(columns="why not")
@@ -86,96 +110,84 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 def remote(trials: pd.DataFrame) -> pd.DataFrame:
     """Allocation where every free is remote over allocation where none is, and the share of remote frees."""
+    campaign = Campaign(trials)
     rows = []
-    for cell in cells_of(trials):
+    for cell in campaign.cells:
         if cell.topology != "pipeline" or cell.strategy != "alloc":
             continue
-        local = cell._replace(topology="sharded")
-        done = finished(cell.among(trials))
+        done = campaign.done(cell)
         rows.append({
             "solution": cell.solution, "threads": cell.threads,
             "remote frees": f"{done['remote_share'].astype(float).mean():.0%}" if len(done) else "-",
-            "CPU over no remote frees": compared(trials, cell, local).text(),
+            "CPU over no remote frees": campaign.compared(cell, cell._replace(topology="sharded")).text(),
         })  # fmt: skip
     return pd.DataFrame(rows, columns=["solution", "threads", "remote frees", "CPU over no remote frees"])
 
 
 def scaling(trials: pd.DataFrame) -> pd.DataFrame:
     """Wall time a packet with one thread over that with the most: how many times as fast."""
+    campaign = Campaign(trials)
     rows = []
-    for cell in cells_of(trials):
+    for cell in campaign.at_most_threads():
         one = cell._replace(threads=1)
-        if cell.threads != most_threads(finished(trials), cell.solution, cell.topology) or cell.threads == 1:
-            continue
-        if one.among(trials).empty:
+        if cell.threads == 1 or campaign.started(one).empty:
             continue
         rows.append({
             "solution": cell.solution, "topology": cell.topology, "strategy": cell.strategy, "threads": cell.threads,
-            "times as fast as one": compared(trials, one, cell, WALL).text(),
+            "times as fast as one": campaign.compared(one, cell, WALL).text(),
         })  # fmt: skip
     return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", "times as fast as one"])
 
 
+_BOOKS = {
+    "remote share": "remote_share", "imbalance": "imbalance", "blow-up": "blow_up",
+    "longest pause, ms": "gc_pause_max_ms", "longest way to a safepoint, ms": "reaching_max_ms",
+    "CPU of the collector, share": "gc_cpu_share",
+}  # fmt: skip
+
+
 def books(trials: pd.DataFrame) -> pd.DataFrame:
-    """Remote frees, imbalance of rings, blow-up of pools, pauses and times to safepoint: medians, by configuration."""
-    done = finished(counted(trials))
+    """Remote frees, imbalance of rings, blow-up of pools, pauses, times to safepoint: medians, at the most threads."""
+    campaign = Campaign(trials)
     rows = []
-    for cell in cells_of(done):
-        mine = cell.among(done)
-        if cell.threads != most_threads(done, cell.solution, cell.topology):
-            continue
-
-        def median(name: str, of: pd.DataFrame = mine) -> str:
-            values = of[name].dropna().astype(float)
-            return stats.significant(float(values.median())) if len(values) else "-"
-
+    for cell in campaign.at_most_threads():
+        medians = {name: campaign.done(cell)[column].dropna().astype(float) for name, column in _BOOKS.items()}
         rows.append({
             "solution": cell.solution, "topology": cell.topology, "strategy": cell.strategy, "threads": cell.threads,
-            "remote share": median("remote_share"), "imbalance": median("imbalance"), "blow-up": median("blow_up"),
-            "longest pause, ms": median("gc_pause_max_ms"), "longest way to a safepoint, ms": median("reaching_max_ms"),
-            "CPU of the collector, share": median("gc_cpu_share"),
+            **{name: stats.significant(float(of.median())) if len(of) else "-" for name, of in medians.items()},
         })  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", *_BOOKS])
 
 
-def _best(trials: pd.DataFrame, topology: str, part: str = "") -> str | None:
-    """The cheapest strategy of each topology against allocation, in words."""
-    done = finished(counted(trials))
-    found = [
-        (stats.geometric_mean(costs(trials, cell)), cell)
-        for cell in cells_of(done)
-        if cell.topology == topology
-        and part in cell.solution
-        and cell.threads == most_threads(done, cell.solution, topology)
-        and len(costs(trials, cell))
-    ]
+def _best(campaign: Campaign, topology: str) -> str | None:
+    """What costs least in a topology, against allocation, or where that is it, against the cheapest pool; in words."""
+    found = [cell for cell in campaign.at_most_threads() if cell.topology == topology and len(campaign.costs(cell))]
     if not found:
         return None
-    _, best = min(found, key=lambda pair: pair[0])
-    if best.strategy == "alloc":
-        pools = [pair for pair in found if pair[1].solution == best.solution and pair[1].strategy != "alloc"]
-        if not pools:
-            return f"only allocation was measured on {best.solution}"
-        rival = min(pools, key=lambda pair: pair[0])[1]
-    else:
-        rival = best._replace(strategy="alloc")
-        if costs(trials, rival).empty:
-            return f"{best.label} costs least, and allocation was not measured beside it"
-    told = compared(trials, best, rival)
-    return (
-        f"{best.label} costs least; against {rival.strategy}: {in_words(told.decision, best.strategy, rival.strategy)}"
-    )
+
+    def cost(cell: Cell) -> float:
+        return stats.geometric_mean(campaign.costs(cell))
+
+    best = min(found, key=cost)
+    beside = [cell for cell in found if cell == best._replace(strategy=cell.strategy) and cell != best]
+    rivals = beside if best.strategy == "alloc" else [cell for cell in beside if cell.strategy == "alloc"]
+    if not rivals:
+        return f"{best.label} costs least, and there is nothing beside it to compare with"
+    rival = min(rivals, key=cost)
+    told = in_words(campaign.compared(best, rival).decision, best.strategy, rival.strategy)
+    return f"{best.label} costs least; against {rival.strategy}: {told}"
 
 
 def advice(trials: pd.DataFrame) -> str:
     """Three sentences, each of them computed."""
+    campaign = Campaign(trials)
     sentences = []
     for topology, where in (
         ("sharded", "Where each thread frees what it obtained"),
         ("pipeline", "Where another thread frees it"),
         ("virtual", "On virtual threads"),
     ):
-        best = _best(trials, topology)
+        best = _best(campaign, topology)
         sentences.append(f"{where}, {best}." if best else f"{where}: not part of this campaign.")
     return "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(sentences, 1))
 

@@ -41,6 +41,8 @@ class Group(BaseModel):
         if wrong := [count for count in self.threads if not 1 <= count <= MOST_THREADS]:
             raise ValueError(f"threads are 1 to {MOST_THREADS}, not {', '.join(map(str, wrong))}")
         for settings in self.solutions():
+            if settings["layout"] not in LAYOUTS[settings["language"]]:
+                raise ValueError(why_not(settings["language"], "sharded", settings["layout"], "alloc"))
             for topology in self.topologies:
                 names = [name for name in self.strategies if _offered(settings, topology, name)]
                 if names:

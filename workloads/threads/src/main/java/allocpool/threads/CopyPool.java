@@ -4,7 +4,8 @@ import java.util.function.Consumer;
 
 /**
  * Strategy {@code copy_on_keep}: no pool at all. The messages of a ring are its memory, filled again and again in their
- * order; only what is kept is copied out, into a message that is made for it and dropped with it. It is what users of the
+ * order; only what is kept is copied out, into a message that is made for it and dropped with it. It is what users
+ * of the
  * kernel's TPACKET_V3 rings do.
  */
 final class CopyPool extends Pool {

@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Queue;
 import java.util.function.Consumer;
 
-/** Strategies {@code agrona} and {@code jctools}: a library's queue for many producers and consumers, full of messages. */
+/**
+ * Strategies {@code agrona} and {@code jctools}: a library's queue for many producers and consumers, full of
+ * messages.
+ */
 final class LibraryQueuePool extends Pool {
     private final Queue<Message> queue;
 

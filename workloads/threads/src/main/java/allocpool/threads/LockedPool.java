@@ -4,7 +4,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * Strategy {@code locked}: one stack for all threads, under a lock. Not {@code synchronized}, which ties a virtual thread
+ * Strategy {@code locked}: one stack for all threads, under a lock. Not {@code synchronized}, which ties a virtual
+ * thread
  * of Java 21 to its carrier.
  */
 final class LockedPool extends Pool {

@@ -7,7 +7,8 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.function.Consumer;
 
 /**
- * Strategies {@code netty_pooled}, {@code netty_unpooled} and {@code netty_adaptive}: a direct buffer of Netty's allocator
+ * Strategies {@code netty_pooled}, {@code netty_unpooled} and {@code netty_adaptive}: a direct buffer of Netty's
+ * allocator
  * for each message, released when it is freed; its recyclers come with it.
  */
 final class NettyPool extends Pool {

@@ -3,8 +3,10 @@ package allocpool.threads;
 import java.util.function.Consumer;
 
 /**
- * Strategy {@code owner}: a message goes back to the thread that obtained it. Each thread has a list of its own; what it
- * frees for another one it gathers, and hangs the whole batch into that one's list of returns by one exchange. The owner
+ * Strategy {@code owner}: a message goes back to the thread that obtained it. Each thread has a list of its own;
+ * what it
+ * frees for another one it gathers, and hangs the whole batch into that one's list of returns by one exchange. The
+ * owner
  * takes all returns at once, so there is no ABA.
  *
  * <p>Source: Leijen, Zorn, de Moura, "Mimalloc: Free List Sharding in Action", APLAS 2019.

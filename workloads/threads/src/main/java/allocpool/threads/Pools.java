@@ -198,7 +198,10 @@ enum Pools {
             return hasReceiver() ? threads + 1 : threads;
         }
 
-        /** Of what is prepared, what each thread has at the start: all with the one that receives, or the same for each. */
+        /**
+         * Of what is prepared, what each thread has at the start: all with the one that receives, or the same for
+         * each.
+         */
         int[] sharesOfThreads() {
             if (topology.equals("virtual")) {
                 return null;

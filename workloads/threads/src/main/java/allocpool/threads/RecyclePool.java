@@ -3,7 +3,8 @@ package allocpool.threads;
 import java.util.function.Consumer;
 
 /**
- * Strategy {@code recycle}: for each worker a ring of free messages that it alone fills and one thread alone empties: the
+ * Strategy {@code recycle}: for each worker a ring of free messages that it alone fills and one thread alone
+ * empties: the
  * thread itself, or the receiver.
  */
 final class RecyclePool extends Pool {

@@ -4,7 +4,10 @@ import allocpool.packets.Seam;
 import java.util.Arrays;
 import java.util.List;
 
-/** Each thread receives the flows that hash to its ring, and works on them: nothing is shared but the heap or the pool. */
+/**
+ * Each thread receives the flows that hash to its ring, and works on them: nothing is shared but the heap or the
+ * pool.
+ */
 final class Sharded extends Topology {
     private final Worker[] workers;
     private final Crew crew;

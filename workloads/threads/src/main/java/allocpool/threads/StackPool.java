@@ -5,7 +5,8 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.Consumer;
 
 /**
- * Strategy {@code stack}: Treiber's lock-free stack of indexes into a table. The head holds a tag that changes with every
+ * Strategy {@code stack}: Treiber's lock-free stack of indexes into a table. The head holds a tag that changes with
+ * every
  * exchange, so a head that went away and came back between reading and exchanging (ABA) is another one.
  *
  * <p>Source: Treiber, "Systems Programming: Coping with Parallelism", IBM RJ 5118, 1986; the tag is that of IBM's

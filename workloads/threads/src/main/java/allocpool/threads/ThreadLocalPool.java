@@ -7,7 +7,8 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
- * Strategy {@code thread_local}: a pool for each thread, found by {@link ThreadLocal} at every call. A message stays with
+ * Strategy {@code thread_local}: a pool for each thread, found by {@link ThreadLocal} at every call. A message
+ * stays with
  * the thread that freed it; a virtual thread's pool ends with the thread.
  */
 final class ThreadLocalPool extends Pool {
@@ -16,7 +17,8 @@ final class ThreadLocalPool extends Pool {
     private final List<Local> all = new ArrayList<>();
 
     /**
-     * {@code shares}: how much of what is prepared each thread has at the start; null where threads are virtual, come and
+     * {@code shares}: how much of what is prepared each thread has at the start; null where threads are virtual,
+     * come and
      * go, and start with nothing.
      */
     ThreadLocalPool(final Memory memory, final int[] shares, final int capacity) {

@@ -120,7 +120,8 @@ public final class ThreadsTrial implements AutoCloseable {
     }
 
     /**
-     * The sum over all packets that were parsed, of a hash of sequence number and fields each: in any order, so the same
+     * The sum over all packets that were parsed, of a hash of sequence number and fields each: in any order, so the
+     * same
      * for every topology, number of threads, strategy and language.
      *
      * @return 64 bits

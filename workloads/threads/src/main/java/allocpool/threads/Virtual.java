@@ -12,8 +12,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A virtual thread for each train of messages: it obtains and fills them, waits until as many packets have come after it
- * as queues hold, as a handler waits for an answer, and then parses, keeps and frees. Who wakes it goes on with the next
+ * A virtual thread for each train of messages: it obtains and fills them, waits until as many packets have come
+ * after it
+ * as queues hold, as a handler waits for an answer, and then parses, keeps and frees. Who wakes it goes on with the
+ * next
  * trains. Stores are shared by ring, under a lock.
  */
 final class Virtual extends Topology {
