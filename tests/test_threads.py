@@ -219,7 +219,7 @@ CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "mpmc": 240.0, "c
 def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ...] = (2,)) -> pd.DataFrame:
     """A finished campaign around these costs; glibc pays half as much again for remote frees."""
     rng = np.random.default_rng(1)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for block, (solution, stated), topology, threads, strategy in itertools.product(
         range(blocks), SOLUTIONS.items(), TOPOLOGIES, threads_in, centres_ns
     ):

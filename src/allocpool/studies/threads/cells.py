@@ -33,7 +33,7 @@ class Campaign:
     def __init__(self, trials: pd.DataFrame) -> None:
         keys = ["solution", "topology", "threads", "strategy"]
         groups = trials.groupby(keys, sort=False, observed=True)
-        self._trials = {Cell(str(a), str(b), int(c), str(d)): group for (a, b, c, d), group in groups}
+        self._trials = {Cell(str(a), str(b), int(str(c)), str(d)): group for (a, b, c, d), group in groups}
         self._done = {cell: finished(counted(group)).sort_values("started_utc") for cell, group in self._trials.items()}
         self._none = trials.iloc[:0]
 

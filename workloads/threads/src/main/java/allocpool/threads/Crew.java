@@ -28,9 +28,7 @@ final class Crew {
         task = next;
         await(start);
         await(end);
-        if (stop.failure() != null) {
-            throw Failures.of(stop.failure());
-        }
+        stop.rethrow();
     }
 
     private void live(final int number) {

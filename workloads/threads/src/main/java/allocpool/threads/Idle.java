@@ -43,8 +43,14 @@ final class Idle {
             }
         }
 
-        Throwable failure() {
-            return failure;
+        /** Ends the trial for the thread that drives it: an exhausted heap stays one. */
+        void rethrow() {
+            if (failure instanceof Error) {
+                throw (Error) failure;
+            }
+            if (failure != null) {
+                throw new IllegalStateException("a thread of the trial failed: " + failure, failure);
+            }
         }
 
         void check() {

@@ -69,7 +69,7 @@ final class Virtual extends Topology {
             final long end = trainEnd(sequence, to);
             final int ring = Seam.ring(seed, sequence / TRAIN, workers.length);
             room.acquireUninterruptibly();
-            stop.check();
+            stop.rethrow();
             final Flight flight = new Flight(ring, started++, sequence, (int) (end - sequence));
             flights.get(ring).addLast(flight);
             flight.thread = factory.newThread(flight);
@@ -89,9 +89,7 @@ final class Virtual extends Topology {
         }
         room.acquireUninterruptibly(permits);
         room.release(permits);
-        if (stop.failure() != null) {
-            throw Failures.of(stop.failure());
-        }
+        stop.rethrow();
     }
 
     @Override
