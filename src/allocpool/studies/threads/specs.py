@@ -38,6 +38,8 @@ MOST_THREADS = 256
 FIRST_WITH_VIRTUAL_THREADS = 21
 BETWEEN = 1024
 """Messages that the queue between a receiver and a worker has room for."""
+TRAIN = 32
+"""Packets of one flow that come one after the other; and messages that are returned to their owner together."""
 CACHED = 384
 """Messages that a thread's cache holds at most."""
 _MESSAGE_BYTES = 1536
@@ -52,17 +54,25 @@ def _java(spec: dict[str, Any]) -> bool:
     return bool(spec["language"] == "java")
 
 
+def _out_at_once(spec: dict[str, Any]) -> int:
+    """Messages that can be in use: in queues, stores and hands, and between threads."""
+    beside = {"sharded": 2, "pipeline": BETWEEN + 4, "virtual": 2 * TRAIN}[spec["topology"]]
+    return int(spec["queue_size"] + spec["stored_count"] + spec["threads"] * beside)
+
+
 def _prepared(spec: dict[str, Any]) -> int:
-    """All that can be out at once, and what lies in caches and between threads meanwhile."""
+    """All that can be in use, and what lies idle meanwhile in caches and batches."""
     strategy = STRATEGIES[spec["strategy"]]
-    out = int(spec["queue_size"] + spec["stored_count"]) + spec["threads"] * (BETWEEN + 2 * CACHED)
-    return out if strategy.prepares and not (strategy.name == "thread_local" and spec["topology"] == "virtual") else 0
+    if not strategy.prepares or (strategy.name == "thread_local" and spec["topology"] == "virtual"):
+        return 0
+    idle = {"cached": CACHED, "owner": TRAIN}.get(strategy.name, 0)
+    return _out_at_once(spec) + (spec["threads"] + 1) * idle
 
 
 def _default_direct_mb(spec: dict[str, Any]) -> int | None:
     if not _java(spec) or spec["layout"] == "heap":
         return None
-    out = int(spec["queue_size"] + spec["stored_count"] + spec["threads"] * (BETWEEN + 2 * CACHED))
+    out = max(_out_at_once(spec), int(spec["pool_size"]))
     # Netty keeps whole chunks, and a message of one in sixteen holds each for long.
     factor = 8 if spec["strategy"].startswith("netty") else 2
     return max(_SMALLEST_DIRECT_MB, math.ceil(factor * out * _MESSAGE_BYTES / 2**20))

@@ -159,9 +159,14 @@ def books(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", *_BOOKS])
 
 
-def _best(campaign: Campaign, topology: str) -> str | None:
+def _best(campaign: Campaign, topology: str, language: str) -> str | None:
     """What costs least in a topology, against allocation, or where that is it, against the cheapest pool; in words."""
-    found = [cell for cell in campaign.at_most_threads() if cell.topology == topology and len(campaign.costs(cell))]
+    found = [
+        cell
+        for cell in campaign.at_most_threads()
+        if cell.topology == topology and (cell.solution.startswith("C++") == (language == "C++"))
+    ]
+    found = [cell for cell in found if len(campaign.costs(cell))]
     if not found:
         return None
 
@@ -172,10 +177,10 @@ def _best(campaign: Campaign, topology: str) -> str | None:
     beside = [cell for cell in found if cell == best._replace(strategy=cell.strategy) and cell != best]
     rivals = beside if best.strategy == "alloc" else [cell for cell in beside if cell.strategy == "alloc"]
     if not rivals:
-        return f"{best.label} costs least, and there is nothing beside it to compare with"
+        return f"in {language} {best.label} costs least, with nothing beside it to compare with"
     rival = min(rivals, key=cost)
     told = in_words(campaign.compared(best, rival).decision, best.strategy, rival.strategy)
-    return f"{best.label} costs least; against {rival.strategy}: {told}"
+    return f"in {language} {best.label} costs least ({told})"
 
 
 def advice(trials: pd.DataFrame) -> str:
@@ -187,8 +192,9 @@ def advice(trials: pd.DataFrame) -> str:
         ("pipeline", "Where another thread frees it"),
         ("virtual", "On virtual threads"),
     ):
-        best = _best(campaign, topology)
-        sentences.append(f"{where}, {best}." if best else f"{where}: not part of this campaign.")
+        best = [_best(campaign, topology, language) for language in ("Java", "C++")]
+        told = ", and ".join(clause for clause in best if clause)
+        sentences.append(f"{where}, {told}." if told else f"{where}: not part of this campaign.")
     return "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(sentences, 1))
 
 
