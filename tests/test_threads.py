@@ -212,7 +212,7 @@ SOLUTIONS: dict[str, dict[str, Any]] = {
     "C++ heap": {"language": "cpp", "layout": "heap", "allocator": "glibc"},
     "C++ heap / mimalloc": {"language": "cpp", "layout": "heap", "allocator": "mimalloc"},
 }
-CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "mpmc": 240.0, "cached": 150.0, "copy_on_keep": 80.0,
+CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "cached": 150.0, "copy_on_keep": 80.0,
               "thread_local": 200.0}  # fmt: skip
 
 

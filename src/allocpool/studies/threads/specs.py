@@ -66,7 +66,7 @@ def _prepared(spec: dict[str, Any]) -> int:
     if not strategy.prepares or (strategy.name == "thread_local" and spec["topology"] == "virtual"):
         return 0
     idle = {"cached": CACHED, "owner": TRAIN}.get(strategy.name, 0)
-    return _out_at_once(spec) + (spec["threads"] + 1) * idle
+    return _out_at_once(spec) + (int(spec["threads"]) + 1) * idle
 
 
 def _default_direct_mb(spec: dict[str, Any]) -> int | None:
