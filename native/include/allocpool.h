@@ -132,6 +132,72 @@ ap_status ap_packets_audit(const ap_packets* packets, char* message, size_t mess
 /* Frees everything. NULL is allowed. */
 void ap_packets_destroy(ap_packets* packets);
 
+/* ---- Threads: the message processor split between threads ---------------------------------------- */
+
+/* Workers with their queues and stores, perhaps a receiver before them, and the pool between them. Opaque. It has threads of
+   its own, which rest between two calls. */
+typedef struct ap_threads ap_threads;
+
+/* What to run. Queue and store are divided between the workers. */
+typedef struct {
+  const char* topology;  /* sharded: each worker receives its own flows; pipeline: one more thread receives for all */
+  const char* layout;    /* heap: parsing makes objects; flat: it makes none */
+  const char* strategy;  /* one of ap_threads_strategies() */
+  int64_t threads;       /* workers, 1 to 1024 */
+  int64_t pool_size;     /* packets in the pool at start; not read by alloc and copy_on_keep */
+  int64_t queue_size;    /* of all workers together, at least one each */
+  int64_t stored_count;  /* of all workers together, at least one each */
+  uint64_t seed;         /* of contents, flows and stores */
+} ap_threads_config;
+
+/* What was done since creation, over all threads. generated = received + lost + left. */
+typedef struct {
+  int64_t generated;    /* packets that the source numbered */
+  int64_t received;     /* packets that a worker took into its queue */
+  int64_t lost;         /* packets that found no room: none, for a full queue is waited for */
+  int64_t left;         /* packets between receiver and workers */
+  int64_t parsed;       /* packets that left a queue and were parsed */
+  int64_t tcp;          /* parsed packets that were TCP: each of them was stored */
+  int64_t evicted;      /* stored packets that a later one replaced */
+  int64_t allocated;    /* packets obtained from the strategy */
+  int64_t freed;        /* packets given back to the strategy */
+  int64_t live;         /* packets in queues and stores, counted by walking both */
+  int64_t constructed;  /* packet objects made after start */
+  int64_t discarded;    /* packet objects deleted after start */
+  int64_t remote_frees; /* of freed, those that another thread had obtained */
+  int64_t prepared;     /* packet objects made before the start */
+  int64_t pooled;       /* free packets, counted by walking pools and caches */
+} ap_threads_counts;
+
+/* Valid strategies, comma-separated. Static storage. */
+const char* ap_threads_strategies(void);
+
+/* Makes pool and threads. NULL with a line in error. */
+ap_threads* ap_threads_create(const ap_threads_config* config, char* error, size_t error_bytes);
+
+/* Receives the next `packets` packets (>= 1) on all threads; writes what it took to `part`. */
+ap_status ap_threads_run(ap_threads* threads, int64_t packets, ap_iteration* part);
+
+/* Processes all that is queued, so that every packet was parsed. */
+ap_status ap_threads_drain(ap_threads* threads);
+
+/* Counts so far. Walks everything: not for measured stretches. */
+ap_status ap_threads_get_counts(const ap_threads* threads, ap_threads_counts* counts);
+
+/* What each of `rings` workers received; there are as many as threads were asked for. */
+ap_status ap_threads_get_received(const ap_threads* threads, int64_t* received, int64_t rings);
+
+/* The sum, over all that was parsed, of a hash of sequence number and fields: the same in any order. */
+ap_status ap_threads_get_checksum(const ap_threads* threads, uint64_t* checksum);
+
+/* Proves, after ap_threads_drain, that no packet is twice in stores and pool and none is lost, that each worker received
+   what its flows have, that stores hold what was put there, and that the counts agree; AP_FAULT and one line in (message,
+   message_bytes) where not so. */
+ap_status ap_threads_audit(const ap_threads* threads, char* message, size_t message_bytes);
+
+/* Ends the threads and frees everything. NULL is allowed. */
+void ap_threads_destroy(ap_threads* threads);
+
 /* ---- Buffers: allocation, access, fragmentation ------------------------------------------------ */
 
 /* One measured stretch. Allocation: buffers, with the time of obtaining (and touching) and of giving back apart. Access:

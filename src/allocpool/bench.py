@@ -121,3 +121,66 @@ def _report_case(
         per_round = pd.DataFrame(flat)
         spans = per_round.max(axis=1) / per_round.min(axis=1)
         click.echo(f"  java/flat, dearest collector / cheapest: {stats.geometric_interval(spans).text(3)}")
+
+
+_RIVALS = ("netty_pooled", "netty_adaptive", "agrona", "jctools")
+
+
+@bench_command.command("threads")
+@click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
+@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
+@click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
+@click.option(
+    "--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
+)
+@click.option("--threads", "workers", default=2, show_default=True, type=click.IntRange(1), help="Workers.")
+@click.option(
+    "--topology", "topologies", multiple=True, default=("sharded", "pipeline"), show_default=True,
+    help="May be repeated.",
+)  # fmt: skip
+@click.option("--ours", default="owner", show_default=True, help="Our pool that is set against the libraries'.")
+def threads(
+    rounds: int, seconds: float, warmup_seconds: float, scale: float, workers: int, topologies: Sequence[str], ours: str
+) -> None:
+    """Our best pool against Netty's, Agrona's and JCTools', off the heap: CPU and wall time a packet, and ratios.
+
+    Every trial is a fresh process. The contenders take turns, in an order that turns with the rounds; then each
+    receives the same packets once more, for the checksum.
+    """
+    from allocpool.campaign import single
+
+    contenders = (ours, *_RIVALS)
+
+    def trial(topology: str, strategy: str, **length: str) -> dict[str, Any]:
+        settings = {"topology": topology, "threads": workers, "layout": "native", "strategy": strategy, "scale": scale}
+        words = [f"{name}={value}" for name, value in {**settings, **length}.items()]
+        return single.run_and_summarise(single.parse_spec(["mode=threads", *words]))
+
+    for topology in topologies:
+        cpu: dict[str, list[float]] = {name: [] for name in contenders}
+        wall: dict[str, list[float]] = {name: [] for name in contenders}
+        for round_number in range(rounds):
+            for name in contenders if round_number % 2 == 0 else contenders[::-1]:
+                summary = trial(topology, name, seconds=str(seconds), warmup_seconds=str(warmup_seconds))
+                cpu[name].append(summary["cpu_ns_per_packet"])
+                wall[name].append(summary["ns_per_packet"])
+        checksums = {trial(topology, name, packets="1000000")["checksum"] for name in contenders}
+        _report_threads(topology, workers, ours, {"CPU": cpu, "wall": wall}, checksums)
+
+
+def _report_threads(
+    topology: str, workers: int, ours: str, costs: dict[str, dict[str, list[float]]], checksums: set[str]
+) -> None:
+    import pandas as pd
+
+    from allocpool import stats
+
+    same = "same checksum" if len(checksums) == 1 else f"DIFFERENT CHECKSUMS {sorted(checksums)}"
+    click.echo(f"{topology}, {workers} workers; {same}")
+    for what, by_name in costs.items():
+        own = pd.Series(by_name[ours])
+        click.echo(f"  {what} of {ours}: {stats.geometric_interval(own).text(3, 'ns')} a packet")
+        for name in by_name:
+            if name != ours:
+                ratio = stats.geometric_interval(own / pd.Series(by_name[name]))
+                click.echo(f"  {what}, {ours} / {name}: {ratio.text(3)}")

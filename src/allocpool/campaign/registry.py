@@ -10,7 +10,7 @@ from typing import Any
 from allocpool.campaign.study import Mode, Study
 from allocpool.errors import unknown_choice
 
-STUDY_NAMES = ("instrument", "batch", "pauses", "realtime", "native", "allocation", "buffered_io", "stream")
+STUDY_NAMES = ("instrument", "batch", "pauses", "realtime", "native", "allocation", "buffered_io", "stream", "threads")
 """In the order in which campaigns run them and pages show them."""
 
 

@@ -1,0 +1,1 @@
+"""Many threads: who frees what another one allocated?"""

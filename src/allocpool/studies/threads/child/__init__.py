@@ -1,0 +1,1 @@
+"""What runs inside the processes of this study's trials; the parent never imports it."""

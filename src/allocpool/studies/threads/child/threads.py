@@ -1,0 +1,204 @@
+"""A trial on many threads: fill queues and stores, warm up, measure, then process what is left.
+
+Between two parts all threads rest, so that what is counted is counted at rest. The parts are few: threads that share
+work by flows end at slightly different times.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Protocol
+
+from allocpool.packets.child.workload import out_of_memory
+from allocpool.studies.threads.measurement import ThreadsOutcome, ThreadsStretches
+from allocpool.trial.child import jvm, native
+from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.trial.measurement import Iteration, OutOfMemory
+
+_PARTS = 8
+"""Of a measured stretch whose length is a number of packets."""
+_LEAST_PART = 20_000
+_TCP_ONE_IN = 16
+
+
+class Crew(Protocol):
+    """The workload on its threads, whichever language does the work."""
+
+    def run(self, packets: int) -> Iteration:
+        """Receive the next packets on all threads."""
+
+    def drain(self) -> None:
+        """Process what is queued."""
+
+    def counts(self) -> dict[str, int]:
+        """What happened since the start."""
+
+    def received_by_ring(self) -> list[int]:
+        """Packets of each ring."""
+
+    def checksum(self) -> int:
+        """The sum over what was parsed."""
+
+    def audit(self) -> str:
+        """One line on what is wrong; empty when nothing is."""
+
+    def close(self) -> None:
+        """Let the threads go."""
+
+
+class JavaCrew:
+    """The Java workload, in this process through JPype."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
+        jvm.start(launch)
+        self._trial = jvm.java_class("allocpool.threads.ThreadsTrial")(
+            spec["topology"], spec["threads"], spec["layout"], spec["strategy"], spec["pool_size"],
+            spec["queue_size"], spec["stored_count"], spec["seed"],
+        )  # fmt: skip
+
+    def run(self, packets: int) -> Iteration:
+        start_ns, end_ns = self._trial.run(packets)[:]
+        return int(start_ns), int(end_ns), packets
+
+    def drain(self) -> None:
+        self._trial.drain()
+
+    def counts(self) -> dict[str, int]:
+        names = [str(name) for name in self._trial.countNames()]
+        return dict(zip(names, (int(count) for count in self._trial.counts()), strict=True))
+
+    def received_by_ring(self) -> list[int]:
+        return [int(count) for count in self._trial.receivedByRing()]
+
+    def checksum(self) -> int:
+        return int(self._trial.checksum())
+
+    def audit(self) -> str:
+        return str(self._trial.audit())
+
+    def close(self) -> None:
+        self._trial.close()
+
+
+class CppCrew:
+    """The C++ workload, in this process through cffi."""
+
+    def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
+        self._ffi, self._library = native.load(launch)
+        self._rings = int(spec["threads"])
+        names = {name: self._ffi.new("char[]", spec[name].encode()) for name in ("topology", "layout", "strategy")}
+        sizes = {name: spec[name] for name in ("threads", "pool_size", "queue_size", "stored_count", "seed")}
+        config = self._ffi.new("ap_threads_config*", names | sizes)
+        error = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        self._handle = self._library.ap_threads_create(config, error, native.MESSAGE_BYTES)
+        if self._handle == self._ffi.NULL:
+            raise ValueError(self._ffi.string(error).decode())
+
+    def run(self, packets: int) -> Iteration:
+        part = self._ffi.new("ap_iteration*")
+        self._checked(self._library.ap_threads_run, packets, part)
+        return part.start_ns, part.end_ns, packets
+
+    def drain(self) -> None:
+        self._checked(self._library.ap_threads_drain)
+
+    def counts(self) -> dict[str, int]:
+        counts = self._ffi.new("ap_threads_counts*")
+        self._checked(self._library.ap_threads_get_counts, counts)
+        return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_threads_counts").fields}
+
+    def received_by_ring(self) -> list[int]:
+        received = self._ffi.new("int64_t[]", self._rings)
+        self._checked(self._library.ap_threads_get_received, received, self._rings)
+        return [int(count) for count in received]
+
+    def checksum(self) -> int:
+        checksum = self._ffi.new("uint64_t*")
+        self._checked(self._library.ap_threads_get_checksum, checksum)
+        return int(checksum[0])
+
+    def audit(self) -> str:
+        message = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        self._checked(self._library.ap_threads_audit, message, native.MESSAGE_BYTES)
+        return str(self._ffi.string(message).decode())
+
+    def close(self) -> None:
+        self._library.ap_threads_destroy(self._handle)
+
+    def _checked(self, function: Any, *arguments: Any) -> None:
+        native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")
+
+
+def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> ThreadsOutcome | OutOfMemory:
+    """Measure; an exhausted heap is an outcome and is returned as one."""
+    try:
+        return _measure(spec, launch)
+    except Exception as error:
+        if outcome := out_of_memory(error, spec["language"]):
+            return outcome
+        raise
+
+
+def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> ThreadsOutcome:
+    begun_ns = monotonic_ns()
+    crew: Crew = (JavaCrew if spec["language"] == "java" else CppCrew)(spec, launch)
+    ready_ns = monotonic_ns()
+    fill = _fill(spec)
+    if spec["packets"] is not None:
+        fill = min(fill, spec["packets"] // 2)
+        filled = [crew.run(fill)] if fill else []
+        warmup: list[Iteration] = []
+        window = CpuWindow()
+        measured = [crew.run(part) for part in _parts(spec["packets"] - fill)]
+    else:
+        filled = [crew.run(fill)]
+        warmup = _for_seconds(crew, spec["warmup_seconds"], filled)
+        window = CpuWindow()
+        measured = _for_seconds(crew, spec["seconds"], [*filled, *warmup])
+    cpu = window.close()
+    peak_mb = peak_rss_mb()
+    at_end = crew.counts()
+    crew.drain()
+    fault = crew.audit()
+    counts = crew.counts()
+    stretches: ThreadsStretches = {"fill": filled, "warmup": warmup, "measured": measured}
+    outcome: ThreadsOutcome = {
+        "status": "failed" if fault else "ok",
+        "reason": f"audit: {fault}" if fault else None,
+        "set_up_ns": ready_ns - begun_ns,
+        "iterations": stretches,
+        "cpu": cpu,
+        "counts": counts,
+        "checksum": f"{crew.checksum() & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+        "received_by_ring": crew.received_by_ring(),
+        "live_at_end": at_end["live"],
+        "held_at_end": at_end["live"] + at_end["pooled"] if at_end["pooled"] >= 0 else None,
+        "peak_rss_mb": peak_mb,
+    }
+    crew.close()
+    return outcome
+
+
+def _fill(spec: dict[str, Any]) -> int:
+    """As ``ThreadsSpec.fill_packets``."""
+    stored = int(spec["stored_count"])
+    return int(spec["queue_size"]) + _TCP_ONE_IN * (stored + math.ceil(4 * math.sqrt(stored)))
+
+
+def _parts(packets: int) -> list[int]:
+    """Packets of each part of a stretch: a few, none of them short."""
+    count = max(1, min(_PARTS, packets // _LEAST_PART))
+    return [packets * (i + 1) // count - packets * i // count for i in range(count)]
+
+
+def _for_seconds(crew: Crew, seconds: float, before: list[Iteration]) -> list[Iteration]:
+    """Parts of about an eighth of the time each, by the pace of the part before, until it has passed."""
+    parts: list[Iteration] = []
+    left_ns = round(seconds * 1e9)
+    while left_ns > 0:
+        start_ns, end_ns, packets = (parts or before)[-1]
+        part_ns = min(left_ns, round(seconds * 1e9 / _PARTS))
+        parts.append(crew.run(max(_LEAST_PART, round(packets * part_ns / max(1, end_ns - start_ns)))))
+        left_ns -= parts[-1][1] - parts[-1][0]
+    return parts

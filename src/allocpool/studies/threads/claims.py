@@ -1,0 +1,108 @@
+"""What is said of pools between threads, as tests: CPU of the whole process per packet, at two threads.
+
+The sentences are ours, after arguments in the trackers of those who pool: none of them publishes a comparison with a
+collector in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pandas as pd
+
+from allocpool.evidence import claims
+from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
+from allocpool.studies.threads.cells import Campaign, Cell
+from allocpool.studies.threads.strategies import STRATEGIES
+
+THREADS = 2
+SHARED = tuple(row.name for row in STRATEGIES.values() if row.shared == "all" and row.library is None)
+"""Pools of ours that all threads share as one."""
+_POOLS = tuple(row.name for row in STRATEGIES.values() if row.library is None and row.prepares)
+_PLATFORM = ("sharded", "pipeline")
+
+
+def _pairs(
+    campaign: Campaign, part: str, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
+) -> Iterator[Ordering]:
+    """Each of ``larger`` over ``smaller`` on solutions with this part, where the campaign has both of them."""
+    present = set(campaign.cells)
+    for solution in campaign.solutions:
+        for topology, name in itertools.product(topologies, larger):
+            dear, cheap = (Cell(solution, topology, THREADS, strategy) for strategy in (name, smaller))
+            if part in solution and present.issuperset((dear, cheap)):
+                yield campaign.ordering(dear, cheap)
+
+
+def _evidence(
+    part: str, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
+) -> Callable[[Campaign], Evidence]:
+    return lambda campaign: of_orderings(list(_pairs(campaign, part, topologies, larger, smaller)))
+
+
+def _remote(campaign: Campaign) -> Evidence:
+    """glibc over each other allocator where every free is remote."""
+    plain = Cell("C++ heap", "pipeline", THREADS, "alloc")
+    others = [name for name in campaign.solutions if name.startswith("C++ heap / ")]
+    return of_orderings([campaign.ordering(plain, plain._replace(solution=name)) for name in others])
+
+
+def _sentence(evidence: Evidence) -> str:
+    if evidence.rows.empty:
+        return "The campaign has no such comparison."
+    shown, total, against = evidence.count(AS_PUBLISHED), len(evidence.rows), len(evidence.against)
+    return f"{shown} of {total} comparisons show it, {against} the other way round."
+
+
+OURS = "this study"
+CLAIMS: tuple[Claim[Campaign], ...] = (
+    Claim(
+        "zgc_shared",
+        "Under generational ZGC no shared pool beats allocation at two threads.",
+        OURS,
+        _evidence("gen. ZGC", _PLATFORM, SHARED, "alloc"),
+        _sentence,
+    ),
+    Claim(
+        "g1_shared",
+        "Under G1 no shared pool beats allocation at two threads.",
+        OURS,
+        _evidence("heap / G1", _PLATFORM, SHARED, "alloc"),
+        _sentence,
+    ),
+    Claim(
+        "lock_worst",
+        "A pool under a lock costs more than one with a cache for each thread.",
+        "DPDK Programmer's Guide, Mempool Library",
+        _evidence("", _PLATFORM, ("locked",), "cached"),
+        _sentence,
+    ),
+    Claim(
+        "copying",
+        "Where one message in sixteen is kept, copying it out costs less than any pool.",
+        OURS,
+        _evidence("", _PLATFORM, _POOLS, "copy_on_keep"),
+        _sentence,
+        asks="most",
+    ),
+    Claim(
+        "thread_local_virtual",
+        "On virtual threads a pool in a ThreadLocal costs more than allocation.",
+        "netty pull request 14607; stormpot pull request 179",
+        _evidence("", ("virtual",), ("thread_local",), "alloc"),
+        _sentence,
+    ),
+    Claim(
+        "remote_glibc",
+        "Where every free is remote, glibc costs more than allocators that were made for it.",
+        "Leijen, Zorn, de Moura, APLAS 2019",
+        _remote,
+        _sentence,
+    ),
+)
+
+
+def evaluate(trials: pd.DataFrame) -> list[Verdict]:
+    """Every claim, judged."""
+    return claims.evaluate(CLAIMS, Campaign(trials))

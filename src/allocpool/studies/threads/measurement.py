@@ -1,0 +1,37 @@
+"""What a trial on many threads measures: the contract between its child and the tables."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from allocpool.trial.measurement import CpuTime, Iteration, Outcome
+
+
+class ThreadsStretches(TypedDict):
+    """Parts of the work that follow each other; between two of them all threads meet."""
+
+    fill: list[Iteration]
+    warmup: list[Iteration]
+    measured: list[Iteration]
+
+
+class ThreadsMeasurement(TypedDict):
+    """Of mode ``threads``."""
+
+    set_up_ns: int
+    iterations: ThreadsStretches
+    cpu: CpuTime
+    counts: dict[str, int]
+    """By the names of ``COUNTS`` in ``tables``, when every packet had been processed."""
+    checksum: str
+    """Sixteen hex digits: a sum, the same in every topology, strategy and language."""
+    received_by_ring: list[int]
+    live_at_end: int
+    """Messages in queues and stores when the measured window ended."""
+    held_at_end: int | None
+    """Messages that existed then, used or free; None where a library does not tell."""
+    peak_rss_mb: float
+
+
+class ThreadsOutcome(Outcome, ThreadsMeasurement):
+    """What the process of such a trial returns."""

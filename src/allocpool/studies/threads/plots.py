@@ -1,0 +1,85 @@
+"""Figures of many threads: cost against threads by strategy, and the ladder from a locked pool to none."""
+
+from __future__ import annotations
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from allocpool.evidence.style import INK, legend, new_figure, nothing
+from allocpool.evidence.trials import counted, finished
+from allocpool.studies.threads.cells import CPU, WALL
+from allocpool.studies.threads.strategies import STRATEGIES
+
+_TITLES = {CPU: "CPU of the process, ns a packet", WALL: "wall time, ns a packet"}
+
+
+def _done(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
+    done = finished(counted(trials))
+    done = done[done["topology"] == topology].dropna(subset=[CPU, WALL])
+    return done.astype({CPU: float, WALL: float, "threads": int})
+
+
+def _present(done: pd.DataFrame) -> list[str]:
+    names = set(done["strategy"])
+    return [name for name in STRATEGIES if name in names]
+
+
+def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Figure:
+    """Cost against the number of threads, a panel for each solution; marks are trials, lines their medians."""
+    done = _done(trials, topology)
+    if done.empty:
+        return nothing(f"topology {topology} is not part of this campaign")
+    solutions = list(dict.fromkeys(done["solution"]))
+    columns = min(3, len(solutions))
+    rows = -(-len(solutions) // columns)
+    figure, axes = new_figure(rows, columns, 4.2 * columns, 3.1 * rows + 0.8)
+    strategies = _present(done)
+    palette = {name: STRATEGIES[name].colour for name in strategies}
+    for axis, solution in zip(axes, solutions, strict=False):
+        mine = done[done["solution"] == solution]
+        sns.lineplot(
+            mine, x="threads", y=value, hue="strategy", hue_order=strategies, palette=palette, estimator="median",
+            errorbar=("pi", 100), err_style="bars", ax=axis, legend=False, linewidth=1.2,
+        )  # fmt: skip
+        sns.scatterplot(
+            mine, x="threads", y=value, hue="strategy", hue_order=strategies, palette=palette, ax=axis, legend=False,
+            s=14, linewidth=0,
+        )  # fmt: skip
+        axis.set_title(solution, fontsize=10, color=INK)
+        axis.set_xticks(sorted(set(mine["threads"])))
+        axis.set_xlabel("workers")
+        axis.set_ylabel(_TITLES[value])
+        axis.set_ylim(bottom=0)
+    for axis in axes[len(solutions) :]:
+        axis.set_axis_off()
+    handles = [Line2D([], [], color=palette[name], marker="o", markersize=4, label=name) for name in strategies]
+    legend(figure, handles, min(5, len(handles)))
+    return figure
+
+
+def ladder(trials: pd.DataFrame, topology: str) -> Figure:
+    """Every strategy at the most threads, the dearest first; marks are trials, bars their medians."""
+    done = _done(trials, topology)
+    if done.empty:
+        return nothing(f"topology {topology} is not part of this campaign")
+    solutions = list(dict.fromkeys(done["solution"]))
+    columns = min(3, len(solutions))
+    rows = -(-len(solutions) // columns)
+    tallest = int(done.groupby("solution")["strategy"].nunique().max())
+    figure, axes = new_figure(rows, columns, 4.4 * columns, (0.8 + 0.27 * tallest) * rows)
+    for axis, solution in zip(axes, solutions, strict=False):
+        mine = done[(done["solution"] == solution)]
+        mine = mine[mine["threads"] == mine["threads"].max()]
+        order = list(mine.groupby("strategy")[CPU].median().sort_values(ascending=False).index)
+        palette = {name: STRATEGIES[str(name)].colour for name in order}
+        shared = {"x": CPU, "y": "strategy", "order": order, "hue": "strategy", "palette": palette, "legend": False}
+        sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
+        sns.stripplot(mine, size=4, jitter=False, ax=axis, **shared)
+        axis.set_title(f"{solution}, {int(mine['threads'].iloc[0])} workers", fontsize=10, color=INK)
+        axis.set_xlabel(_TITLES[CPU])
+        axis.set_ylabel("")
+    for axis in axes[len(solutions) :]:
+        axis.set_axis_off()
+    return figure

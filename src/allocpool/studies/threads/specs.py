@@ -1,0 +1,237 @@
+"""Mode threads: the packets workload split at its seam between a receiver and workers.
+
+A receiver obtains a message and fills it; a worker keeps it in its queue, parses it, stores it or frees it. Who does
+what the topology says; queue and store of the case are divided between the workers, so that the live set is that of
+one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from allocpool.errors import OneOf, UserError
+from allocpool.machine.allocators import ALLOCATORS
+from allocpool.machine.host import usable_cores
+from allocpool.packets.specs import (
+    CASES,
+    DEFAULT_ALLOCATOR,
+    DEFAULT_COLLECTOR,
+    DEFAULT_RUNTIME,
+    DEFAULT_SEED,
+    SET_UP_S,
+    Case,
+    packets_to_fill,
+    published_pause_target_ms,
+    scaled,
+    scaled_heap_mb,
+)
+from allocpool.packets.strategies import Language
+from allocpool.runtimes.collectors import check_combination, collector_named
+from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
+from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+
+MOST_THREADS = 256
+FIRST_WITH_VIRTUAL_THREADS = 21
+BETWEEN = 1024
+"""Messages that the queue between a receiver and a worker has room for."""
+TRAIN = 32
+"""Packets of one flow that come one after the other; and messages that are returned to their owner together."""
+CACHED = 384
+"""Messages that a thread's cache holds at most."""
+_MESSAGE_BYTES = 1536
+"""At most, with parse results and what an allocator adds."""
+_SMALLEST_DIRECT_MB = 64
+_EXPECTED_NS_PER_PACKET = 400.0
+_LAYOUT_NAMES = tuple(dict.fromkeys(name for names in LAYOUTS.values() for name in names))
+_JAVA_ONLY = ("runtime", "collector", "heap_mb", "direct_mb", "pause_target_ms")
+
+
+def _java(spec: dict[str, Any]) -> bool:
+    return bool(spec["language"] == "java")
+
+
+def _out_at_once(spec: dict[str, Any]) -> int:
+    """Messages that can be in use: in queues, stores and hands, and between threads."""
+    beside = {"sharded": 2, "pipeline": BETWEEN + 4, "virtual": 2 * TRAIN}[spec["topology"]]
+    return int(spec["queue_size"] + spec["stored_count"] + spec["threads"] * beside)
+
+
+def _prepared(spec: dict[str, Any]) -> int:
+    """All that can be in use, and what lies idle meanwhile in caches and batches."""
+    strategy = STRATEGIES[spec["strategy"]]
+    if not strategy.prepares or (strategy.name == "thread_local" and spec["topology"] == "virtual"):
+        return 0
+    idle = {"cached": CACHED, "owner": TRAIN}.get(strategy.name, 0)
+    return _out_at_once(spec) + (int(spec["threads"]) + 1) * idle
+
+
+def _default_direct_mb(spec: dict[str, Any]) -> int | None:
+    if not _java(spec) or spec["layout"] == "heap":
+        return None
+    out = max(_out_at_once(spec), int(spec["pool_size"]))
+    # Netty keeps whole chunks, and a message of one in sixteen holds each for long.
+    factor = 8 if spec["strategy"].startswith("netty") else 2
+    return max(_SMALLEST_DIRECT_MB, math.ceil(factor * out * _MESSAGE_BYTES / 2**20))
+
+
+class ThreadsSpec(TrialSpec):
+    """Packets without end on many threads: ``packets`` of them in all, or ``seconds`` of them measured."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.threads.child.threads"
+
+    mode: Literal["threads"] = "threads"
+    topology: Topology = Field(description="who receives and who works")
+    threads: int = Field(ge=1, le=MOST_THREADS, description="workers; beside them a pipeline has its receiver")
+    language: Language = "java"
+    layout: Annotated[str, OneOf("layout", _LAYOUT_NAMES)] = "heap"
+    strategy: StrategyName
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None)
+    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None)
+    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
+        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
+    )
+    case: Case = "B"
+    scale: float = Field(default=1.0, gt=0, le=4, description="factor on queue, store and heap")
+    queue_size: int = Field(
+        gt=0,
+        default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]),
+        description="of all workers together",
+    )
+    stored_count: int = Field(
+        gt=0,
+        default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"]),
+        description="of all workers together",
+    )
+    pool_size: int = Field(ge=0, default_factory=_prepared, description="messages made before the start")
+    packets: int | None = Field(default=None, gt=0, le=10**11, description="in all, from the first to the last")
+    seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after warm-up")
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="of trials by seconds")
+    interval_ns: float | None = Field(
+        default=None, gt=0, le=1e9, description="real time: a source's ticks so far apart; left out: as fast as it goes"
+    )
+    heap_mb: int | None = Field(
+        gt=0,
+        default_factory=lambda spec: (
+            max(scaled_heap_mb("heap", spec["collector"], spec["scale"]), _heap_for_live(spec)) if _java(spec) else None
+        ),
+        description="-Xms and -Xmx",
+    )
+    direct_mb: int | None = Field(ge=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize")
+    pause_target_ms: int | None = Field(
+        default_factory=lambda spec: published_pause_target_ms(spec["collector"], spec["runtime"]),
+        gt=0,
+        description="-XX:MaxGCPauseMillis",
+    )
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of contents, flows and stores")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_line_serves_both_languages(cls, settings: Any) -> Any:
+        """C++ has no runtime and no collector: those of a line for Java are left out of its trial."""
+        if isinstance(settings, dict) and settings.get("language") == "cpp":
+            return {name: value for name, value in settings.items() if name not in ("runtime", "collector")}
+        return settings
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if reason := why_not(self.language, self.topology, self.layout, self.strategy):
+            raise ValueError(reason)
+        if self.language == "java":
+            try:
+                check_combination(self.collector or "", self.runtime or 0)
+            except UserError as error:
+                raise ValueError(str(error)) from error
+            if self.allocator is not None:
+                raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
+            if self.topology == "virtual" and (self.runtime or 0) < FIRST_WITH_VIRTUAL_THREADS:
+                raise ValueError(
+                    f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or topology sharded "
+                    "or pipeline"
+                )
+        elif wrong := [name for name in _JAVA_ONLY if getattr(self, name) is not None]:
+            raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
+        return self
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        if (self.seconds is None) == (self.packets is None):
+            raise ValueError("give packets=N or seconds=S, one of them")
+        if min(self.queue_size, self.stored_count) < self.threads:
+            raise ValueError(
+                f"threads {self.threads} are more than queue_size {self.queue_size} or stored_count "
+                f"{self.stored_count} can be divided by: choose a larger case or scale"
+            )
+        least = self.queue_size + self.stored_count + self.threads
+        if self.pool_size and self.pool_size < least and self.strategy != "thread_local":
+            raise ValueError(f"pool_size {self.pool_size} is too small: what is out at once needs {least}")
+        if self.interval_ns is not None:
+            raise ValueError(_no_real_time(self.threads))
+        return self
+
+    @property
+    def processors(self) -> int:
+        """Threads that want a processor at the same time."""
+        return self.threads + (1 if self.topology == "pipeline" else 0)
+
+    @property
+    def fill_packets(self) -> int:
+        """Packets after which queues and stores are full."""
+        return packets_to_fill(self.queue_size, self.stored_count)
+
+    def configuration(self) -> str:
+        return f"{self.topology} x {self.threads}, {solution_of(self.model_dump())}, {self.strategy}"
+
+    def expected_seconds(self) -> float:
+        packets = self.packets or self.fill_packets
+        packets_s = (packets + self.pool_size) * _EXPECTED_NS_PER_PACKET / self.threads / 1e9
+        return SET_UP_S[self.language] + packets_s + (self.warmup_seconds + self.seconds if self.seconds else 0.0)
+
+    def longest_seconds(self) -> float:
+        return 60.0 + 20 * self.expected_seconds()
+
+    def needs(self) -> Needs:
+        if self.language == "cpp":
+            out = max(self.pool_size, self.queue_size + self.stored_count)
+            return Needs(native="packets", allocator=self.allocator, memory_mb=out * _MESSAGE_BYTES // 2**20)
+        scheduler = "-Djdk.virtualThreadScheduler"
+        carriers = [f"{scheduler}.{name}={self.threads}" for name in ("parallelism", "maxPoolSize")]
+        library = STRATEGIES[self.strategy].library
+        jvm = Jvm(
+            module="threads",
+            runtime=self.runtime or 0,
+            collector=self.collector or "",
+            heap_mb=self.heap_mb or 0,
+            direct_mb=self.direct_mb or 0,
+            pause_target_ms=self.pause_target_ms,
+            unsafe=library in ("Agrona", "JCTools", "Netty"),
+            flags=tuple(carriers) if self.topology == "virtual" else (),
+        )
+        return Needs(jvm=jvm)
+
+
+def _heap_for_live(spec: dict[str, Any]) -> int:
+    """What the live set of a case with its pool takes at a third of the heap, MiB."""
+    live = max(int(spec["queue_size"] + spec["stored_count"]), int(spec["pool_size"]))
+    return math.ceil(3 * live * _MESSAGE_BYTES / 2**20)
+
+
+def _no_real_time(threads: int) -> str:
+    needed, cores = threads + 2, usable_cores()
+    if cores < needed:
+        return (
+            f"real time with {threads} threads takes {needed} processors (source and consumers each), this machine has "
+            f"{cores}: leave interval_ns out, or choose threads 1 to {max(1, cores - 2)}"
+        )
+    return "real time has one consumer: choose mode=realtime, or leave interval_ns out"
+
+
+def solution_of(spec: dict[str, Any]) -> str:
+    """The row of a results table: layout with collector and runtime, or with allocator."""
+    if spec["language"] == "cpp":
+        allocator = "" if spec["allocator"] == DEFAULT_ALLOCATOR else f" / {spec['allocator']}"
+        return f"C++ {spec['layout']}{allocator}"
+    return f"{spec['layout']} / {collector_named(spec['collector']).label} / {spec['runtime']}"

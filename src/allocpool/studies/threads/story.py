@@ -1,0 +1,216 @@
+"""What the page on many threads says: every figure of it computed."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.campaign.campaign import read_profile, read_tables
+from allocpool.campaign.study import Machine
+from allocpool.decisions import in_words
+from allocpool.errors import UserError
+from allocpool.evidence.claims import Verdict
+from allocpool.evidence.trials import disturbances, failures, finished
+from allocpool.studies.threads.cells import WALL, Campaign, Cell
+from allocpool.studies.threads.study import STUDY, ThreadsProfile
+from allocpool.trial.needs import Needs
+
+LARGER = (16, 32, 64)
+"""Processors of machines that the profile `article` is written for."""
+_NOTHING = "Nothing was measured yet."
+
+
+def design(profile: ThreadsProfile) -> str:
+    """Sizes of the campaign."""
+    return (
+        f"Each trial runs at scale {profile.scale:g} and measures {profile.seconds:g} s after "
+        f"{profile.warmup_seconds:g} s of warm-up, in {profile.blocks} repetition{'s' if profile.blocks > 1 else ''}."
+    )
+
+
+def limits(trials: pd.DataFrame, cores: int) -> str:
+    """What this machine can't show, said before anything else."""
+    done = finished(trials)
+    most = int(done["threads"].max()) if len(done) else 0
+    crowded = done[(done["threads"] + (done["topology"] == "pipeline")) > cores]
+    said = [
+        f"This machine has {cores} processors, and the most workers of a trial here are {most}: how a pool scales "
+        f"beyond that, across sockets or memory nodes, these figures can't show."
+    ]
+    if len(crowded):
+        said.append(
+            f"In {len(crowded)} of {len(done)} trials there were more threads than processors: they take turns, which "
+            "makes a lock look better, whose holder is rarely met, and a queue worse, which is waited for."
+        )
+    return " ".join(said)
+
+
+def outlook() -> pd.DataFrame:
+    """What the profile for larger machines takes on them: trials, hours, and the most memory of one trial."""
+    profile = read_profile(STUDY, "article", {})
+    assert isinstance(profile, ThreadsProfile)
+    rows = []
+    for cores in LARGER:
+        planned = STUDY.plan(profile.model_copy(update={"blocks": 1, "cores": cores}), Machine(cores))
+        specs = [item.spec for item in planned if item.unavailable is None]
+        rows.append({
+            "processors": cores, "configurations": len(specs), "repetitions": profile.blocks,
+            "hours": round(profile.blocks * sum(spec.expected_seconds() for spec in specs) / 3600, 1),
+            "memory of the largest trial, GiB": round(max(_memory_mb(spec.needs()) for spec in specs) / 1024, 1),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _memory_mb(needs: Needs) -> int:
+    return needs.jvm.heap_mb + needs.jvm.direct_mb if needs.jvm else needs.memory_mb
+
+
+def machine(trials: pd.DataFrame, limit: float | None) -> str:
+    """How trials ended, and what disturbed them."""
+    return f"{failures(trials)} {disturbances(trials, limit)}" if len(trials) else _NOTHING
+
+
+def ladder(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
+    """Each strategy at the most threads, the cheapest first: CPU and wall time a packet, its CPU over allocation's."""
+    campaign = Campaign(trials)
+    rows = []
+    for solution in campaign.solutions:
+        threads = campaign.most_threads(solution, topology)
+        plain = Cell(solution, topology, threads, "alloc")
+        mine = [cell for cell in campaign.cells if cell == plain._replace(strategy=cell.strategy)]
+        for cell in sorted(mine, key=lambda cell: _mean(campaign.costs(cell)) or math.inf):
+            cpu = campaign.costs(cell)
+            rows.append({
+                "solution": solution, "strategy": cell.strategy, "threads": threads,
+                "cpu_ns": _mean(cpu), "wall_ns": _mean(campaign.costs(cell, WALL)),
+                "over_alloc": "" if cell == plain else campaign.compared(cell, plain).text(),
+                "why_not": None if len(cpu) else campaign.why_not(cell),
+            })  # fmt: skip
+    names = ["solution", "strategy", "threads", "cpu_ns", "wall_ns", "over_alloc", "why_not"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _mean(costs: pd.Series) -> float | None:
+    return stats.geometric_mean(costs) if len(costs) else None
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """`ladder` for a reader."""
+    if table.empty:
+        return pd.DataFrame({"what": ["not part of this campaign"]})
+    told = table.assign(
+        cpu_ns=table["cpu_ns"].map(stats.significant, na_action="ignore"),
+        wall_ns=table["wall_ns"].map(stats.significant, na_action="ignore"),
+    ).rename(columns={"cpu_ns": "CPU, ns a packet", "wall_ns": "wall, ns a packet", "over_alloc": "CPU over alloc's",
+                      "why_not": "why not"})  # fmt: skip
+    return told if table["why_not"].notna().any() else told.drop(columns="why not")
+
+
+def remote(trials: pd.DataFrame) -> pd.DataFrame:
+    """Allocation where every free is remote over allocation where none is, and the share of remote frees."""
+    campaign = Campaign(trials)
+    rows = []
+    for cell in campaign.cells:
+        if cell.topology != "pipeline" or cell.strategy != "alloc":
+            continue
+        done = campaign.done(cell)
+        rows.append({
+            "solution": cell.solution, "threads": cell.threads,
+            "remote frees": f"{done['remote_share'].astype(float).mean():.0%}" if len(done) else "-",
+            "CPU over no remote frees": campaign.compared(cell, cell._replace(topology="sharded")).text(),
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "threads", "remote frees", "CPU over no remote frees"])
+
+
+def scaling(trials: pd.DataFrame) -> pd.DataFrame:
+    """Wall time a packet with one thread over that with the most: how many times as fast."""
+    campaign = Campaign(trials)
+    rows = []
+    for cell in campaign.at_most_threads():
+        one = cell._replace(threads=1)
+        if cell.threads == 1 or campaign.started(one).empty:
+            continue
+        rows.append({
+            "solution": cell.solution, "topology": cell.topology, "strategy": cell.strategy, "threads": cell.threads,
+            "times as fast as one": campaign.compared(one, cell, WALL).text(),
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", "times as fast as one"])
+
+
+_BOOKS = {
+    "remote share": "remote_share", "imbalance": "imbalance", "blow-up": "blow_up",
+    "longest pause, ms": "gc_pause_max_ms", "longest way to a safepoint, ms": "reaching_max_ms",
+    "CPU of the collector, share": "gc_cpu_share",
+}  # fmt: skip
+
+
+def books(trials: pd.DataFrame) -> pd.DataFrame:
+    """Remote frees, imbalance of rings, blow-up of pools, pauses, times to safepoint: medians, at the most threads."""
+    campaign = Campaign(trials)
+    rows = []
+    for cell in campaign.at_most_threads():
+        medians = {name: campaign.done(cell)[column].dropna().astype(float) for name, column in _BOOKS.items()}
+        rows.append({
+            "solution": cell.solution, "topology": cell.topology, "strategy": cell.strategy, "threads": cell.threads,
+            **{name: stats.significant(float(of.median())) if len(of) else "-" for name, of in medians.items()},
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", *_BOOKS])
+
+
+def _best(campaign: Campaign, topology: str, language: str) -> str | None:
+    """What costs least in a topology, against allocation, or where that is it, against the cheapest pool; in words."""
+    found = [
+        cell
+        for cell in campaign.at_most_threads()
+        if cell.topology == topology and (cell.solution.startswith("C++") == (language == "C++"))
+    ]
+    found = [cell for cell in found if len(campaign.costs(cell))]
+    if not found:
+        return None
+
+    def cost(cell: Cell) -> float:
+        return stats.geometric_mean(campaign.costs(cell))
+
+    best = min(found, key=cost)
+    beside = [cell for cell in found if cell == best._replace(strategy=cell.strategy) and cell != best]
+    rivals = beside if best.strategy == "alloc" else [cell for cell in beside if cell.strategy == "alloc"]
+    if not rivals:
+        return f"in {language} {best.label} costs least, with nothing beside it to compare with"
+    rival = min(rivals, key=cost)
+    told = in_words(campaign.compared(best, rival).decision, best.strategy, rival.strategy)
+    return f"in {language} {best.label} costs least ({told})"
+
+
+def advice(trials: pd.DataFrame) -> str:
+    """Three sentences, each of them computed."""
+    campaign = Campaign(trials)
+    sentences = []
+    for topology, where in (
+        ("sharded", "Where each thread frees what it obtained"),
+        ("pipeline", "Where another thread frees it"),
+        ("virtual", "On virtual threads"),
+    ):
+        best = [_best(campaign, topology, language) for language in ("Java", "C++")]
+        told = ", and ".join(clause for clause in best if clause)
+        sentences.append(f"{where}, {told}." if told else f"{where}: not part of this campaign.")
+    return "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(sentences, 1))
+
+
+def verdict(trials: pd.DataFrame, verdicts: list[Verdict]) -> str:
+    """The answer of the page."""
+    if finished(trials).empty:
+        return _NOTHING
+    outcomes = ", ".join(
+        f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
+    )
+    return f"{advice(trials)}\n\nOf {len(verdicts)} claims: {outcomes}."
+
+
+def take_home(profile: str) -> str:
+    """The advice on what is stored under a profile."""
+    try:
+        return advice(read_tables("threads", profile)[0]["trials"])
+    except UserError:
+        return _NOTHING

@@ -1,0 +1,171 @@
+"""Study 10, many threads: who frees what another one allocated?
+
+A receiver obtains a message, a worker frees it; strategies differ in what threads share for that. Threads are an axis;
+a plan that asks for more of them than the machine has processors says so, for then threads take turns, and a lock's
+holder may be the one that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.packets.specs import Case
+from allocpool.studies.threads.measurement import ThreadsMeasurement
+from allocpool.studies.threads.specs import FIRST_WITH_VIRTUAL_THREADS, MOST_THREADS, ThreadsSpec
+from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
+from allocpool.studies.threads.tables import SCHEMAS, summarise_threads, tidy_threads
+
+
+class Group(BaseModel):
+    """Every strategy that makes sense, on every one of these."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    topologies: tuple[Topology, ...] = Field(min_length=1)
+    threads: tuple[int, ...] = Field(min_length=1, description="workers; more than there are processors only if stated")
+    java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
+    cpp: tuple[str, ...] = Field(default=(), description="LAYOUT/ALLOCATOR")
+    strategies: tuple[StrategyName, ...] = Field(min_length=1)
+    case: Case = "B"
+    crowded: bool = Field(default=False, description="also where threads are more than processors")
+
+    @model_validator(mode="after")
+    def _makes_trials(self) -> Group:
+        if not self.java and not self.cpp:
+            raise ValueError("give java: [LAYOUT/COLLECTOR/RUNTIME, ...] or cpp: [LAYOUT/ALLOCATOR, ...]")
+        if wrong := [count for count in self.threads if not 1 <= count <= MOST_THREADS]:
+            raise ValueError(f"threads are 1 to {MOST_THREADS}, not {', '.join(map(str, wrong))}")
+        for settings in self.solutions():
+            if settings["layout"] not in LAYOUTS[settings["language"]]:
+                raise ValueError(why_not(settings["language"], "sharded", settings["layout"], "alloc"))
+            for topology in self.topologies:
+                names = [name for name in self.strategies if _offered(settings, topology, name)]
+                if names:
+                    ThreadsSpec(topology=topology, threads=1, strategy=names[0], packets=1, **settings)
+        return self
+
+    def solutions(self) -> Iterator[dict[str, Any]]:
+        """Settings of a trial for each solution."""
+        for text in self.java:
+            layout, collector, runtime = _words(text, "LAYOUT/COLLECTOR/RUNTIME")
+            if not runtime.isdigit():
+                raise ValueError(f"{text!r} is not LAYOUT/COLLECTOR/RUNTIME, for example heap/g1/25")
+            yield {"language": "java", "layout": layout, "collector": collector, "runtime": int(runtime)}
+        for text in self.cpp:
+            layout, allocator = _words(text, "LAYOUT/ALLOCATOR")
+            yield {"language": "cpp", "layout": layout, "allocator": allocator}
+
+
+def _words(text: str, form: str) -> list[str]:
+    words = text.split("/")
+    if len(words) != len(form.split("/")):
+        raise ValueError(f"{text!r} is not {form}")
+    return words
+
+
+def _offered(settings: dict[str, Any], topology: Topology, strategy: str) -> bool:
+    if topology == "virtual" and settings.get("runtime", 0) < FIRST_WITH_VIRTUAL_THREADS:
+        return False
+    return why_not(settings["language"], topology, settings["layout"], strategy) is None
+
+
+class ThreadsProfile(StudyProfile):
+    """Named groups, all planned in every block; a configuration of two groups runs once."""
+
+    groups: dict[str, Group] = Field(min_length=1)
+    scale: float = Field(gt=0, le=4)
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+    cores: int | None = Field(default=None, ge=1, le=MOST_THREADS, description="processors to plan for; those here")
+
+
+def plan_threads(profile: ThreadsProfile, machine: Machine) -> list[Planned]:
+    """Every configuration in every block; those with more threads than processors say so."""
+    cores = profile.cores or machine.cores
+    planned = []
+    for block in range(profile.blocks):
+        specs = dict.fromkeys(spec for group in profile.groups.values() for spec in _specs(profile, group, block))
+        crowded = _crowded(profile)
+        planned += [Planned(spec, _too_many(spec, cores, crowded)) for spec in specs]
+    return planned
+
+
+def _crowded(profile: ThreadsProfile) -> set[tuple[str, int]]:
+    return {
+        (topology, threads)
+        for group in profile.groups.values()
+        if group.crowded
+        for topology in group.topologies
+        for threads in group.threads
+    }
+
+
+def _too_many(spec: ThreadsSpec, cores: int, crowded: set[tuple[str, int]]) -> str | None:
+    if spec.processors <= cores or (spec.topology, spec.threads) in crowded:
+        return None
+    beside = " and a receiver" if spec.processors > spec.threads else ""
+    return f"{spec.threads} threads{beside} are more than the {cores} processors of this machine"
+
+
+def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSpec]:
+    for settings in group.solutions():
+        for topology in group.topologies:
+            for strategy in group.strategies:
+                if not _offered(settings, topology, strategy):
+                    continue
+                for threads in group.threads:
+                    yield ThreadsSpec(
+                        block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
+                        scale=profile.scale, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
+                        **settings,
+                    )  # fmt: skip
+
+
+def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per topology and strategy of each language, with the threads that the profile runs of it."""
+    rows = []
+    for row in STRATEGIES.values():
+        for topology in row.topologies:
+            for language in row.languages:
+                if why_not(language, topology, (row.layouts or LAYOUTS[language])[0], row.name) is not None:
+                    continue
+                mine = [
+                    (item.spec, item.unavailable)
+                    for item in planned
+                    if isinstance(item.spec, ThreadsSpec)
+                    and (item.spec.language, item.spec.topology, item.spec.strategy) == (language, topology, row.name)
+                ]
+                gaps = sorted({unavailable for _, unavailable in mine if unavailable})
+                runs = sorted({spec.threads for spec, unavailable in mine if not unavailable})
+                rows.append({
+                    "language": language, "topology": topology, "strategy": row.name, "means": row.means,
+                    "planned": bool(runs), "threads": ", ".join(map(str, runs)),
+                    "left_out_because": "; ".join(gaps) or (None if runs else f"not in profile {profile.profile}"),
+                })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+STUDY = Study(
+    name="threads",
+    notebook="10_threads",
+    question="With many threads, who frees what another one allocated, and what does that cost?",
+    modes=(
+        Mode(
+            ThreadsSpec,
+            ThreadsMeasurement,
+            summarise_threads,
+            "mode=threads topology=sharded threads=2 language=java layout=heap strategy=alloc runtime=25 collector=g1 "
+            "case=B scale=0.1 packets=2000000",
+        ),
+    ),
+    profile_model=ThreadsProfile,
+    plan=plan_threads,
+    tidy=tidy_threads,
+    schemas=SCHEMAS,
+    catalogue=catalogue,
+)

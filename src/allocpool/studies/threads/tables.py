@@ -1,0 +1,164 @@
+"""Tidy tables of trials on many threads: one row per trial, and its CPU time by thread group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import pandas as pd
+from pandera.pandas import Column, DataFrameSchema
+
+from allocpool.campaign.tidy import (
+    COUNT,
+    CPU,
+    GC_COLUMNS,
+    POSITIVE,
+    TRIAL_COLUMNS,
+    Row,
+    Rows,
+    choice,
+    cpu_rows,
+    drift_percent,
+    frames,
+    gc_row,
+    ns_per_item,
+    number,
+    read_trial,
+    text,
+    trial_row,
+    whole,
+)
+from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import Language
+from allocpool.studies.threads.measurement import ThreadsMeasurement
+from allocpool.studies.threads.specs import solution_of
+from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
+from allocpool.trial.record import TrialRecord
+from allocpool.trial.stops import stops_of
+
+COUNTS = {
+    "generated": "packets that the source numbered",
+    "received": "packets that a worker took into its queue",
+    "lost": "packets that found no room",
+    "left": "packets still between receiver and workers",
+    "parsed": "packets that left a queue and were parsed",
+    "tcp": "parsed packets that were TCP, and so stored",
+    "evicted": "stored packets replaced by a later one",
+    "allocated": "messages obtained from the strategy",
+    "freed": "messages given back to the strategy",
+    "live": "messages in queues and stores, when queues had been emptied",
+    "constructed": "messages made after the start",
+    "discarded": "messages dropped, not pooled, after the start",
+    "remote_frees": "messages freed by another thread than the one that had obtained them",
+    "prepared": "messages made before the start",
+    "pooled": "free messages in pools and caches; -1 where a library does not tell",
+}
+
+TRIALS = DataFrameSchema(
+    {
+        **TRIAL_COLUMNS,
+        "language": choice(get_args(Language), "language of the workload"),
+        "topology": choice(TOPOLOGIES, "which thread does which part"),
+        "threads": Column("int64", POSITIVE, description="workers; beside them a pipeline has its receiver"),
+        "layout": text("where buffers and parse results live"),
+        "strategy": choice(STRATEGIES, "where a message comes from"),
+        "runtime": whole("feature release of the JDK; empty for C++", None),
+        "collector": text("garbage collector; empty for C++", nullable=True),
+        "allocator": text("what C++ new reaches; empty for Java", nullable=True),
+        "solution": text("layout with collector and runtime, or with allocator"),
+        "case": choice(CASES, "sizes of queue and store"),
+        "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
+        "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
+        "queue_size": Column("int64", POSITIVE, description="messages in all queues together"),
+        "stored_count": Column("int64", POSITIVE, description="messages in all stores together"),
+        "pool_size": Column("int64", COUNT, description="messages made before the start"),
+        "packets": whole("packets of the measured window"),
+        "ns_per_packet": number("wall time of the measured window over its packets, all threads together, ns"),
+        "cpu_ns_per_packet": number("CPU of the whole process over the same packets, its collector's too, ns"),
+        "gc_cpu_share": number("of that CPU, what the collector's threads took"),
+        "drift_percent": number("how much dearer a packet is in the second half of the window, percent", None),
+        "remote_share": number("of all frees, those by another thread than the one that had obtained the message"),
+        "imbalance": number("packets of the busiest ring over the mean of all rings"),
+        "blow_up": number("messages that existed over those alive, at the end of the window; empty if not told"),
+        "peak_rss_mb": number("peak resident memory of the process, MiB"),
+        "safepoints": whole("stops of all threads in the measured window; empty without a JVM"),
+        "reaching_max_ms": number("the longest time from asking for a stop until the last thread stood, ms"),
+        **GC_COLUMNS,
+        **{name: whole(what, None if name == "pooled" else COUNT) for name, what in COUNTS.items()},
+        "checksum": text("sum over all packets: the same in every row of equal packets and seed", nullable=True),
+        "seed": text("of contents, flows and stores"),
+    },
+    strict=True,
+    coerce=True,
+)
+SCHEMAS = {"trials": TRIALS, "cpu": CPU}
+_STATED = (
+    "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
+    "heap_mb", "queue_size", "stored_count", "pool_size",
+)  # fmt: skip
+
+
+def _rows_of(record: TrialRecord) -> Rows:
+    spec = record.spec
+    row = {
+        **trial_row(record), **{name: spec[name] for name in _STATED},
+        "solution": solution_of(spec), "seed": str(spec["seed"]),
+    }  # fmt: skip
+    trial = read_trial(record, ThreadsMeasurement)
+    measured = trial.measurement
+    if measured is None:
+        return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
+    cpu = cpu_rows(record, measured["cpu"])
+    return {"trials": [row | _measured(record, measured, cpu)], "cpu": cpu}
+
+
+def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[Row]) -> Row:
+    parts, counts = measured["iterations"]["measured"], measured["counts"]
+    packets = sum(part[2] for part in parts)
+    process_ns = measured["cpu"]["process_ns"]
+    rings = measured["received_by_ring"]
+    start_ns, end_ns = parts[0][0], parts[-1][1]
+    tells = measured["held_at_end"] is not None and STRATEGIES[record.spec["strategy"]].library != "Netty"
+    return {
+        "packets": packets,
+        "ns_per_packet": ns_per_item(parts),
+        "cpu_ns_per_packet": process_ns / packets,
+        "gc_cpu_share": sum(row["cpu_ns"] for row in cpu if row["thread_group"] == "gc") / process_ns,
+        "drift_percent": drift_percent(parts),
+        "remote_share": counts["remote_frees"] / counts["freed"] if counts["freed"] else None,
+        "imbalance": max(rings) * len(rings) / sum(rings),
+        "blow_up": (measured["held_at_end"] or 0) / measured["live_at_end"] if tells else None,
+        "peak_rss_mb": measured["peak_rss_mb"],
+        **_safepoints(record, start_ns, end_ns),
+        **gc_row(record, start_ns, end_ns),
+        **{name: counts[name] for name in COUNTS},
+        "checksum": measured["checksum"],
+    }
+
+
+def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
+    stops = stops_of(record)
+    if stops is None:
+        return {}
+    inside = [stop for stop in stops.safepoints if start_ns <= stop.start_ns < end_ns]
+    return {
+        "safepoints": len(inside),
+        "reaching_max_ms": max((stop.reaching_ns for stop in inside), default=0) / 1e6,
+    }
+
+
+def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
+    """Tables ``trials`` and ``cpu``."""
+    return frames(records, _rows_of, SCHEMAS)
+
+
+def summarise_threads(record: TrialRecord) -> dict[str, Any]:
+    """One trial as plain data: ``checksum``, ``counts``, ``ns_per_packet``, ``cpu_ns_per_packet``, ``remote_frees``,
+    the rest of its row, and ``cpu_ns`` by thread group."""
+    rows = _rows_of(record)
+    row = dict(rows["trials"][0])
+    measured = read_trial(record, ThreadsMeasurement).measurement
+    counts = {name: row.pop(name) for name in list(COUNTS) if name in row}
+    cpu = {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())}
+    shown = {"counts": counts, "remote_frees": counts.get("remote_frees"), "cpu_ns": cpu}
+    return {**row, **shown, "received_by_ring": measured["received_by_ring"] if measured else None}

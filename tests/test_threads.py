@@ -1,0 +1,283 @@
+"""Many threads: one checksum whatever the topology, strategy, number of threads and language; what makes no sense is
+refused in one line; a plan knows the machine's processors."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from shared_jvm import records_of
+
+from allocpool.campaign import single
+from allocpool.campaign.study import Machine
+from allocpool.campaign.tidy import frame
+from allocpool.errors import UserError
+from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
+from allocpool.studies.threads import claims, plots, story
+from allocpool.studies.threads.specs import ThreadsSpec
+from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
+from allocpool.studies.threads.study import STUDY, ThreadsProfile
+from allocpool.studies.threads.tables import COUNTS, TRIALS
+from allocpool.trial.record import TrialRecord
+
+PACKETS, SEED = 12_000, 7
+SIZES: dict[str, Any] = {
+    "packets": PACKETS, "seed": SEED, "queue_size": 600, "stored_count": 300, "case": "A", "scale": 0.05,
+}  # fmt: skip
+COLLECTORS = ((25, "g1"), (11, "cms"))
+"""The newest runtime runs everything, the oldest what does not need newer ones."""
+HEAP_MB = 256
+
+Row = tuple[int, str, str, int, str, str]
+"""Runtime (0: C++), collector, topology, threads, layout, strategy."""
+
+
+def _threads_of(place: int) -> int:
+    return (1, 2, 3)[place % 3]
+
+
+def java_rows(runtime: int, collector: str) -> list[Row]:
+    """Every topology, layout and strategy that go together; the number of threads goes round."""
+    triples = [
+        (topology, layout, strategy)
+        for topology in TOPOLOGIES
+        if topology != "virtual" or runtime >= 21
+        for layout in LAYOUTS["java"]
+        for strategy in offered("java", topology, layout)
+        if runtime == 25 or layout == "heap"
+    ]
+    return [
+        (runtime, collector, topology, _threads_of(place), layout, strategy)
+        for place, (topology, layout, strategy) in enumerate(triples)
+    ]
+
+
+JAVA = [row for pair in COLLECTORS for row in java_rows(*pair)]
+CPP: list[Row] = [
+    (0, "", topology, 2, layout, strategy)
+    for topology, layout, strategy in (
+        ("sharded", "heap", "alloc"), ("pipeline", "flat", "owner"), ("pipeline", "heap", "alloc"),
+    )
+]  # fmt: skip
+"""One process each: the tests of C++ itself go through all of them."""
+
+
+def spec_of(row: Row) -> ThreadsSpec:
+    runtime, collector, topology, threads, layout, strategy = row
+    java = {"runtime": runtime, "collector": collector, "heap_mb": HEAP_MB, "language": "java"}
+    return ThreadsSpec(
+        topology=topology, threads=threads, layout=layout, strategy=strategy, **SIZES,
+        **(java if runtime else {"language": "cpp"}),
+    )  # fmt: skip
+
+
+@cache
+def records(runtime: int, collector: str) -> dict[Row, TrialRecord]:
+    """Every row of a runtime, run in one JVM."""
+    rows = [row for row in JAVA if row[:2] == (runtime, collector)]
+    return dict(zip(rows, records_of([spec_of(row) for row in rows], HEAP_MB), strict=True))
+
+
+@cache
+def known() -> str:
+    """The checksum of the plainest way."""
+    summary = single.summary_of(records(25, "g1")[25, "g1", "sharded", 1, "heap", "alloc"])
+    return str(summary["checksum"])
+
+
+def assert_same_work(row: Row, summary: dict[str, Any]) -> None:
+    counts = summary["counts"]
+    assert summary["checksum"] == known()
+    assert counts["generated"] == counts["parsed"] == PACKETS
+    assert counts["generated"] == counts["received"] + counts["lost"] + counts["left"]
+    assert counts["allocated"] == counts["freed"] + counts["live"]
+    assert sum(summary["received_by_ring"]) == PACKETS
+    assert len(summary["received_by_ring"]) == row[3]
+    if row[2] == "sharded":
+        assert summary["remote_frees"] == 0
+    elif row[2] == "pipeline" and row[5] != "copy_on_keep":
+        assert summary["remote_frees"] == counts["freed"]
+
+
+@pytest.mark.parametrize("row", JAVA, ids=lambda row: "-".join(map(str, row)))
+def test_java_does_the_same_work(row: Row) -> None:
+    record = records(*row[:2])[row]
+    assert (record.status, record.reason) == ("ok", None)
+    assert_same_work(row, single.summary_of(record))
+
+
+@pytest.mark.parametrize("row", CPP, ids=lambda row: "-".join(map(str, row)))
+def test_cpp_does_the_same_work(data: Path, row: Row) -> None:
+    record = single.run_single(spec_of(row))
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    assert_same_work(row, single.summary_of(record))
+
+
+def test_virtual_threads_have_their_carriers_and_a_process_of_their_own(data: Path) -> None:
+    summary = single.run_and_summarise(spec_of((21, "genzgc", "virtual", 2, "heap", "thread_local")))
+    assert summary["checksum"] == known()
+    assert summary["counts"]["constructed"] == PACKETS, "a pool that ends with its virtual thread has nothing to give"
+    json.dumps(summary)
+
+
+def test_every_strategy_topology_and_layout_takes_part() -> None:
+    assert {row[5] for row in JAVA} == set(STRATEGIES)
+    assert {row[2] for row in JAVA} == set(TOPOLOGIES)
+    assert {row[4] for row in JAVA} == set(LAYOUTS["java"])
+
+
+EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 1000, "case": "B", "scale": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"topology": "star"}, "virtual"),
+        ({"strategy": "hoard"}, "copy_on_keep"),
+        ({"layout": "slab"}, "heap"),
+        ({"threads": 0}, "greater than or equal to 1"),
+        ({"topology": "virtual", "runtime": 17}, "choose runtime 21 or 25, or topology sharded or pipeline"),
+        ({"topology": "virtual", "language": "cpp"}, "topology virtual is of Java"),
+        ({"topology": "virtual", "strategy": "owner"}, "choose one of alloc, locked, stack, mpmc, thread_local"),
+        ({"language": "cpp", "layout": "native"}, "choose one of heap, flat"),
+        ({"layout": "flat"}, "makes no sense"),
+        ({"strategy": "netty_pooled"}, "makes no sense"),
+        ({"language": "cpp", "heap_mb": 100}, "belong to Java"),
+        ({"allocator": "glibc"}, "allocator belongs to C++"),
+        ({"seconds": 1}, "one of them"),
+        ({"threads": 200, "queue_size": 100}, "more than queue_size 100"),
+        ({"strategy": "locked", "pool_size": 10}, "what is out at once needs"),
+        ({"threads": 64, "interval_ns": 1000}, "real time with 64 threads takes 66 processors"),
+        ({"affinity": 1}, "affinity"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], line: str) -> None:
+    words = {**EXAMPLE, **settings}
+    with pytest.raises(UserError) as refused:
+        single.parse_spec(["mode=threads", *(f"{name}={value}" for name, value in words.items())])
+    assert line in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_one_line_serves_both_languages() -> None:
+    words = ["mode=threads", *(f"{name}={value}" for name, value in EXAMPLE.items()), "runtime=25", "collector=g1"]
+    for language in ("java", "cpp"):
+        spec = single.parse_spec([*words, f"language={language}", "layout=heap"])
+        assert isinstance(spec, ThreadsSpec)
+        assert (spec.runtime, spec.collector) == ((25, "g1") if language == "java" else (None, None))
+
+
+def profile(**settings: Any) -> ThreadsProfile:
+    group = {
+        "topologies": ["sharded", "pipeline", "virtual"], "threads": [1, 2, 4], "java": ["heap/g1/25", "heap/g1/17"],
+        "cpp": ["flat/glibc"], "strategies": ["alloc", "owner", "jctools"],
+    }  # fmt: skip
+    return ThreadsProfile(
+        profile="test", blocks=1, scale=0.1, seconds=1, warmup_seconds=0.1, groups={"all": {**group, **settings}}
+    )
+
+
+def test_a_plan_says_which_threads_are_more_than_processors() -> None:
+    planned = STUDY.plan(profile(), Machine(cores=2))
+    assert all(isinstance(item.spec, ThreadsSpec) for item in planned)
+    for item in planned:
+        assert isinstance(item.spec, ThreadsSpec)
+        assert (item.unavailable is None) == (item.spec.processors <= 2)
+    lines = {item.unavailable for item in planned if item.unavailable}
+    assert "4 threads are more than the 2 processors of this machine" in lines
+    assert "2 threads and a receiver are more than the 2 processors of this machine" in lines
+    assert not [item for item in STUDY.plan(profile(crowded=True), Machine(cores=2)) if item.unavailable]
+    assert not [item for item in STUDY.plan(profile(), Machine(cores=64)) if item.unavailable]
+    # Virtual threads are of newer Java alone, and owners of threads that stay.
+    virtual = [item.spec for item in planned if isinstance(item.spec, ThreadsSpec) and item.spec.topology == "virtual"]
+    assert {(spec.runtime, spec.strategy) for spec in virtual} == {(25, "alloc")}
+
+
+def test_a_plan_refuses_solutions_that_are_none() -> None:
+    for java in (["heap/g1"], ["heap/g1/new"], ["slab/g1/25"], ["heap/zgc/17x"]):
+        with pytest.raises(ValueError, match=r"LAYOUT/COLLECTOR/RUNTIME|layout"):
+            profile(java=java)
+
+
+SOLUTIONS: dict[str, dict[str, Any]] = {
+    "heap / G1 / 25": {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25},
+    "heap / gen. ZGC / 25": {"language": "java", "layout": "heap", "collector": "genzgc", "runtime": 25},
+    "C++ heap": {"language": "cpp", "layout": "heap", "allocator": "glibc"},
+    "C++ heap / mimalloc": {"language": "cpp", "layout": "heap", "allocator": "mimalloc"},
+}
+CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "cached": 150.0, "copy_on_keep": 80.0,
+              "thread_local": 200.0}  # fmt: skip
+
+
+def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ...] = (2,)) -> pd.DataFrame:
+    """A finished campaign around these costs; glibc pays half as much again for remote frees."""
+    rng = np.random.default_rng(1)
+    rows: list[dict[str, Any]] = []
+    for block, (solution, stated), topology, threads, strategy in itertools.product(
+        range(blocks), SOLUTIONS.items(), TOPOLOGIES, threads_in, centres_ns
+    ):
+        if stated["language"] == "cpp" and topology == "virtual":
+            continue
+        dearer = 1.5 if (solution, topology, strategy) == ("C++ heap", "pipeline", "alloc") else 1.0
+        cost_ns = centres_ns[strategy] * dearer * float(np.exp(0.02 * rng.standard_normal()))
+        rows.append({
+            "trial_id": str(len(rows)), "mode": "threads", "block": block, "status": "ok", "wall_s": 1.0, "cpu_s": 1.0,
+            "load_before": 0.0, "started_utc": f"{block:03}", "code_hash": "", "host_id": "", "attempt": 1, **stated,
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy, "case": "B",
+            "scale": 0.1, "queue_size": 1000, "stored_count": 1000, "pool_size": 0, "seed": "7",
+            "cpu_ns_per_packet": cost_ns, "ns_per_packet": cost_ns / threads, "remote_share": 0.5, "imbalance": 1.01,
+            "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
+            **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
+        })  # fmt: skip
+    return frame(rows, TRIALS)
+
+
+def outcomes(trials: pd.DataFrame) -> dict[str, str]:
+    return {verdict.claim.id: verdict.outcome for verdict in claims.evaluate(trials)}
+
+
+def test_claims_say_what_the_trials_say() -> None:
+    trials = made_up(CENTRES_NS, 5)
+    assert set(outcomes(trials).values()) == {REPRODUCED}
+    turned = outcomes(made_up({**CENTRES_NS, "alloc": 1000.0, "cached": 400.0, "copy_on_keep": 900.0}, 5))
+    assert {turned[name] for name in ("zgc_shared", "g1_shared", "lock_worst", "copying", "thread_local_virtual")} == {
+        REFUTED
+    }
+    assert set(outcomes(made_up(CENTRES_NS, 1)).values()) == {OPEN}, "one trial a side decides nothing"
+    assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
+
+
+def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
+    trials = made_up({name: CENTRES_NS[name] for name in ("alloc", "locked", "copy_on_keep")}, 5, (1, 2))
+    advice = story.advice(trials).splitlines()
+    assert [line[:2] for line in advice] == ["1.", "2.", "3."]
+    assert "copy_on_keep" in advice[0]
+    cheapest = story.ladder(trials, "sharded").iloc[0]
+    assert (cheapest["solution"], cheapest["strategy"]) == ("heap / G1 / 25", "copy_on_keep")
+    faster = story.scaling(trials)
+    assert set(faster["threads"]) == {2}
+    assert faster["times as fast as one"].str.match(r"(1\.9|2\.0)\d times").all()
+    assert len(story.remote(trials)) == 2 * len(SOLUTIONS)
+    assert set(story.books(trials)["blow-up"]) == {"1.50"}
+    assert "were more threads than processors" in story.limits(trials, 1)
+    assert "were more threads than processors" not in story.limits(trials, 3)
+    for nothing in (trials.iloc[:0], trials[trials["topology"] == "virtual"]):
+        assert "not part of this campaign" in story.advice(nothing)
+        assert story.verdict(nothing, claims.evaluate(nothing))
+        for topology in TOPOLOGIES:
+            assert len(story.shown(story.ladder(nothing, topology)))
+            assert isinstance(plots.ladder(nothing, topology), Figure)
+    assert isinstance(plots.cost_by_threads(trials, "pipeline"), Figure)
+
+
+def test_the_outlook_grows_with_the_machine() -> None:
+    told = story.outlook()
+    assert told["configurations"].is_monotonic_increasing
+    assert (told["hours"] > 0).all()

@@ -1,0 +1,73 @@
+package allocpool.threads;
+
+import allocpool.packets.Audit;
+import io.netty.buffer.ByteBuf;
+
+/** A message over a buffer of Netty. */
+final class NettyMessage extends Message {
+    final ByteBuf buffer;
+
+    NettyMessage(final ByteBuf buffer) {
+        this.buffer = buffer;
+    }
+
+    @Override
+    protected void putByte(final int offset, final byte value) {
+        buffer.setByte(offset, value);
+    }
+
+    @Override
+    protected void putShort(final int offset, final short value) {
+        buffer.setShort(offset, value);
+    }
+
+    @Override
+    protected void putInt(final int offset, final int value) {
+        buffer.setInt(offset, value);
+    }
+
+    @Override
+    protected byte getByte(final int offset) {
+        return buffer.getByte(offset);
+    }
+
+    @Override
+    protected short getShort(final int offset) {
+        return buffer.getShort(offset);
+    }
+
+    @Override
+    protected int getInt(final int offset) {
+        return buffer.getInt(offset);
+    }
+
+    @Override
+    protected void putWord(final int offset, final long value) {
+        buffer.setLongLE(offset, value);
+    }
+
+    @Override
+    protected long getWord(final int offset) {
+        return buffer.getLongLE(offset);
+    }
+
+    @Override
+    protected Object payload(final int offset, final int length) {
+        return buffer.asReadOnly().setIndex(offset, offset + length);
+    }
+
+    @Override
+    protected long payloadWord(final Object payload, final int offset) {
+        return ((ByteBuf) payload).getLongLE(offset);
+    }
+
+    @Override
+    protected void claim(final Audit audit, final String where) {
+        audit.claim(memory(), where);
+    }
+
+    @Override
+    Object memory() {
+        return buffer.memoryAddress();
+    }
+}
