@@ -11,11 +11,22 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from allocpool.decisions import EFFECT, FEWEST, LOOKS, OPEN, Decision, decide_together
+from allocpool.decisions import (
+    A_CHEAPER,
+    B_CHEAPER,
+    EFFECT,
+    EQUIVALENT,
+    FEWEST,
+    LOOKS,
+    OPEN,
+    Decision,
+    decide_together,
+)
 
 Cell = TypeVar("Cell", bound=Hashable)
 _AT_ONCE = 8
@@ -71,6 +82,33 @@ def decisions_of(questions: Sequence[Question[Cell]], progress: Progress[Cell]) 
         sides = [tuple(list(progress.costs.get(cell, ())) for cell in questions[k].cells) for k in asked]
         verdicts |= dict(zip(asked, decide_together([(a, b) for a, b in sides], effect), strict=True))
     return [verdicts[k] for k in range(len(questions))]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """How many questions have ended how."""
+
+    decided: int = 0
+    """One side is cheaper."""
+    equivalent: int = 0
+    """No difference that matters."""
+    open: int = 0
+
+    def __add__(self, other: Verdicts) -> Verdicts:
+        return Verdicts(self.decided + other.decided, self.equivalent + other.equivalent, self.open + other.open)
+
+
+def verdicts_of(questions: Sequence[Question[Cell]], decisions: Sequence[Decision]) -> tuple[Verdicts, Verdicts]:
+    """The numbers of primary questions and of the others."""
+    counts = {
+        primary: Counter(told.verdict for q, told in zip(questions, decisions, strict=True) if q.primary == primary)
+        for primary in (True, False)
+    }
+    primary, secondary = (
+        Verdicts(told[A_CHEAPER] + told[B_CHEAPER], told[EQUIVALENT], told[OPEN])
+        for told in (counts[True], counts[False])
+    )
+    return primary, secondary
 
 
 def first_round(
