@@ -240,10 +240,10 @@ def findings(profile: str, minutes: str | None) -> None:
 
     asked = sequential.minutes_from(minutes)
     campaigns = campaign.all_of_profile(profile)
-    if asked is None and all(each.is_sequential for each in campaigns):
-        asked = MINUTES
     if asked is not None:
-        sequential.require_no_fixed_plan(campaigns)
+        sequential.require_sequential(campaigns)
+    elif any(each.is_sequential for each in campaigns):
+        asked = MINUTES
     measured = None if asked is None else asked - pages_seconds(profile) / 60
     if measured is not None and measured <= 0:
         raise UserError(f"the pages alone take about {pages_seconds(profile) / 60:.1f} minutes: give more than that")

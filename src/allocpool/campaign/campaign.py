@@ -43,7 +43,7 @@ from allocpool.trial.spec import TrialSpec
 
 SHOW_ONLY = "ALLOCPOOL_SHOW_ONLY"
 """Set in the environment of notebooks that are to show what there is, and to measure nothing."""
-_FACTS = ("strategy", "case", "bytes")
+_FACTS = ("strategy", "case", "bytes", "touch")
 """Of a spec, beside its configuration, as far as it has them."""
 
 
@@ -455,7 +455,7 @@ def _this_machine() -> Machine:
 
 def cell_name(spec: TrialSpec) -> str:
     """What a cell runs, for lists of questions."""
-    facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) is not None)
+    facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
     return " ".join((spec.configuration(), *facts))
 
 
@@ -507,18 +507,20 @@ def all_of_profile(profile: str) -> list[Campaign]:
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
-    """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, sequential ones together,
-    as one pool of questions that shares the minutes."""
+    """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
+    sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
     if minutes is not None:
-        sequential.require_no_fixed_plan(campaigns)
+        sequential.require_sequential(campaigns)
     took_s: dict[str, float] = {}
     if not os.environ.get(SHOW_ONLY):
-        for each in (one for one in campaigns if not one.is_sequential):
+        fixed = [each for each in campaigns if not each.is_sequential]
+        for each in fixed:
             begun_s = time.monotonic()
             each.run_plan()
             took_s[each.study.name] = time.monotonic() - begun_s
         pooled = [each for each in campaigns if each.is_sequential]
-        measured_s = sequential.measure(pooled, None if minutes is None else 60 * minutes)
+        left_s = None if minutes is None else 60 * minutes - sum(map(sequential.seconds_on_record, fixed))
+        measured_s = sequential.measure(pooled, left_s)
         took_s |= dict(zip((each.study.name for each in pooled), measured_s, strict=True))
     for each in campaigns:
         each.tables()

@@ -196,6 +196,11 @@ def _just(task: Task) -> Callable[[], Task]:
     return lambda: task
 
 
+def seconds_on_record(campaign: Campaign) -> float:
+    """What the trials of a campaign have taken, whenever they ran."""
+    return sum(record.wall_s + BETWEEN_TRIALS_S for _, record in campaign.measured())
+
+
 def announcement(campaigns: Sequence[Campaign]) -> list[str]:
     """What is about to be run, a line a study: its place, its trials, their time, its questions."""
     return [
@@ -239,14 +244,13 @@ def minutes_from(text: str | None) -> float | None:
     return minutes
 
 
-def require_no_fixed_plan(campaigns: Sequence[Campaign]) -> None:
-    """Minutes mean nothing to a fixed plan: UserError in one line."""
-    for campaign in campaigns:
-        if not campaign.is_sequential:
-            raise UserError(
-                f"profile {campaign.profile.profile} of study {campaign.study.name} runs a fixed plan: "
-                "leave the minutes out, or choose a profile whose schedule is sequential, such as quick"
-            )
+def require_sequential(campaigns: Sequence[Campaign]) -> None:
+    """Minutes mean nothing where all plans are fixed: UserError in one line."""
+    if not any(campaign.is_sequential for campaign in campaigns):
+        raise UserError(
+            f"profile {campaigns[0].profile.profile} runs a fixed plan: leave the minutes out, "
+            "or choose a profile whose schedule is sequential, such as quick"
+        )
 
 
 def counts_in_words(primary: Verdicts, secondary: Verdicts) -> str:
