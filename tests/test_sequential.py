@@ -240,7 +240,7 @@ def test_notebooks_that_only_show_measure_nothing(runner: Runner, monkeypatch: p
 
 
 def test_a_fixed_plan_takes_no_minutes(data: Path) -> None:
-    with pytest.raises(UserError, match="profile .* runs a fixed plan: leave the minutes out"):
+    with pytest.raises(UserError, match=r"profile .* runs a fixed plan: leave the minutes out"):
         opened(schedule="fixed").run(20)
 
 

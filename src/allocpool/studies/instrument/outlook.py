@@ -109,8 +109,8 @@ def outlook(profile: str, minutes: float | None = None) -> Outlook:
 
 
 def smallest_effect(spread: float, trials: int) -> float | None:
-    """Share by which the costs of two configurations must differ so that the latest look at so many trials of each shows
-    it in 80%, at the level that this look has (`allocpool.decisions`).
+    """Share by which the costs of two configurations must differ so that 80% of such comparisons show it, at the latest
+    look at so many trials of each and at the level that this look has (`allocpool.decisions`).
 
     The usual approximation by quantiles of Student's t (Montgomery, "Design and Analysis of Experiments", on the choice
     of a sample size). None where there is no look yet.
