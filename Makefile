@@ -14,6 +14,7 @@ BIN := .venv/bin
 
 help:
 	@echo 'make findings   set up, run the studies, make the site  (PROFILE=$(PROFILE): smoke, quick, standard, article)'
+	@echo '                quick takes MINUTES=20 in all, set-up apart; more go on from there'
 	@echo 'make test       set up, then every test of Python, Java, C++ and the notebooks'
 	@echo 'make lab        set up, then open the notebooks in JupyterLab'
 	@echo 'make setup      .venv, Java runtimes and builds, without running anything'
@@ -45,7 +46,7 @@ setup: .venv/.installed
 	  $(BIN)/python -m allocpool.compile; built=$$?; wait $$runtimes && [ $$built -eq 0 ]
 
 findings: setup
-	@$(BIN)/allocpool findings --profile $(PROFILE)
+	@$(BIN)/allocpool findings --profile $(PROFILE) $(if $(MINUTES),--minutes '$(MINUTES)')
 
 lab: setup
 	@$(BIN)/jupyter lab notebooks

@@ -81,6 +81,21 @@ def test_the_help_of_a_mode_names_each_of_its_keys_with_its_choices(mode: str) -
         assert "collector=serial|parallel|cms" in shown
 
 
+def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
+    plan = json.loads(allocpool("plan", "batch", "--json").output)
+    assert plan["schedule"] == "sequential" and plan["first_round_expected_s"] > plan["expected_s"]
+    primary = [question for question in plan["questions"] if question["primary"]]
+    assert {"a": "C++ flat alloc B", "b": "C++ flat pool B", "primary": True} in primary
+    told = allocpool("plan", "batch").output
+    assert "primary   C++ flat alloc B against C++ flat pool B" in told
+    assert f"{len(primary)} primary and {len(plan['questions']) - len(primary)} secondary questions" in told
+    state = json.loads(allocpool("status", "--profile", "quick", "--questions", "--json").output)["quick"]["batch"]
+    assert state["primary"] == {"decided": 0, "equivalent": 0, "open": len(primary)}
+    assert {question["verdict"] for question in state["questions"]} == {"open"}
+    shown = allocpool("status", "--profile", "quick").output
+    assert f"0 decided, 0 equivalent, {len(primary)} open (secondary: 0, 0, 4)" in shown
+
+
 def test_plans_and_states_of_campaigns_start_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     allocpool("plan", "batch", "--profile", "smoke")  # what the machine says of itself is asked for once and remembered
 
@@ -141,6 +156,11 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["run", "batch", "--set", "blocks=2", "--set", "blocks=3"], "blocks is given twice"),
         (["run", "batch", "--set", "blocks="], "blocks has no value"),
         (["run", "batch", "--set", "strategies=[]"], "strategies"),
+        (["findings", "--minutes", "soon"], "minutes are a number above 0, for example 20, not 'soon'"),
+        (["findings", "--minutes", "0.01"], "the pages alone take about"),
+        (["findings", "--profile", "smoke", "--minutes", "9"], "runs a fixed plan: leave the minutes out"),
+        (["run", "batch", "--minutes", "-1"], "minutes are a number above 0"),
+        (["run", "batch", "--profile", "smoke", "--minutes", "9"], "runs a fixed plan: leave the minutes out"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(data: Path, words: list[str], names: str) -> None:

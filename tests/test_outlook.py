@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from allocpool.decisions import B_CHEAPER, FEWEST, decide
 from allocpool.studies.instrument import outlook as module
 from allocpool.studies.instrument.outlook import Outlook, outlook, smallest_effect
 from allocpool.trial.noise import Calm
@@ -35,12 +37,19 @@ def test_where_nothing_can_be_decided_that_is_said() -> None:
 
 
 def test_smaller_effects_take_more_trials_and_less_noise() -> None:
-    assert smallest_effect(0.1, 1) is None
-    effects = [smallest_effect(0.1, trials) or 0.0 for trials in (2, 5, 10, 50)]
+    assert smallest_effect(0.1, FEWEST - 1) is None
+    effects = [smallest_effect(0.1, trials) or 0.0 for trials in (5, 6, 10, 50)]
     assert effects == sorted(effects, reverse=True)
-    # G*Power's two-sided t test of two groups of 17 with d = 1 has a power of 0.80.
-    assert smallest_effect(0.1, 17) == pytest.approx(0.105, abs=0.003)
+    assert smallest_effect(0.1, 7) == smallest_effect(0.1, 6), "trials after the latest look wait for the next one"
     assert (smallest_effect(0.2, 17) or 0.0) > (smallest_effect(0.1, 17) or 0.0)
+
+
+def test_an_effect_that_is_called_smallest_is_decided_in_about_80_percent() -> None:
+    rng = np.random.default_rng(3)
+    larger = 1 + (smallest_effect(0.1, 8) or 0.0)
+    sides = np.exp(0.1 * rng.standard_normal((2, 300, 8)))
+    shown = sum(decide(larger * a, b, effect=1.001).verdict == B_CHEAPER for a, b in zip(*sides, strict=True))
+    assert 0.7 * 300 < shown < 0.9 * 300
 
 
 def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,6 +57,12 @@ def test_the_outlook_follows_from_plans_and_from_what_was_measured(monkeypatch: 
     whole = outlook("standard")
     part = outlook("standard", 0.6 * whole.minutes)
     assert whole.trials == 5, "as many as the profile has blocks"
-    assert part.trials == 3
-    assert whole.cells > 0 and whole.spread is not None
-    assert (part.smallest_effect or 0.0) > (whole.smallest_effect or 0.0) > 0
+    assert part.trials == 3 and part.smallest_effect is None
+    assert whole.cells > 0 and whole.spread is not None and (whole.smallest_effect or 0.0) > 0
+
+
+def test_more_minutes_are_more_trials_of_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "look", lambda _meter, _seconds: QUIET)
+    first_round = outlook("quick")
+    less, more = (outlook("quick", factor * first_round.minutes).trials for factor in (0.5, 2.0))
+    assert less < FEWEST <= first_round.trials < more

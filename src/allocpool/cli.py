@@ -146,35 +146,44 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     return overrides
 
 
+_MINUTES = click.option(
+    "--minutes", metavar="M", help="In all, what was measured before included; for profiles that run sequentially."
+)
+
+
 @main.command(context_settings=CONTEXT)
 @click.argument("study")
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
-def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
+@_MINUTES
+def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None) -> None:
     """Run a STUDY (or `all`) under a profile; continues where an earlier run stopped.
 
-    Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial.
+    Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial. A sequential
+    profile (quick) runs its first round, or with --minutes goes on to its open questions.
 
     \b
     Example, another solution than the profile has:
       allocpool run batch --set blocks=3 --set 'solutions=[java/heap/shenandoah/21, cpp/flat]'
     """
-    from allocpool.campaign import campaign
+    from allocpool.campaign import campaign, sequential
     from allocpool.campaign.registry import STUDY_NAMES
 
+    limit = sequential.minutes_from(minutes)
     if study == "all" and not settings:
         campaigns = campaign.all_of_profile(profile)
     elif study == "all":
         raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDY_NAMES)})")
     else:
         campaigns = [campaign.open_study(study, profile, _overrides(settings))]
-    for opened in campaigns:
-        done = opened.run()
+    for opened, done in zip(campaigns, campaign.run_together(campaigns, limit), strict=True):
         click.echo(
             f"{opened.study.name} ({profile}): {done.finished} of {done.planned} trials have a record, "
             f"{done.failed} of them not ok, {done.unavailable} can't run here; {done.seconds:.0f} s measured now; "
             f"tables in {opened.tidy_folder}"
         )
+        if opened.questions:
+            click.echo(f"  {sequential.counts_in_words(done.primary, done.secondary)}")
 
 
 @main.command(context_settings=CONTEXT)
@@ -183,59 +192,95 @@ def run(study: str, profile: str, settings: tuple[str, ...]) -> None:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
-    """What a STUDY would run under a profile, and about how long that takes; starts and builds nothing."""
-    from allocpool.campaign import campaign
+    """What a STUDY would run under a profile, and about how long that takes; starts and builds nothing.
 
-    rows = campaign.open_study(study, profile, _overrides(settings)).planned_cells()
+    Below the cells come the questions that it decides.
+    """
+    from allocpool.campaign import campaign, sequential
+
+    opened = campaign.open_study(study, profile, _overrides(settings))
+    rows, questions = opened.planned_cells(), opened.questions_table()[["a", "b", "primary"]]
     total_s = float(rows["expected_s"].sum())
+    first_s = sequential.expected_seconds(opened.first_round_specs())
     if as_json:
-        planned = {"cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()), "expected_s": total_s}
+        planned = {
+            "cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()), "expected_s": total_s,
+            "schedule": opened.profile.schedule, "questions": questions.to_dict("records"),
+            "first_round_expected_s": first_s,
+        }  # fmt: skip
         click.echo(json.dumps(planned, indent=1))
         return
     click.echo(rows.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
+    for question in questions.to_dict("records"):
+        click.echo(f"{'primary' if question['primary'] else 'secondary':9} {question['a']} against {question['b']}")
     click.echo(
         f"{study} ({profile}): {int(rows['trials'].sum())} trials in {len(rows)} cells, about {total_s:.0f} s "
         f"({total_s / 3600:.1f} h); {int(rows['unavailable'].notna().sum())} cells can't run"
     )
+    click.echo(sequential.plan_in_words(opened))
 
 
 @main.command(context_settings=CONTEXT)
 @click.option("--profile", default=None, help="Only this profile.")
+@click.option("--questions", is_flag=True, help="Also list each question with its verdict so far.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def status(profile: str | None, as_json: bool) -> None:
-    """How far each study is under each profile; starts nothing."""
+def status(profile: str | None, questions: bool, as_json: bool) -> None:
+    """How far each study is under each profile, and how its questions ended so far; starts nothing."""
     from dataclasses import asdict
 
-    from allocpool.campaign import campaign
+    from allocpool.campaign import campaign, sequential
 
     states: dict[str, dict[str, Any]] = {}
     for name in campaign.profiles() if profile is None else [profile]:
         for opened in campaign.all_of_profile(name):
             state = opened.status()
-            states.setdefault(name, {})[opened.study.name] = {**asdict(state), "complete": state.complete}
+            told = {**asdict(state), "complete": state.complete}
+            asked = opened.questions_table() if questions else None
+            if asked is not None:
+                told["questions"] = json.loads(asked.to_json(orient="records"))
+            states.setdefault(name, {})[opened.study.name] = told
             if not as_json:
                 click.echo(
                     f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
-                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
+                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing; "
+                    f"{sequential.counts_in_words(state.primary, state.secondary)}"
                 )
+                if asked is not None and len(asked):
+                    click.echo(asked.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
     if as_json:
         click.echo(json.dumps(states, indent=1))
 
 
 @main.command(context_settings=CONTEXT)
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
-def findings(profile: str) -> None:
-    """Measure every study of a profile, run the notebooks, render the pages; prints where the answer is."""
-    from allocpool.campaign import campaign
-    from allocpool.machine.host import usable_cores
-    from allocpool.site import render
-    from allocpool.studies.instrument.outlook import outlook
+@_MINUTES
+def findings(profile: str, minutes: str | None) -> None:
+    """Measure every study of a profile, run the notebooks, render the pages; prints where the answer is.
 
-    click.echo(outlook(profile).sentences())
-    for opened in campaign.all_of_profile(profile):
-        opened.run()
-    # Nothing is left to measure, so that notebooks only show what there is.
-    click.echo(f"The answer for this machine: {render(profile, jobs=usable_cores())}")
+    A sequential profile (quick) has 20 minutes for all of that unless --minutes gives it others, and spends them on
+    what is not decided yet. Earlier trials count: the same command goes on after an interruption, or with more minutes.
+    """
+    from allocpool.campaign import campaign, sequential
+    from allocpool.machine.host import usable_cores
+    from allocpool.site import pages_seconds, render
+    from allocpool.studies.instrument.outlook import MINUTES, outlook
+
+    asked = sequential.minutes_from(minutes)
+    campaigns = campaign.all_of_profile(profile)
+    if asked is not None:
+        sequential.require_sequential(campaigns)
+    elif any(each.is_sequential for each in campaigns):
+        asked = MINUTES
+    measured = None if asked is None else asked - pages_seconds(profile) / 60
+    if measured is not None and measured <= 0:
+        raise UserError(f"the pages alone take about {pages_seconds(profile) / 60:.1f} minutes: give more than that")
+    click.echo(outlook(profile, measured).sentences())
+    click.echo("\n".join(sequential.announcement(campaigns)))
+    campaign.run_together(campaigns, measured)
+    # Nothing more is to be measured, so that notebooks only show what there is.
+    page = render(profile, jobs=usable_cores(), show_only=True)
+    click.echo(sequential.outcome(campaigns))
+    click.echo(f"The answer for this machine: {page}")
 
 
 @main.command(context_settings=CONTEXT)

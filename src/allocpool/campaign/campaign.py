@@ -8,13 +8,15 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
+import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,15 +27,24 @@ from pydantic import ValidationError
 from tqdm import tqdm
 
 from allocpool import home
-from allocpool.campaign import tidy
+from allocpool.campaign import sequential, tidy
 from allocpool.campaign.registry import every_study, mode_named, study_named
+from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import PROFILE_NAME, Machine, Planned, Study, StudyProfile
+from allocpool.decisions import FEWEST, Decision
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher
+from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, unreadable
 from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
+from allocpool.trial.spec import TrialSpec
+
+SHOW_ONLY = "ALLOCPOOL_SHOW_ONLY"
+"""Set in the environment of notebooks that are to show what there is, and to measure nothing."""
+_FACTS = ("strategy", "case", "bytes", "touch")
+"""Of a spec, beside its configuration, as far as it has them."""
 
 
 def profiles() -> tuple[str, ...]:
@@ -123,6 +134,7 @@ class CampaignStatus:
     """How far a campaign is."""
 
     planned: int
+    """Those that a schedule has added are among them."""
     finished: int
     """Trials with a record, whatever their outcome."""
     failed: int
@@ -135,6 +147,10 @@ class CampaignStatus:
     """Trials that were run again because they had been disturbed."""
     seconds: float
     """How long this call measured."""
+    primary: Verdicts
+    """On the study's primary questions."""
+    secondary: Verdicts
+    """On its others."""
 
     @property
     def complete(self) -> bool:
@@ -150,6 +166,7 @@ class Campaign:
         self.profile = profile
         self._launcher = Launcher()
         self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
+        self._in_block: dict[tuple[TrialSpec, int], Task] = {}
 
     @cached_property
     def planned(self) -> list[Planned]:
@@ -160,7 +177,7 @@ class Campaign:
 
     def plan(self) -> list[Planned]:
         """The plan for a machine with so many processors as this one, whatever else this one has."""
-        planned: list[Planned] = self.study.plan(self.profile, Machine(cores=usable_cores()))
+        planned: list[Planned] = self.study.plan(self.profile, _this_machine())
         return planned
 
     @cached_property
@@ -174,39 +191,152 @@ class Campaign:
         raw = home.raw_dir()
         return [task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable]
 
-    def run(self) -> CampaignStatus:
-        """Run what has no record yet, in random order inside blocks, with a progress bar; then again, once and in the
-        same order, what was disturbed, up to the profile's share of all trials.
+    @cached_property
+    def questions(self) -> list[Question[TrialSpec]]:
+        """What the study decides, of what can run here."""
+        possible = {item.spec for item in self.planned if not item.unavailable}
+        return [
+            replace(question, family=self.study.name, effect=self.profile.effect_that_matters)
+            for question in dict.fromkeys(self.study.questions(self.profile, _this_machine()))
+            if possible.issuperset(question.cells)
+        ]
 
-        Only then, because what disturbs a trial mostly goes on for longer than it; and not all, because a machine that
-        disturbs most trials is no quieter in another attempt.
+    @property
+    def cells(self) -> list[TrialSpec]:
+        """The cells of its questions, each once."""
+        return list(dict.fromkeys(cell for question in self.questions for cell in question.cells))
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether open questions get further blocks."""
+        return self.profile.schedule == "sequential"
+
+    def run(self, minutes: float | None = None) -> CampaignStatus:
+        """Measure what has no record yet, with a progress bar.
+
+        A fixed plan is run as a whole: in random order inside blocks; then again, once and in the same order, what was
+        disturbed, up to the profile's share of all trials. Only then, because what disturbs a trial mostly goes on for
+        longer than it; and not all, because a machine that disturbs most trials is no quieter in another attempt.
+
+        A sequential one is run as `sequential.measure` says, ``minutes`` in all with what earlier runs have measured;
+        where none are given, up to the end of the first round.
 
         Raises:
-            UserError: a build failed, or another campaign is measuring.
+            UserError: a build failed, another campaign is measuring, or a fixed plan was given minutes.
         """
-        begun_s = time.monotonic()
-        self._prepare()
+        return run_together([self], minutes)[0]
+
+    def run_plan(self) -> None:
+        """Run a fixed plan."""
+        self.prepare()
         due = {task.trial_id: task for task in self._waiting()}
-        if due:
-            launches = {name: self._launcher.launch_of(task.spec) for name, task in due.items()}
-            order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
-            meter, limit = self._launcher.pace_meter(), self.profile.disturbed_beyond
-            done = sum(self._record(task) is not None for task in self.tasks)
-            with alone(home.raw_dir()), self._bar(len(order), done) as bar:
-                for which in (1, 2):
-                    for task in order:
-                        attempt = self._due(task) if task.trial_id in due else None
-                        if attempt is None or attempt.attempt != which or (which == 2 and not self._repeats_left()):
-                            continue
-                        record = run_trial(attempt, launches[task.trial_id], self.host, meter, limit)
-                        if which == 1:
-                            bar.update()
-                        if record.status != "ok":
-                            bar.write(f"{record.trial_id} {record.status}: {record.reason}")
-                        if record.disturbed:
-                            bar.write(f"{record.trial_id} disturbed: {record.disturbed}")
-        self.tables()
-        return self.status(time.monotonic() - begun_s)
+        if not due:
+            return
+        order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
+        meter = self.pace_meter()
+        done = sum(self._record(task) is not None for task in self.tasks)
+        with alone(home.raw_dir()), self._bar(len(order), done) as bar:
+            for which in (1, 2):
+                block = None
+                for task in order:
+                    attempt = self._due(task) if task.trial_id in due else None
+                    if attempt is None or attempt.attempt != which or (which == 2 and not self._repeats_left()):
+                        continue
+                    if self.questions and task.spec.block != block:
+                        block = task.spec.block
+                        bar.set_postfix_str(sequential.counts_in_words(*self.verdicts()))
+                    self.measure(attempt, meter, bar)
+                    if which == 1:
+                        bar.update()
+
+    def measure(self, task: Task, meter: PaceMeter, bar: Any) -> TrialRecord:
+        """Run one trial now; what went wrong is told above the bar."""
+        launch = self._launcher.launch_of(task.spec)
+        record = run_trial(task, launch, self.host, meter, self.profile.disturbed_beyond)
+        if record.status != "ok":
+            bar.write(f"{record.trial_id} {record.status}: {record.reason}")
+        if record.disturbed:
+            bar.write(f"{record.trial_id} disturbed: {record.disturbed}")
+        return record
+
+    def pace_meter(self) -> PaceMeter:
+        """What reads the machine's pace between trials."""
+        return self._launcher.pace_meter()
+
+    def trials_of(self, cell: TrialSpec) -> list[Task]:
+        """The trials of a question's cell: what is planned, and what a schedule has added to it, as records tell."""
+        return list(itertools.takewhile(self._is_part, self._blocks(cell)))
+
+    def next_trial_of(self, cell: TrialSpec) -> Task:
+        """The first trial of a question's cell that has no record."""
+        return next(task for task in self._blocks(cell) if self._record(task) is None)
+
+    def _is_part(self, task: Task) -> bool:
+        return task.trial_id in self._planned_ids or (self.is_sequential and self._record(task) is not None)
+
+    def _blocks(self, cell: TrialSpec) -> Iterator[Task]:
+        """The cell's trial in one block after the other, without an end: as a plan with more blocks would have it."""
+        for block in itertools.count():
+            if (cell, block) not in self._in_block:
+                spec = type(cell)(**{**cell.model_dump(), "block": block})
+                self._in_block[cell, block] = task_for(spec, self._launcher, self.host, home.raw_dir())
+            yield self._in_block[cell, block]
+
+    @cached_property
+    def _planned_ids(self) -> set[str]:
+        return {task.trial_id for task in self.tasks}
+
+    def all_tasks(self) -> list[Task]:
+        """What is planned, and what a schedule has added to it."""
+        added = (task for cell in self.cells for task in self.trials_of(cell)) if self.is_sequential else ()
+        return [*self.tasks, *(task for task in added if task.trial_id not in self._planned_ids)]
+
+    def progress(self) -> Progress[TrialSpec]:
+        """The costs of the trials of its questions' cells, and how many have none."""
+        costs: dict[TrialSpec, list[float]] = {}
+        failures: dict[TrialSpec, int] = {}
+        for cell in self.cells:
+            ended = [attempts[-1] for task in self.trials_of(cell) if (attempts := self._attempts(task))]
+            figures = [self.study.cost(record) if record.status == "ok" else None for record in ended]
+            costs[cell] = [figure for figure in figures if figure is not None]
+            failures[cell] = len(ended) - len(costs[cell])
+        return Progress(costs, failures)
+
+    def decisions(self) -> list[Decision]:
+        """The verdict on each question so far."""
+        return decisions_of(self.questions, self.progress())
+
+    def verdicts(self) -> tuple[Verdicts, Verdicts]:
+        """How many of its primary, and of its other questions ended how."""
+        return verdicts_of(self.questions, self.decisions())
+
+    def questions_table(self) -> pd.DataFrame:
+        """One row per question: its sides, whether it is primary, the verdict so far, a's cost over b's with its
+        interval, trials of the smaller side, about how many more it takes."""
+        rows = [
+            {
+                "a": cell_name(question.a), "b": cell_name(question.b), "primary": question.primary,
+                "verdict": told.verdict, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
+                "blocks_needed": told.blocks_needed,
+            }
+            for question, told in zip(self.questions, self.decisions(), strict=True)
+        ]  # fmt: skip
+        names = ["a", "b", "primary", "verdict", "ratio", "low", "high", "n", "blocks_needed"]
+        return pd.DataFrame(rows, columns=names)
+
+    def first_round_specs(self) -> list[TrialSpec]:
+        """All that is planned and can run here; in a sequential campaign also what its primary questions take to be
+        decided at all."""
+        specs = [item.spec for item in self.planned if not item.unavailable]
+        cells = {cell for question in self.questions if question.primary for cell in question.cells}
+        if self.is_sequential:
+            specs += [task.spec for cell in cells for task in itertools.islice(self._blocks(cell), FEWEST)]
+        return list(dict.fromkeys(specs))
+
+    def repeats(self) -> list[Task]:
+        """The second attempts that are due and that the profile allows."""
+        due = [attempt for task in self.all_tasks() if (attempt := self._due(task)) and attempt.attempt == 2]
+        return due[: self._repeats_left()] if due else []
 
     def _waiting(self) -> list[Task]:
         """The trials that wait for an attempt. Any of them may be disturbed, and wait for another then."""
@@ -215,8 +345,9 @@ class Campaign:
 
     def _repeats_left(self) -> int:
         """How many more second attempts the profile's share of all trials allows."""
-        allowed = math.ceil(self.profile.repeated_share * len(self.tasks))
-        return max(0, allowed - sum(self._record(task.again()) is not None for task in self.tasks))
+        tasks = self.all_tasks()
+        allowed = math.ceil(self.profile.repeated_share * len(tasks))
+        return max(0, allowed - sum(self._record(task.again()) is not None for task in tasks))
 
     def _due(self, task: Task) -> Task | None:
         """The attempt that the trial waits for; None where it has had all that it gets."""
@@ -226,11 +357,14 @@ class Campaign:
         again = first.disturbed is not None and self.profile.disturbed_beyond is not None
         return task.again() if again and self._record(task.again()) is None else None
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""
         self._launcher.prepare(task.spec for task in self.tasks if self._record(task) is None)
-        for name in ("planned", "tasks"):
+        for name in ("planned", "tasks", "questions", "_planned_ids"):
             self.__dict__.pop(name, None)
+        for task in self.tasks:
+            if self._due(task):
+                self._launcher.launch_of(task.spec)  # builds what is not built yet
 
     def _bar(self, total: int, done: int) -> Any:
         title = f"{self.study.name} ({self.profile.profile})"
@@ -248,29 +382,42 @@ class Campaign:
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """How far the campaign is, without running anything."""
-        records = self.records()
+        tasks, records = self.all_tasks(), self.records()
+        unavailable = sum(item.unavailable is not None for item in self.planned)
+        primary, secondary = self.verdicts()
         return CampaignStatus(
-            planned=len(self.planned),
+            planned=len(tasks) + unavailable,
             finished=len(records),
             failed=sum(record.status != "ok" for record in records),
-            unavailable=sum(item.unavailable is not None for item in self.planned),
-            missing=len(self.tasks) - len(records),
+            unavailable=unavailable,
+            missing=len(tasks) - len(records),
             repeated=len(self._stood_in_for()),
             seconds=seconds,
+            primary=primary,
+            secondary=secondary,
         )
 
     def records(self) -> list[TrialRecord]:
         """The records of the trials that took place, in plan order: of two attempts the one that counts."""
-        return [attempts[-1] for task in self.tasks if (attempts := self._attempts(task))]
+        return [attempts[-1] for task in self.all_tasks() if (attempts := self._attempts(task))]
 
     def _stood_in_for(self) -> list[TrialRecord]:
         """The attempts that another one stands in for, as tables are to see them."""
-        return [stood_in_for(*attempts) for task in self.tasks if len(attempts := self._attempts(task)) == 2]
+        return [stood_in_for(*attempts) for task in self.all_tasks() if len(attempts := self._attempts(task)) == 2]
 
     def _attempts(self, task: Task) -> list[TrialRecord]:
         """The attempts at a trial, last the one that counts: the second, unless only the first ended well."""
         attempts = [record for each in (task, task.again()) if (record := self._record(each)) is not None]
         return sorted(attempts, key=lambda record: (record.status == "ok", record.attempt))
+
+    def measured(self) -> list[tuple[TrialSpec, TrialRecord]]:
+        """Every attempt that took place, with what it ran."""
+        attempts = ((task.spec, each) for task in self.all_tasks() for each in (task, task.again()))
+        return [(spec, record) for spec, each in attempts if (record := self._record(each)) is not None]
+
+    def has_run(self, task: Task) -> bool:
+        """Whether the trial has a record."""
+        return self._record(task) is not None
 
     def _record(self, task: Task) -> TrialRecord | None:
         """The record of a trial, read again only when its file has changed."""
@@ -321,7 +468,7 @@ class Campaign:
 
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from: machine, code, profile, outcomes. Plain data."""
-        records = self.records()
+        tasks, records = self.all_tasks(), self.records()
         started = sorted(record.started_utc for record in records)
         return {
             "study": self.study.name,
@@ -337,13 +484,23 @@ class Campaign:
             ),
             "first_trial_utc": started[0] if started else None,
             "last_trial_utc": started[-1] if started else None,
-            "planned": len(self.planned),
+            "planned": len(tasks) + sum(item.unavailable is not None for item in self.planned),
             "unavailable": dict(Counter(item.unavailable for item in self.planned if item.unavailable)),
-            "missing": len(self.tasks) - len(records),
+            "missing": len(tasks) - len(records),
             "statuses": dict(Counter(record.status for record in records)),
             "repeated": len(self._stood_in_for()),
             "measured_seconds": sum(record.wall_s for record in (*records, *self._stood_in_for())),
         }
+
+
+def _this_machine() -> Machine:
+    return Machine(cores=usable_cores())
+
+
+def cell_name(spec: TrialSpec) -> str:
+    """What a cell runs, for lists of questions."""
+    facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
+    return " ".join((spec.configuration(), *facts))
 
 
 def _read_whole_record(folder: Path) -> TrialRecord | None:
@@ -401,6 +558,27 @@ def _read_table(path: Path, remake: str) -> pd.DataFrame:
         return pd.read_parquet(path)
     except (OSError, ValueError) as error:  # of Arrow's, too
         raise UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}") from None
+
+
+def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
+    """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
+    sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
+    if minutes is not None:
+        sequential.require_sequential(campaigns)
+    took_s: dict[str, float] = {}
+    if not os.environ.get(SHOW_ONLY):
+        fixed = [each for each in campaigns if not each.is_sequential]
+        for each in fixed:
+            begun_s = time.monotonic()
+            each.run_plan()
+            took_s[each.study.name] = time.monotonic() - begun_s
+        pooled = [each for each in campaigns if each.is_sequential]
+        left_s = None if minutes is None else 60 * minutes - sum(map(sequential.seconds_on_record, fixed))
+        measured_s = sequential.measure(pooled, left_s)
+        took_s |= dict(zip((each.study.name for each in pooled), measured_s, strict=True))
+    for each in campaigns:
+        each.tables()
+    return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

@@ -1,33 +1,55 @@
 """What to measure next, so that as many questions as possible are decided in the time there is.
 
 A question asks which of two cells costs less. First every cell of a question gets `FEWEST` trials, in whole rounds, so
-that none is early and none late. Then the time goes to the open questions that are nearest to a decision, by their own
-variances, up to the next look of each; what is decided gets no more. Verdicts stay valid under that: they are made to
-be looked at whenever one likes (`allocpool.decisions`).
+that none is early and none late; questions that would take many times what others take for that wait for them.
+Then the time goes to the open questions that are nearest to a decision, by their own variances, up to the next look of
+each; what is decided gets no more. Verdicts stay valid under that: they are made to be looked at whenever one likes
+(`allocpool.decisions`).
 """
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from allocpool.decisions import EFFECT, FEWEST, LOOKS, OPEN, Decision, decide_together
+from allocpool.decisions import (
+    A_CHEAPER,
+    B_CHEAPER,
+    EFFECT,
+    EQUIVALENT,
+    FEWEST,
+    LOOKS,
+    OPEN,
+    Decision,
+    decide_together,
+)
 
 Cell = TypeVar("Cell", bound=Hashable)
 _AT_ONCE = 8
 """Questions that a round is shared by, so that what disturbs a minute disturbs no question alone."""
 GIVEN_UP_AFTER = 2
 """Trials of a cell without a figure after which it gets no more."""
+_DEAR = 4.0
+"""A primary question whose first trials take more than so many times what they take in the median waits for others."""
 
 
 @dataclass(frozen=True)
 class Question(Generic[Cell]):
-    """Does cell ``a`` cost less than cell ``b``? Primary questions come before all others."""
+    """Does cell ``a`` cost less than cell ``b``?
+
+    Primary questions come before all others. Those of one ``family`` are decided together, primary ones apart from the
+    others; ``effect`` is the smallest ratio that matters.
+    """
 
     a: Cell
     b: Cell
     primary: bool = True
+    family: str = ""
+    effect: float = EFFECT
 
     @property
     def cells(self) -> tuple[Cell, Cell]:
@@ -50,58 +72,90 @@ class Progress(Generic[Cell]):
         return any(self.failures.get(cell, 0) >= GIVEN_UP_AFTER for cell in question.cells)
 
 
-def decisions_of(
-    questions: Sequence[Question[Cell]], progress: Progress[Cell], effect: float = EFFECT
-) -> list[Decision]:
-    """The verdict on each question. Primary ones are decided together, and so are the others."""
+def decisions_of(questions: Sequence[Question[Cell]], progress: Progress[Cell]) -> list[Decision]:
+    """The verdict on each question, each family's primary ones and its others decided together."""
+    together: dict[tuple[str, bool, float], list[int]] = {}
+    for k, question in enumerate(questions):
+        together.setdefault((question.family, question.primary, question.effect), []).append(k)
     verdicts: dict[int, Decision] = {}
-    for primary in (True, False):
-        asked = [k for k, question in enumerate(questions) if question.primary == primary]
+    for (_, _, effect), asked in together.items():
         sides = [tuple(list(progress.costs.get(cell, ())) for cell in questions[k].cells) for k in asked]
         verdicts |= dict(zip(asked, decide_together([(a, b) for a, b in sides], effect), strict=True))
     return [verdicts[k] for k in range(len(questions))]
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """How many questions have ended how."""
+
+    decided: int = 0
+    """One side is cheaper."""
+    equivalent: int = 0
+    """No difference that matters."""
+    open: int = 0
+
+    def __add__(self, other: Verdicts) -> Verdicts:
+        return Verdicts(self.decided + other.decided, self.equivalent + other.equivalent, self.open + other.open)
+
+
+def verdicts_of(questions: Sequence[Question[Cell]], decisions: Sequence[Decision]) -> tuple[Verdicts, Verdicts]:
+    """The numbers of primary questions and of the others."""
+    counts = {
+        primary: Counter(told.verdict for q, told in zip(questions, decisions, strict=True) if q.primary == primary)
+        for primary in (True, False)
+    }
+    primary, secondary = (
+        Verdicts(told[A_CHEAPER] + told[B_CHEAPER], told[EQUIVALENT], told[OPEN])
+        for told in (counts[True], counts[False])
+    )
+    return primary, secondary
+
+
+def first_round(
+    questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float], left_s: float
+) -> dict[Cell, int]:
+    """One more trial of each cell that has the fewest of those of primary questions that have fewer than `FEWEST`.
+
+    Empty where none has, or none fits; dear questions take part only where time has no end. Arguments as `next_round`.
+    """
+    asked = [question for question in questions if question.primary and not progress.given_up(question)]
+    takes_s = [sum(map(seconds, question.cells)) for question in asked]
+    limit_s = math.inf if math.isinf(left_s) or not asked else _DEAR * statistics.median(takes_s)
+    cells = {cell for q, each_s in zip(asked, takes_s, strict=True) if each_s <= limit_s for cell in q.cells}
+    few = {cell: progress.n(cell) for q in asked for cell in q.cells if cell in cells and progress.n(cell) < FEWEST}
+    least = min(few.values(), default=0)
+    return _fitting([{cell: 1} for cell, n in few.items() if n == least], seconds, left_s)
+
+
 def next_round(
-    questions: Sequence[Question[Cell]],
-    progress: Progress[Cell],
-    seconds: Callable[[Cell], float],
-    left_s: float,
-    effect: float = EFFECT,
+    questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float], left_s: float
 ) -> dict[Cell, int]:
     """How many more trials of which cells to run now; empty where all is decided or no time is left.
 
     ``seconds``: what a trial of a cell takes. The caller runs a round in random order and asks again.
     """
+    if begun := first_round(questions, progress, seconds, left_s):
+        return begun
     for primary in (True, False):
-        asked = [q for q in questions if q.primary == primary and not progress.given_up(q)]
-        wanted = _first_round(asked, progress) or _towards_decisions(asked, progress, seconds, effect)
-        fitting = _fitting(wanted, seconds, left_s)
-        if fitting:
+        asked = [question for question in questions if question.primary == primary]
+        if fitting := _fitting(_towards_decisions(asked, progress, seconds), seconds, left_s):
             return fitting
     return {}
 
 
-def _first_round(questions: Sequence[Question[Cell]], progress: Progress[Cell]) -> list[dict[Cell, int]]:
-    """One more trial of each cell that has the fewest of those that have too few."""
-    few = {cell: progress.n(cell) for question in questions for cell in question.cells if progress.n(cell) < FEWEST}
-    least = min(few.values(), default=0)
-    return [{cell: 1} for cell, n in few.items() if n == least]
-
-
 def _towards_decisions(
-    questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float], effect: float
+    questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float]
 ) -> list[dict[Cell, int]]:
     """For each of the open questions that are nearest to a decision, the trials up to its next look."""
     nearest: list[tuple[float, int, dict[Cell, int]]] = []
-    for question, decision in zip(questions, decisions_of(questions, progress, effect), strict=True):
-        if decision.verdict != OPEN or decision.blocks_needed is None:
+    for question, decision in zip(questions, decisions_of(questions, progress), strict=True):
+        if decision.verdict != OPEN or decision.blocks_needed is None or progress.given_up(question):
             continue
         look = next(size for size in LOOKS if size > decision.used)
         trials = {cell: max(0, look - progress.n(cell)) for cell in question.cells}
         cost_s = decision.blocks_needed * sum(seconds(cell) for cell in question.cells)
         nearest.append((cost_s, len(nearest), trials))
-    return [trials for _, _, trials in sorted(nearest)[:_AT_ONCE]]
+    return [trials for _, _, trials in sorted(nearest, key=lambda item: item[:2])[:_AT_ONCE]]
 
 
 def _fitting(wanted: Sequence[Mapping[Cell, int]], seconds: Callable[[Cell], float], left_s: float) -> dict[Cell, int]:

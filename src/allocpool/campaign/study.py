@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import pandas as pd
 from pandera.pandas import DataFrameSchema
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from allocpool.campaign.schedule import Question
+from allocpool.decisions import EFFECT
 from allocpool.trial.noise import DISTURBED_BEYOND
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
@@ -25,6 +27,13 @@ class StudyProfile(BaseModel):
 
     profile: str
     blocks: int = Field(ge=1, le=1000, description="repetitions; a block holds every configuration once")
+    schedule: Literal["fixed", "sequential"] = Field(
+        default="fixed",
+        description="fixed: all blocks; sequential: further blocks where questions are open, as time allows",
+    )
+    effect_that_matters: float = Field(
+        default=EFFECT, gt=1, le=10, description="the smallest ratio of costs that its questions ask for"
+    )
     order_seed: int = Field(default=1, ge=0, description="seeds the random order inside each block")
     disturbed_beyond: float | None = Field(
         default=DISTURBED_BEYOND,
@@ -85,6 +94,16 @@ class Mode:
 Profile = TypeVar("Profile", bound=StudyProfile)
 
 
+def no_questions(_profile: StudyProfile, _machine: Machine) -> list[Question[TrialSpec]]:
+    """Of a study that decides nothing by single figures."""
+    return []
+
+
+def no_cost(_record: TrialRecord) -> float | None:
+    """Of a study without questions."""
+    return None
+
+
 @dataclass(frozen=True)
 class Study(Generic[Profile]):
     """One question with one notebook.
@@ -99,6 +118,9 @@ class Study(Generic[Profile]):
         tidy: records to tables.
         schemas: of these tables.
         catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
+        questions: what it decides, declared before anything runs; cells are specs of block 0 that it plans.
+        cost: what its questions compare, of a trial that ended well: above 0, less is better, in one unit for both
+            sides of a question; None where the trial has no such figure.
         as_now: stored tables of an earlier version in today's columns and words: what came since has the value of then.
     """
 
@@ -111,4 +133,6 @@ class Study(Generic[Profile]):
     tidy: Callable[[Sequence[TrialRecord]], dict[str, pd.DataFrame]]
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
+    questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = no_questions
+    cost: Callable[[TrialRecord], float | None] = no_cost
     as_now: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = field(default=lambda tables: tables)

@@ -12,11 +12,13 @@ from typing import Any, ClassVar, Literal, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Planned, StudyProfile
 from allocpool.packets.laps import COLLECTIONS, LAPS
 from allocpool.packets.specs import PUBLISHED_CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair
 from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_on, never_frees
+from allocpool.trial.spec import TrialSpec
 
 PUBLISHED_LAYOUTS: dict[Language, tuple[str, ...]] = {"java": ("heap", "native"), "cpp": ("allocating", "flat")}
 """Those of "To allocate or to pool?"; the others take part where a profile names them."""
@@ -140,6 +142,24 @@ def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
             spec, f"{who} never frees: filling this case takes {takes}{needed_mb} MB, {given_mb} MB are given"
         )
     return Planned(BatchSpec(**settings, packets=packets))
+
+
+def rivals(
+    specs: Iterable[PacketsSpec], a: StrategyName, b: StrategyName, primary: bool = True
+) -> list[Question[TrialSpec]]:
+    """Whether strategy ``a`` costs less than ``b``, for each solution, case and scale of block 0 that has both."""
+    cells: dict[tuple[str, ...], dict[str, PacketsSpec]] = {}
+    for spec in specs:
+        if spec.block == 0:
+            key = (spec.mode, spec.solution.key, spec.case, f"{spec.scale:g}", f"{spec.heap_mb}")
+            cells.setdefault(key, {})[spec.strategy] = spec
+    return [Question(both[a], both[b], primary) for both in cells.values() if a in both and b in both]
+
+
+def timed(planned: Iterable[Planned]) -> list[BatchSpec]:
+    """The batch trials of a plan that are measured for a time, and so in every block alike."""
+    specs = (item.spec for item in planned if not item.unavailable)
+    return [spec for spec in specs if isinstance(spec, BatchSpec) and spec.seconds is not None]
 
 
 def every_solution() -> Iterator[Solution]:

@@ -211,6 +211,12 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
     }
 
 
+def cost_of(record: TrialRecord) -> float | None:
+    """What a packet of a batch trial takes, ns; None for other trials."""
+    stretches = (record.measurement or {}).get("iterations")
+    return ns_per_item(stretches["measured"]) if record.spec["mode"] == "batch" and stretches else None
+
+
 def _iteration_rows(trial: Trial[BatchMeasurement]) -> list[Row]:
     if trial.measurement is None:
         return []

@@ -13,6 +13,7 @@ from typing import Any, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
@@ -36,7 +37,8 @@ from allocpool.studies.allocation.specs import (
     FragmentationSpec,
     JmhSpec,
 )
-from allocpool.studies.allocation.tables import SCHEMAS, summarise_buffers, tidy_allocation
+from allocpool.studies.allocation.tables import SCHEMAS, cost_of, summarise_buffers, tidy_allocation
+from allocpool.trial.spec import TrialSpec
 
 SIZES = (64, 1024, 10_240, 102_400, 2**20)
 """From smallest to largest; the published three among them."""
@@ -189,6 +191,26 @@ def _block(profile: AllocationProfile, block: int) -> Iterator[BufferSpec]:
         yield from (JmhSpec(**timed, live_mb=profile.live_mb, **settings) for settings in jmh.settings())
 
 
+def questions(profile: AllocationProfile, machine: Machine) -> list[Question[TrialSpec]]:
+    """Primary: fresh buffers or those of a pool, for each technique, size and what serves it. Then each way to come by
+    a fresh buffer against the first that is planned for the size."""
+    specs = [item.spec for item in plan_allocation(profile, machine) if item.spec.block == 0]
+    rounds = [spec for spec in specs if isinstance(spec, AllocationSpec)]
+    pools = {(s.technique, s.label, s.bytes, s.touch): s for s in rounds if s.strategy == "pool"}
+    fresh = {(s.technique, s.label, s.bytes, s.touch): s for s in rounds if s.strategy == "alloc"}
+    first: dict[tuple[int, str], AllocationSpec] = {}
+    for spec in fresh.values():
+        first.setdefault((spec.bytes, spec.touch), spec)
+    return [
+        *(Question(spec, pools[key]) for key, spec in fresh.items() if key in pools),
+        *(
+            Question(spec, other, primary=False)
+            for spec in fresh.values()
+            if (other := first[spec.bytes, spec.touch]) is not spec
+        ),
+    ]
+
+
 def every_key() -> Iterator[tuple[str, str]]:
     """(mode, what and on what) of the whole study: each technique with every allocator or collector that it runs on."""
     for technique in TECHNIQUES.values():
@@ -263,4 +285,6 @@ STUDY = Study(
     tidy=tidy_allocation,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
 )

@@ -220,6 +220,12 @@ def _access_rows(record: TrialRecord) -> Rows:
     return {"trials": [row], "cpu": cpu_rows(record, measured["cpu"])}
 
 
+def cost_of(record: TrialRecord) -> float | None:
+    """What a buffer of a trial of allocation takes, ns; None for other trials."""
+    measured = read_trial(record, AllocationMeasurement).measurement if record.spec["mode"] == "allocation" else None
+    return _each_ns(measured) if measured and measured["iterations"]["measured"] else None
+
+
 def _each_ns(measured: BuffersMeasurement) -> float:
     """Wall time per buffer or pass of the measured window, gaps between iterations included."""
     records = measured["iterations"]["measured"]

@@ -11,10 +11,22 @@ from collections.abc import Sequence
 import pandas as pd
 from pydantic import Field
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.packets.batch import BatchSpec, Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import SCHEMAS, as_now, summarise_batch, tidy_batch
+from allocpool.packets.batch import (
+    PUBLISHED_LAYOUTS,
+    BatchSpec,
+    Selection,
+    Sizes,
+    catalogue_of,
+    every_solution,
+    plan_block,
+    rivals,
+    timed,
+)
+from allocpool.packets.columns import SCHEMAS, as_now, cost_of, summarise_batch, tidy_batch
 from allocpool.packets.measurement import BatchMeasurement
+from allocpool.trial.spec import TrialSpec
 
 
 class BatchProfile(Sizes, Selection):
@@ -33,6 +45,17 @@ def plan_batch(profile: BatchProfile, _machine: Machine) -> list[Planned]:
         once = {item.spec: item for selection in selections for item in plan_block(profile, selection, block)}
         planned += once.values()
     return planned
+
+
+def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpec]]:
+    """Primary: allocate or pool, for each solution in each case. Then the small pool against either."""
+    specs = timed(plan_batch(profile, machine))
+    published = [spec for spec in specs if spec.layout in PUBLISHED_LAYOUTS[spec.language]]
+    return [
+        *rivals(published, "alloc", "pool"),
+        *rivals(specs, "mix", "pool", primary=False),
+        *rivals(specs, "mix", "alloc", primary=False),
+    ]
 
 
 def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:
@@ -57,5 +80,7 @@ STUDY = Study(
     tidy=tidy_batch,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
     as_now=as_now,
 )

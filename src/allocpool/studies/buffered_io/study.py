@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.studies.buffered_io.measurement import EchoMeasurement
 from allocpool.studies.buffered_io.specs import MOST_CONNECTIONS, EchoSpec, Variant
-from allocpool.studies.buffered_io.tables import SCHEMAS, summarise_echo, tidy_buffered_io
+from allocpool.studies.buffered_io.tables import SCHEMAS, cost_of, summarise_echo, tidy_buffered_io
+from allocpool.trial.spec import TrialSpec
 
 _READERS = tuple(f"java/buffered_reader:{size}" for size in (256, 512, 4096, 8192, 16384))
 _STREAMS = ("java/buffered_stream:512", "java/buffered_stream:8192", "java/stream")
@@ -89,6 +91,21 @@ def _specs(profile: BufferedIoProfile, block: int) -> Iterator[EchoSpec]:
                 )  # fmt: skip
 
 
+_RIVALS = {"nio_buffer_per_connection": "nio_pooled", "netty_unpooled": "netty_pooled"}
+"""Ways of I/O that differ in whether a buffer comes from a pool."""
+
+
+def questions(profile: BufferedIoProfile, _machine: Machine) -> list[Question[TrialSpec]]:
+    """A buffer for each connection or each read, or one of a pool: the processor time of a message. Bytes of a
+    connection are the slope over several trials, which no single one tells."""
+    specs = dict.fromkeys(_specs(profile, 0))
+    return [
+        Question(spec, other, primary=False)
+        for spec in specs
+        if spec.io in _RIVALS and (other := spec.model_copy(update={"io": _RIVALS[spec.io]})) in specs
+    ]
+
+
 def catalogue(profile: BufferedIoProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per variant of the study, with what the profile runs of it and why the rest is left out."""
     asked = list(dict.fromkeys(key for group in profile.groups.values() for key in group.variants))
@@ -132,4 +149,6 @@ STUDY = Study(
     tidy=tidy_buffered_io,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
 )

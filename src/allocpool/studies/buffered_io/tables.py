@@ -148,7 +148,7 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
         "messages_per_second": load["arrived"] / ((load["end_ns"] - load["start_ns"]) / 1e9),
         "cpu_percent_median": measured["cpu_percent_median"],
         "cpu_percent_mean": measured["cpu_percent_mean"],
-        "cpu_us_per_message": measured["cpu"]["process_ns"] / 1e3 / load["served"] if load["served"] else None,
+        "cpu_us_per_message": _cpu_us_per_message(measured),
         **{name: measured["memory"].get(name) for name in _MEMORY},
         "stacks_mb": measured["stacks_bytes"] / 2**20,
         "direct_mb": measured["parts"]["direct"] / 2**20,
@@ -162,6 +162,17 @@ def _measured_columns(record: TrialRecord, measured: EchoMeasurement) -> Row:
         "behind": load["behind"],
         **gc_row(record, load["start_ns"], load["end_ns"]),
     }
+
+
+def cost_of(record: TrialRecord) -> float | None:
+    """Processor time of the server per echo, us; None where nothing was served."""
+    measured = read_trial(record, EchoMeasurement).measurement
+    return _cpu_us_per_message(measured) if measured else None
+
+
+def _cpu_us_per_message(measured: EchoMeasurement) -> float | None:
+    served = measured["load"]["served"]
+    return measured["cpu"]["process_ns"] / 1e3 / served if served else None
 
 
 def _per_line_ns(load: Load, walk_ns: int) -> float | None:

@@ -7,8 +7,9 @@ import math
 from pydantic import BaseModel, ConfigDict
 from scipy import stats as scipy_stats
 
-from allocpool import stats
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, sequential
+from allocpool.campaign.campaign import Campaign
+from allocpool.decisions import ALPHA, FEWEST, look_at, nominal_level
 from allocpool.packets import cells
 from allocpool.studies.batch.study import STUDY as BATCH
 from allocpool.trial.launch import Launcher
@@ -31,7 +32,8 @@ class Outlook(BaseModel):
         calm: what was seen of the machine.
         profile: whose trials are spoken of.
         minutes: how long they are run.
-        trials: of each cell of batch trials in that time, all studies sharing it as the profile has them.
+        trials: of each cell in that time, all studies sharing it: of primary questions' cells where the profile is
+            sequential, of all cells where its plan is fixed.
         spread: standard deviation of the logarithm of what trials of one cell cost, the median over cells; None where
             no campaign has been measured.
         cells: over so many.
@@ -85,15 +87,17 @@ class Outlook(BaseModel):
 
 
 def outlook(profile: str, minutes: float | None = None) -> Outlook:
-    """Look at the machine for `LOOK_S` and say what a campaign of so many minutes can decide; of as many as the profile
-    plans where none are given.
+    """Look at the machine for `LOOK_S` and say what a campaign can decide whose trials take so many minutes; as many as
+    the profile plans where none are given.
 
     Raises:
         UserError: no such profile.
     """
-    planned = _planned_minutes(profile)
+    campaigns = campaign.all_of_profile(profile)
+    specs = {spec for each in campaigns for spec in each.first_round_specs()}
+    planned = sequential.expected_seconds(specs) / 60
     minutes = planned if minutes is None else minutes
-    trials = round(campaign.open_study(BATCH.name, profile).profile.blocks * minutes / planned)
+    trials = _trials(campaigns, minutes / planned, 60 * (minutes - planned))
     calm = look(Launcher().pace_meter(), LOOK_S)
     spread, counted = _spread_within_cells(profile)
     # A reading is as short as an iteration, so that what it strays by is no less than what trials do.
@@ -105,22 +109,28 @@ def outlook(profile: str, minutes: float | None = None) -> Outlook:
 
 
 def smallest_effect(spread: float, trials: int) -> float | None:
-    """Share by which the costs of two configurations must differ so that 80% of two-sided t tests at 5% show it.
+    """Share by which the costs of two configurations must differ so that 80% of such comparisons show it, at the latest
+    look at so many trials of each and at the level that this look has (`allocpool.decisions`).
 
     The usual approximation by quantiles of Student's t (Montgomery, "Design and Analysis of Experiments", on the choice
-    of a sample size). None below two trials each.
+    of a sample size). None where there is no look yet.
     """
-    if trials < 2:
+    look = look_at(trials)
+    if look is None:
         return None
-    freedom = 2 * trials - 2
-    quantiles = scipy_stats.t.ppf(0.5 + stats.CONFIDENCE / 2, freedom) + scipy_stats.t.ppf(_POWER, freedom)
-    return math.expm1(float(quantiles) * spread * math.sqrt(2 / trials))
+    freedom = 2 * look - 2
+    quantiles = scipy_stats.t.ppf(1 - nominal_level(ALPHA, look) / 2, freedom) + scipy_stats.t.ppf(_POWER, freedom)
+    return math.expm1(float(quantiles) * spread * math.sqrt(2 / look))
 
 
-def _planned_minutes(profile: str) -> float:
-    """What all studies take by their plans; a trial that two of them plan runs once."""
-    specs = {item.spec for each in campaign.all_of_profile(profile) for item in each.plan() if not item.unavailable}
-    return sum(spec.expected_seconds() for spec in specs) / 60
+def _trials(campaigns: list[Campaign], share: float, left_s: float) -> int:
+    """Trials of a cell in ``share`` of the first round's time, with ``left_s`` beyond it."""
+    if not any(each.is_sequential for each in campaigns):
+        return round(campaign.open_study(BATCH.name, campaigns[0].profile.profile).profile.blocks * share)
+    if left_s < 0:
+        return math.floor(FEWEST * share)
+    asked = {cell for each in campaigns for question in each.questions if question.primary for cell in question.cells}
+    return FEWEST + math.floor(left_s / sequential.expected_seconds(asked)) if asked else FEWEST
 
 
 def _spread_within_cells(profile: str) -> tuple[float | None, int]:

@@ -9,14 +9,15 @@ packet why. What this machine can't run is a row that says how to get there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block
-from allocpool.packets.columns import as_now
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block, rivals, timed
+from allocpool.packets.columns import as_now, cost_of
 from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS, STEPS
 from allocpool.packets.specs import ALLOCATORS, RESOURCES, Case, Solution, SolutionKey
 from allocpool.packets.strategies import Language, StrategyName
@@ -24,6 +25,7 @@ from allocpool.runtimes.collectors import collectors_on
 from allocpool.studies.native.measurement import CountersMeasurement
 from allocpool.studies.native.specs import Counter, CountersSpec
 from allocpool.studies.native.tables import SCHEMAS, summarise_counters, tidy_native
+from allocpool.trial.spec import TrialSpec
 
 
 class CountersSelection(BaseModel):
@@ -105,6 +107,21 @@ def _every_key() -> Iterator[str]:
             yield from (f"java/{name}/{collector}/25" for collector in collectors_on(25) if collector != "g1")
 
 
+def questions(profile: NativeProfile, machine: Machine) -> list[Question[TrialSpec]]:
+    """Primary: allocate or pool, where both are planned. Then each rung of the ladder against the one below."""
+    specs = timed(plan_native(profile, machine))
+    cells = {(spec.solution.key, spec.strategy, spec.case): spec for spec in specs if spec.block == 0}
+    languages: tuple[Language, ...] = ("cpp", "java")
+    rungs: list[Question[TrialSpec]] = [
+        Question(cells[upper, strategy, case], cells[lower, strategy, case], primary=False)
+        for language in languages
+        for lower, upper in pairwise(Solution.parse(key).key for key in ladder(language).values())
+        for key, strategy, case in cells
+        if key == upper and (lower, strategy, case) in cells
+    ]
+    return [*rivals(specs, "alloc", "pool"), *rungs]
+
+
 def catalogue(profile: NativeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per solution of the study, with what the profile runs of it and why the rest is left out."""
     asked = [key for group in profile.groups.values() for key in group.solutions]
@@ -128,5 +145,7 @@ STUDY = Study(
     tidy=tidy_native,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
     as_now=as_now,
 )

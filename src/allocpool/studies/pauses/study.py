@@ -13,9 +13,10 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
-from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
-from allocpool.packets.columns import summarise_batch
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block, rivals, timed
+from allocpool.packets.columns import cost_of, summarise_batch
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
@@ -23,6 +24,7 @@ from allocpool.studies.pauses.measurement import DisturbedMeasurement
 from allocpool.studies.pauses.specs import DISTURBANCES, Disturbance, DisturbedSpec, LiveSetSpec, live_set_sizes
 from allocpool.studies.pauses.tables import SCHEMAS, as_now, summarise_disturbed, tidy_pauses
 from allocpool.studies.realtime.study import RealtimeProfile, Sweeps, plan_sweeps
+from allocpool.trial.spec import TrialSpec
 
 
 class _Part(BaseModel):
@@ -139,6 +141,12 @@ def _known_causes(part: KnownCauses) -> list[Planned]:
     ]  # fmt: skip
 
 
+def questions(profile: PausesProfile, machine: Machine) -> list[Question[TrialSpec]]:
+    """Allocate or pool, where both are planned. Most are trials of the batch study, whose primary questions these are:
+    so their further trials are seen here."""
+    return rivals(timed(plan_pauses(profile, machine)), "alloc", "pool", primary=False)
+
+
 def catalogue(profile: PausesProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per Java solution, with what the profile runs of it and why the rest is left out."""
     parts: tuple[Any, ...] = (*profile.groups.values(), profile.live_set, profile.losses, profile.known_causes)
@@ -172,5 +180,7 @@ STUDY = Study(
     tidy=tidy_pauses,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
     as_now=as_now,
 )

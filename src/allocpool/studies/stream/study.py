@@ -15,6 +15,7 @@ from typing import Literal, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import FEATURES, check_combination, collector_named, collectors_on, never_frees
@@ -39,12 +40,14 @@ from allocpool.studies.stream.specs import (
 )
 from allocpool.studies.stream.tables import (
     SCHEMAS,
+    cost_of,
     label,
     summarise_stream,
     summarise_stream_search,
     summarise_stream_switch,
     tidy_stream,
 )
+from allocpool.trial.spec import TrialSpec
 
 EVERY_ONE_UP_TO = 4
 """Processors left to the collector: every number up to this one, then in steps of half or a third of it."""
@@ -238,6 +241,33 @@ def _switches(profile: StreamProfile, block: int) -> Iterator[StreamSwitchSpec]:
         yield StreamSwitchSpec(collector=collector, runtime=runtime, heap_mb=profile.heap_mb, block=block)
 
 
+def questions(profile: StreamProfile, machine: Machine) -> list[Question[TrialSpec]]:
+    """Primary: an object for every event, or none, at the same rate: the processor time of an event. Then each
+    collector against the first that is planned for the same work."""
+    specs = [item.spec for item in plan_stream(profile, machine) if isinstance(item.spec, StreamSpec)]
+    cells = {_work(spec, "block"): spec for spec in specs if spec.block == 0}
+    first: dict[tuple[object, ...], StreamSpec] = {}
+    for spec in cells.values():
+        first.setdefault(_work(spec, "collector", "runtime"), spec)
+    free = {_work(spec, "aggregate"): spec for spec in cells.values() if spec.aggregate == "garbage_free"}
+    return [
+        *(
+            Question(spec, free[work])
+            for spec in cells.values()
+            if spec.aggregate == "boxed" and (work := _work(spec, "aggregate")) in free
+        ),
+        *(
+            Question(spec, other, primary=False)
+            for spec in cells.values()
+            if (other := first[_work(spec, "collector", "runtime")]) is not spec
+        ),
+    ]
+
+
+def _work(spec: StreamSpec, *apart_from: str) -> tuple[object, ...]:
+    return tuple(spec.model_dump(exclude=set(apart_from)).values())
+
+
 def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per collector and runtime that can run the engine, with why it is left out."""
     selections = (*profile.groups.values(), *profile.searches.values())
@@ -294,4 +324,6 @@ STUDY = Study(
     tidy=tidy_stream,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
 )

@@ -232,6 +232,18 @@ def trial_columns(trial: Trial[StreamMeasurement]) -> Row:
     }  # fmt: skip
 
 
+def cost_of(record: TrialRecord) -> float | None:
+    """Processor time of an event, ns, whatever thread took it; None where the pipeline did not keep up, or there is no
+    one rate."""
+    if record.spec["mode"] != "stream":
+        return None
+    measured = read_trial(record, StreamMeasurement).measurement
+    if measured is None or not kept_up(measured, record.spec["late_ms"]):
+        return None
+    cpu = measured["cpu"]
+    return cpu["process_ns"] / ((cpu["end_ns"] - cpu["start_ns"]) / 1e9 * record.spec["events_per_second"])
+
+
 def _young_per_s(record: TrialRecord, start_ns: int, end_ns: int) -> float | None:
     stops = stops_of(record)
     if stops is None:
