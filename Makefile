@@ -6,6 +6,9 @@ JOBS    ?= $(shell getconf _NPROCESSORS_ONLN)
 
 BIN := .venv/bin
 
+# Hundreds of short processes import the same modules: their bytecode is kept, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
