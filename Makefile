@@ -6,6 +6,9 @@ JOBS    ?= $(shell getconf _NPROCESSORS_ONLN)
 
 BIN := .venv/bin
 
+# Hundreds of short processes import the same modules: their bytecode is kept, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -70,9 +73,12 @@ test-types: .venv/.installed
 test-notebooks: .venv/.installed
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
+# Nothing is timed: a JVM of tests spends most of what it takes on its second compiler. What runs on the ring in trials
+# is compiled by both.
 test-java: .venv/.installed
 	JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
-	  mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml verify
+	  mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml \
+	  -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' verify
 
 # As trials run it and under each family of sanitizers, which exclude each other: three variants of one build.
 test-native: .venv/.installed

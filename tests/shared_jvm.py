@@ -25,6 +25,9 @@ from allocpool.trial.record import TrialRecord, trial_id
 from allocpool.trial.runner import child_environment
 
 TIMEOUT_S = 300
+_PRE_TOUCH = "-XX:+AlwaysPreTouch"
+QUICKLY = ("-XX:TieredStopAtLevel=1",)
+"""Nothing is timed: most of what such a JVM does otherwise is to compile what runs but a moment, and to touch memory."""
 DIRECT_MB = 4096
 """Plenty: what an earlier trial had is given back only when a collection finds it."""
 
@@ -37,8 +40,12 @@ def records_of(specs: Sequence[PacketsSpec] | Sequence[ThreadsSpec], heap_mb: in
         launcher.launch_of(spec.model_copy(update={"heap_mb": heap_mb, "direct_mb": DIRECT_MB})) for spec in specs
     ]
     jvms = [launch.jvm for launch in launches if launch.jvm]
-    shared = max(jvms, key=lambda one: len(one.flags)).model_copy(
-        update={"classpath": tuple(dict.fromkeys(jar for one in jvms for jar in one.classpath))}
+    longest = max(jvms, key=lambda one: len(one.flags))
+    shared = longest.model_copy(
+        update={
+            "classpath": tuple(dict.fromkeys(jar for one in jvms for jar in one.classpath)),
+            "flags": tuple(flag for flag in longest.flags if flag != _PRE_TOUCH) + QUICKLY,
+        }
     )
     native = next((launch.native for launch in launches if launch.native), None)
     with tempfile.TemporaryDirectory(prefix="allocpool-shared-") as name:

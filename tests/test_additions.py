@@ -36,6 +36,10 @@ class Tree:
             shutil.copytree(home.home() / name, root / name, ignore=LEFT_OUT)
         for name in ("pyproject.toml", "README.md"):
             shutil.copy(home.home() / name, root / name)
+        # What is added must compile and do its work; optimizing it takes longer than everything else here.
+        flags = root / "native/cmake/CompilerFlags.cmake"
+        quickly = "set(CMAKE_CXX_FLAGS_RELEASE -O0)\nset(CMAKE_UNITY_BUILD ON)\nset(CMAKE_UNITY_BUILD_BATCH_SIZE 0)\n"
+        flags.write_text(quickly + flags.read_text(encoding="utf-8"), encoding="utf-8")
 
     def write(self, path: str, text: str) -> None:
         """A new file."""

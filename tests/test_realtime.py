@@ -559,7 +559,7 @@ def test_a_search_killed_hard_leaves_no_process(data: Path) -> None:
     try:
         while len(workers := _workers(started.pid)) < 2:
             assert started.poll() is None
-            time.sleep(0.02)
+            time.sleep(0.2)  # to look at every process takes time that the search wants
         family = [*psutil.Process(started.pid).children(recursive=True), *workers]
     finally:
         started.send_signal(signal.SIGKILL)

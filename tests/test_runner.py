@@ -60,7 +60,7 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> Non
     """Wait for a condition that the process brings about."""
     while not holds():
         assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def results(data: Path) -> dict[str, float]:
@@ -83,7 +83,7 @@ def _with_child(act: Callable[[psutil.Process], None]) -> None:
                     time.sleep(0.5)
                     act(child)
                     return
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ foreach(variant IN LISTS ALLOCPOOL_VARIANTS)
     list(APPEND ALLOCPOOL_FLAGS_${variant} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
     target_compile_options(allocpool_flags_${variant} INTERFACE ${ALLOCPOOL_FLAGS_${variant}})
     target_link_options(allocpool_flags_${variant} INTERFACE ${ALLOCPOOL_FLAGS_${variant}})
-    # What assertions expand to is most of a test, runs once and takes twice as long to optimize as to compile.
-    add_library(allocpool_test_flags_${variant} INTERFACE)
-    target_compile_options(allocpool_test_flags_${variant} INTERFACE -O0)
   endif()
+  # What assertions expand to is most of a test, runs once and takes twice as long to optimize as to compile.
+  add_library(allocpool_test_flags_${variant} INTERFACE)
+  target_compile_options(allocpool_test_flags_${variant} INTERFACE -O0)
 endforeach()
 
 # Compiler and flags of a variant of the packets library, one line.

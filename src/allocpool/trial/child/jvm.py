@@ -1,15 +1,21 @@
-"""Start the one JVM of this process, and tell an exhausted heap from other failures."""
+"""Start the one JVM of this process, and tell an exhausted heap from other failures.
+
+JPype is imported where it is called: half of all trials start no JVM.
+"""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
-
-import jpype
-import jpype.nio
 
 
 def start(launch: dict[str, Any]) -> None:
     """Start the JVM that ``launch["jvm"]`` describes, inside this process."""
+    # JPype imports numpy wherever it finds it, and no trial needs that: None says that it can't be imported.
+    modules: dict[str, Any] = sys.modules
+    modules.setdefault("numpy", None)
+    import jpype
+
     jvm = launch["jvm"]
     jpype.startJVM(
         *jvm["flags"],
@@ -22,6 +28,8 @@ def start(launch: dict[str, Any]) -> None:
 
 def java_class(name: str) -> Any:
     """A Java class by its binary name; package access through ``jpype.java`` fails on runtime 11."""
+    import jpype
+
     return jpype.JClass(name)
 
 
@@ -33,6 +41,8 @@ def mark_end() -> None:
 
 def direct_buffer(memory: memoryview) -> Any:
     """Native memory as a direct ``java.nio.ByteBuffer``; it must outlive the buffer."""
+    import jpype.nio
+
     return jpype.nio.convertToDirectBuffer(memory)
 
 
@@ -56,5 +66,7 @@ def live_objects() -> int:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a Java call ended because the heap, or direct memory, was exhausted."""
+    import jpype
+
     # Libraries have kinds of their own, such as Netty's for direct memory.
     return isinstance(error, jpype.JException) and isinstance(error, java_class("java.lang.OutOfMemoryError"))
