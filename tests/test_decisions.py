@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy import stats as scipy_stats
