@@ -673,11 +673,9 @@ def test_three_searches_decide_where_each_rate_was_confirmed_five_times() -> Non
         for threads in (1, 2)
     }
     searches = searched({key: (holds, 1.05 * holds) for key, holds in ends.items()})
-    found = [
-        claims.compare_brackets(*(rows for _, rows in claims.held(table({}), some, 10).groupby("cooperative_threads")))
-        for some in (searches, searches.assign(confirmations=5))
-    ]
-    assert [compared.direction for compared in found] == [0, 1]
+    for some, direction in ((searches, 0), (searches.assign(confirmations=5), 1)):
+        one, two = (rows for _, rows in claims.held(table({}), some, 10).groupby("cooperative_threads"))
+        assert claims.compare_brackets(one, two).direction == direction
 
 
 def test_brackets_of_equal_throughputs_are_rarely_told_apart() -> None:
@@ -692,5 +690,5 @@ def test_brackets_of_equal_throughputs_are_rarely_told_apart() -> None:
                 "block": range(5), "confirmations": 1, "holds_items_per_second": grid[places - 1],
                 "fails_items_per_second": grid[places],
             }))  # fmt: skip
-        apart += claims.compare_brackets(*sides).direction != 0
+        apart += claims.compare_brackets(sides[0], sides[1]).direction != 0
     assert apart <= 25  # of 300 at 5%: more are as unlikely as one in a hundred

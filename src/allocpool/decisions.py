@@ -415,9 +415,7 @@ class _Means(Comparison):
             return 1.0
         asked = (1.0, ratio) if side * (ratio - 1) > 0 else (ratio,)
         contrasts = [_contrast([self.top], [factor * self.bottom]) for factor in asked]
-        return max(
-            _p_of(side * float(middle), float(error), float(freedom), used) for middle, error, freedom in contrasts
-        )
+        return max(float(_p_of(side * middle, error, freedom, used)) for middle, error, freedom in contrasts)
 
 
 def compare_means(
