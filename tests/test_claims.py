@@ -453,6 +453,16 @@ def test_findings_say_what_was_published_of_batch_and_real_time_together() -> No
     assert findings.primary_tables(measured) == []
 
 
+def test_a_cell_has_the_trials_of_one_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = synthetic.trials(blocks=5, noise=0.01, cases=("B",), solutions=(HEAP_CMS,))
+    slower = batch.assign(ns_per_packet=4 * batch["ns_per_packet"], trial_id="again " + batch["trial_id"])
+    elsewhere = synthetic.trials(blocks=5, noise=0.01, cases=("B", "C"), solutions=CPP)
+    tables = {"batch": batch, "native": elsewhere, "pauses": pd.concat([batch[:3], slower, elsewhere[:3]])}
+    monkeypatch.setattr(findings.Measured, "_table", lambda _measured, study, _name: tables[study])
+    rows = findings.Measured("made-up").every_batch
+    assert sorted(rows["trial_id"]) == sorted([*batch["trial_id"], *elsewhere["trial_id"]])
+
+
 @pytest.mark.parametrize(
     ("dearer", "cheaper", "same", "left", "words"),
     [

@@ -249,7 +249,7 @@ def test_chances_say_what_the_verdict_says() -> None:
     rng = np.random.default_rng(2)
     for centre in (-0.4, -0.1, 0.0, 0.1, 0.4):
         a, b = logs(rng, 7, centre=centre), logs(rng, 7)
-        compared = decisions.compare(np.exp(a), np.exp(b))
+        compared = decisions.compare(list(np.exp(a)), list(np.exp(b)))
         assert compared.p_above() == pytest.approx(float(decisions.p_above(a, b)))
         assert compared.p_below(1.1) == pytest.approx(float(decisions.p_above(b, a, 1 / 1.1)))
         assert (compared.p_above() <= decisions.ALPHA / 2) == (compared.decision.low > 1)

@@ -614,7 +614,8 @@ def shape_of(logs: Array) -> str:
         widths = (float(np.ptp(ordered[:split])), float(np.ptp(ordered[split:])))
         if 2 <= split <= ordered.size - 2 and gaps[split - 1] > max(_SPEEDS_APART, _FAR * max(widths) / 2):
             slow, fast = math.exp(ordered[split:].mean()), math.exp(ordered[:split].mean())
-            return f"two speeds, {fast:.3g} in {split} and {slow:.3g} in {ordered.size - split} trials"
+            sizes = f"{significant(fast)} in {split} and {significant(slow)} in {ordered.size - split}"
+            return f"two speeds, {sizes} trials"
         first, median, third = np.quantile(ordered, [0.25, 0.5, 0.75])
         reach = max(_FAR * (third - first), 1e-12)
         far = (ordered < first - reach) | (ordered > third + reach)

@@ -74,10 +74,17 @@ class Measured:
     @cached_property
     def every_batch(self) -> pd.DataFrame:
         """Batch trials of all studies, each once; without pools in the order in which they were made, a state that does
-        not last, unless an older campaign knows no other."""
+        not last, unless an older campaign knows no other.
+
+        A cell has the trials of the first study that measured it: those of another one were made at another time, or by
+        other code, and would pass for two speeds.
+        """
         tables = [self._table(study, "trials") for study in ("batch", "native", "pauses")]
-        rows = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+        told = [table.assign(origin=place) for place, table in enumerate(tables) if len(table) or place == 0]
+        rows = pd.concat([table for table in told if len(table)] or told, ignore_index=True)
         rows = cell_data.as_set(rows[rows["mode"] == "batch"].drop_duplicates("trial_id"))
+        cell = rows.groupby([*cell_data.CONFIGURATION, "scale"], observed=True, dropna=False)
+        rows = rows[rows["origin"] == cell["origin"].transform("min")].drop(columns="origin")
         lasting = rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
         return lasting if len(lasting) else rows
 

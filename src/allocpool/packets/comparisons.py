@@ -424,7 +424,7 @@ def _more(left: pd.DataFrame) -> str:
     more = left[left["more_trials"].notna()]
     told = [f"{len(left) - len(more)} of them too noisy to say when"] if len(more) < len(left) else []
     if len(more):
-        whose = "they" if len(more) == len(left) else "the others"
+        whose = "the others" if len(more) < len(left) else "they" if len(left) > 1 else "it"
         low, high = int(more["more_trials"].min()), int(more["more_trials"].max())
         trials = f"{low}" if low == high else f"{low} to {high}"
         seconds = more["more_minutes"].sum(min_count=len(more))

@@ -98,10 +98,12 @@ def where_it_turns(trials: pd.DataFrame) -> str:
     if len(odd):
         parts.append(f"{_odd(odd)}.")
     mixed = comparison_table(java, "alloc", "mix")
-    parts.append(
-        f"The smaller pool (mix) cost less than allocating in {count(mixed, 1)} of {len(mixed)} Java "
-        f"configurations and more in {count(mixed, -1)}; in {int(mixed['equivalent'].sum())} no difference matters."
-    )
+    mixed = mixed[mixed["n"] > 0]
+    dearer, cheaper, same = count(mixed, 1), count(mixed, -1), int(mixed["equivalent"].sum())
+    parts += [
+        f"Of {len(mixed)} comparisons of allocating with the smaller pool (mix), that one is cheaper in {dearer}, "
+        f"allocating in {cheaper}; in {same} no difference matters, {len(mixed) - dearer - cheaper - same} are open."
+    ] * (len(mixed) > 0)
     return "\n\n".join(part for part in parts if part)
 
 

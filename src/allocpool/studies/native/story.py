@@ -15,7 +15,7 @@ from allocpool.campaign import campaign
 from allocpool.decisions import Comparison
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import UNDECIDED, decided_in_words, headline, listed
+from allocpool.packets.comparisons import UNDECIDED, decided_in_words, headline, listed, sentence
 from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.strategies import CHOICES, Language
 from allocpool.packets.tables import comparison_table, options_table
@@ -398,4 +398,4 @@ def pooling_in_cpp(trials: pd.DataFrame) -> str:
     rows = rows[rows["n"] > 0]
     if rows.empty:
         return f"**{UNDECIDED}.** No C++ configuration was measured with both alloc and pool."
-    return f"**In C++: {headline(rows).lower()}.** With new and delete, or from a pool: {decided_in_words(rows)}"
+    return f"**In C++: {headline(rows).lower()}.** {sentence(decided_in_words(rows))}"
