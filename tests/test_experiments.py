@@ -74,7 +74,7 @@ def test_two_speeds_that_are_gone_with_a_cause_are_told() -> None:
     slow = trials["control"].isna() & (trials["block"] % 3 == 0) & (trials["strategy"] == "alloc")
     trials.loc[slow, "ns_per_packet"] *= 4
     sentence = experiments.causes_sentence(experiments.causes(trials))
-    assert "Two speeds were seen in 1 of 4 cells; they were gone with where memory lies held fixed" in sentence
+    assert "Two speeds were seen in 1 of 4 cells; they were not seen with where memory lies held fixed" in sentence
     hidden = experiments.hidden(trials)
     assert hidden["remark"].str.startswith("two speeds").tolist() == [True]
     assert (hidden["trimmed_ns"] < hidden["mean_ns"]).all()

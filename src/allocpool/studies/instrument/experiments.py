@@ -121,7 +121,7 @@ def causes(trials: pd.DataFrame, pace: PaceFit | None = None) -> pd.DataFrame:
         table.loc[len(table)] = [
             ALL_CELLS, NEIGHBOURS, pace.free, pace.held, None, None, pace.trials, pace.trials, None, pace.chance,
         ]  # fmt: skip
-    return table
+    return table.astype({"speeds_free": "Int64", "speeds_held": "Int64"})
 
 
 def _speeds(logs: np.typing.NDArray[np.float64]) -> int:
@@ -142,7 +142,7 @@ def causes_sentence(table: pd.DataFrame) -> str:
         f"In {len(table)} experiments, each a cell with one cause held fixed, the spread is shown to be narrower in "
         f"{len(narrower)}{f': {shown}' if shown else ''}. Two speeds were seen in {two['cell'].nunique()} of "
         f"{table['cell'].nunique()} cells"
-        + (f"; they were gone with {', '.join(sorted(set(gone['held'])))} held fixed" if len(gone) else "")
+        + (f"; they were not seen with {', '.join(sorted(set(gone['held'])))} held fixed" if len(gone) else "")
         + f". With {few} trials on a side only a large part of a spread can be explained."
     )
 
