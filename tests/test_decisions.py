@@ -230,7 +230,7 @@ def test_the_command_names_what_an_average_hides(tmp_path: Path) -> None:
     rows = [f"{block},{side},{value}" for side, values in sides.items() for block, value in enumerate(values)]
     (tmp_path / "trials.csv").write_text("\n".join(["block,side,value", *rows]), encoding="utf-8")
     told = CliRunner().invoke(main, ["compare", str(tmp_path / "trials.csv")]).output
-    assert "[a: two speeds, 100 in 3 and 401 in 2 trials; trimmed ratio 3." in told
+    assert "[a: two speeds, 100.0 in 3 and 401 in 2 trials; trimmed ratio 3." in told
 
 
 def logs(rng: np.random.Generator, *shape: int, centre: float = 0.0) -> npt.NDArray[np.float64]:

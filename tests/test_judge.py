@@ -173,7 +173,7 @@ def test_an_ordering_is_shown_by_its_direction_or_says_why_not() -> None:
 def test_a_row_names_what_an_average_hides() -> None:
     two_speeds = [100.0, 400.0, 101.0, 402.0, 99.0]
     found = of_orderings([Ordering("one", "other", compare(two_speeds, costs(50)))])
-    assert found.rows["remark"].to_list() == ["the former: two speeds, 100 in 3 and 401 in 2 trials; trimmed 3.16"]
+    assert found.rows["remark"].to_list() == ["the former: two speeds, 100.0 in 3 and 401 in 2 trials; trimmed 3.16"]
     (row,) = tables.evidence_table([judge(claim(), found)])["found"]
     assert row.endswith("trimmed 3.16)")
 
