@@ -201,14 +201,13 @@ def questions(profile: AllocationProfile, machine: Machine) -> list[Question[Tri
     first: dict[tuple[int, str], AllocationSpec] = {}
     for spec in fresh.values():
         first.setdefault((spec.bytes, spec.touch), spec)
-    return [
-        *(Question(spec, pools[key]) for key, spec in fresh.items() if key in pools),
-        *(
-            Question(spec, other, primary=False)
-            for spec in fresh.values()
-            if (other := first[spec.bytes, spec.touch]) is not spec
-        ),
+    primary: list[Question[TrialSpec]] = [Question(spec, pools[key]) for key, spec in fresh.items() if key in pools]
+    others: list[Question[TrialSpec]] = [
+        Question(spec, other, primary=False)
+        for spec in fresh.values()
+        if (other := first[spec.bytes, spec.touch]) is not spec
     ]
+    return [*primary, *others]
 
 
 def every_key() -> Iterator[tuple[str, str]]:

@@ -250,18 +250,17 @@ def questions(profile: StreamProfile, machine: Machine) -> list[Question[TrialSp
     for spec in cells.values():
         first.setdefault(_work(spec, "collector", "runtime"), spec)
     free = {_work(spec, "aggregate"): spec for spec in cells.values() if spec.aggregate == "garbage_free"}
-    return [
-        *(
-            Question(spec, free[work])
-            for spec in cells.values()
-            if spec.aggregate == "boxed" and (work := _work(spec, "aggregate")) in free
-        ),
-        *(
-            Question(spec, other, primary=False)
-            for spec in cells.values()
-            if (other := first[_work(spec, "collector", "runtime")]) is not spec
-        ),
+    primary: list[Question[TrialSpec]] = [
+        Question(spec, free[work])
+        for spec in cells.values()
+        if spec.aggregate == "boxed" and (work := _work(spec, "aggregate")) in free
     ]
+    others: list[Question[TrialSpec]] = [
+        Question(spec, other, primary=False)
+        for spec in cells.values()
+        if (other := first[_work(spec, "collector", "runtime")]) is not spec
+    ]
+    return [*primary, *others]
 
 
 def _work(spec: StreamSpec, *apart_from: str) -> tuple[object, ...]:
