@@ -208,7 +208,7 @@ def test_a_plan_refuses_solutions_that_are_none() -> None:
 
 SOLUTIONS: dict[str, dict[str, Any]] = {
     "heap / G1 / 25": {"language": "java", "layout": "heap", "collector": "g1", "runtime": 25},
-    "heap / gen. ZGC / 25": {"language": "java", "layout": "heap", "collector": "genzgc", "runtime": 25},
+    "heap / generational ZGC / 25": {"language": "java", "layout": "heap", "collector": "genzgc", "runtime": 25},
     "C++ heap": {"language": "cpp", "layout": "heap", "allocator": "glibc"},
     "C++ heap / mimalloc": {"language": "cpp", "layout": "heap", "allocator": "mimalloc"},
 }

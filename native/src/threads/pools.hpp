@@ -203,7 +203,9 @@ class MpmcPool {
         return true;
       }
       // The slot's consumer may be on its way out of it: only a ring that holds all it can is full.
-      if (turn < 0 && at - head_.load(std::memory_order_acquire) >= slots_.size()) return false;
+      // Signed: others may have taken more since `at` was read.
+      const auto held = static_cast<std::ptrdiff_t>(at - head_.load(std::memory_order_acquire));
+      if (turn < 0 && held >= static_cast<std::ptrdiff_t>(slots_.size())) return false;
       at = tail_.load(std::memory_order_relaxed);
     }
   }

@@ -13,6 +13,7 @@ import pandas as pd
 
 from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
+from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.threads.cells import Campaign, Cell
 from allocpool.studies.threads.strategies import STRATEGIES
 
@@ -61,14 +62,14 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "zgc_shared",
         "Under generational ZGC no shared pool beats allocation at two threads.",
         OURS,
-        _evidence("gen. ZGC", _PLATFORM, SHARED, "alloc"),
+        _evidence(collector_named("genzgc").label, _PLATFORM, SHARED, "alloc"),
         _sentence,
     ),
     Claim(
         "g1_shared",
         "Under G1 no shared pool beats allocation at two threads.",
         OURS,
-        _evidence("heap / G1", _PLATFORM, SHARED, "alloc"),
+        _evidence(f"heap / {collector_named('g1').label} /", _PLATFORM, SHARED, "alloc"),
         _sentence,
     ),
     Claim(

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from allocpool.errors import OneOf, UserError
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.host import usable_cores
+from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.packets.specs import (
     CASES,
     DEFAULT_ALLOCATOR,
@@ -73,9 +74,12 @@ def _default_direct_mb(spec: dict[str, Any]) -> int | None:
     if not _java(spec) or spec["layout"] == "heap":
         return None
     out = max(_out_at_once(spec), int(spec["pool_size"]))
-    # Netty keeps whole chunks, and a message of one in sixteen holds each for long.
     factor = 8 if spec["strategy"].startswith("netty") else 2
-    return max(_SMALLEST_DIRECT_MB, math.ceil(factor * out * _MESSAGE_BYTES / 2**20))
+    # It keeps a whole chunk while one of its buffers lives, and one message in sixteen lives long.
+    retained_mb = (
+        JAVA_LAYOUTS["netty_adaptive"].direct_mb * spec["scale"] if spec["strategy"] == "netty_adaptive" else 0
+    )
+    return max(_SMALLEST_DIRECT_MB, math.ceil(factor * out * _MESSAGE_BYTES / 2**20), math.ceil(retained_mb))
 
 
 class ThreadsSpec(TrialSpec):
