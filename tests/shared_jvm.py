@@ -27,7 +27,7 @@ from allocpool.trial.runner import child_environment
 TIMEOUT_S = 300
 _PRE_TOUCH = "-XX:+AlwaysPreTouch"
 QUICKLY = ("-XX:TieredStopAtLevel=1",)
-"""Nothing is timed: most of what such a JVM does otherwise is to compile what runs but a moment, and to touch memory."""
+"""Nothing is timed: most of what such a JVM does else is to compile what runs but a moment, and to touch memory."""
 DIRECT_MB = 4096
 """Plenty: what an earlier trial had is given back only when a collection finds it."""
 
