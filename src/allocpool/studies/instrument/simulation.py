@@ -6,13 +6,12 @@ Costs are drawn from kinds of noise as trials show them; a repetition is a whole
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from allocpool import decisions
 
@@ -107,20 +106,6 @@ def rates(
         wrong |= (equivalent & (abs(truth) >= margin)) | (cheaper & (np.sign(low + high) != np.sign(truth)))
     shares = (wrong, (low <= truth) & (truth <= high), equivalent | cheaper, equivalent)
     return Rates(*(float(share.mean()) for share in shares))
-
-
-def error_table(sizes: Sequence[int], repetitions: int = 4_000) -> pd.DataFrame:
-    """Where both sides are the same, and where they differ by just what matters: noise, n, share of wrong verdicts at
-    any look so far (``wrong_when_same``, ``wrong_at_effect``) and of intervals that hold the truth (``holds``)."""
-    rows = []
-    for name in NOISES:
-        for n in sizes:
-            same, at_effect = (rates(name, ratio, n, repetitions) for ratio in (1.0, decisions.EFFECT))
-            rows.append(
-                {"noise": name, "n": n, "wrong_when_same": same.wrong, "wrong_at_effect": at_effect.wrong,
-                 "holds": min(same.holds, at_effect.holds)}
-            )  # fmt: skip
-    return pd.DataFrame(rows)
 
 
 def smallest_seen(noise: str, n: int, power: float = 0.8, repetitions: int = 4_000) -> float:
