@@ -208,7 +208,7 @@ def test_a_bad_profile_file_is_told_in_one_line(
     path = tmp_path / "papermill-configs" / "tiny" / "02_batch.yaml"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    monkeypatch.setattr(campaign.home, "home", lambda: tmp_path)
+    monkeypatch.setattr(home, "home", lambda: tmp_path)
     with pytest.raises(UserError) as refused:
         campaign.open_study("batch", "tiny")
     assert told in str(refused.value) and str(path) in str(refused.value) and "\n" not in str(refused.value)

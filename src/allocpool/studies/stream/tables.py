@@ -241,7 +241,8 @@ def cost_of(record: TrialRecord) -> float | None:
     if measured is None or not kept_up(measured, record.spec["late_ms"]):
         return None
     cpu = measured["cpu"]
-    return cpu["process_ns"] / ((cpu["end_ns"] - cpu["start_ns"]) / 1e9 * record.spec["events_per_second"])
+    events = (cpu["end_ns"] - cpu["start_ns"]) / 1e9 * record.spec["events_per_second"]
+    return float(cpu["process_ns"] / events)
 
 
 def _young_per_s(record: TrialRecord, start_ns: int, end_ns: int) -> float | None:

@@ -35,6 +35,8 @@ def java_class(name: str) -> Any:
 
 def mark_end() -> None:
     """Stop the JVM's threads once, so that its log goes on beyond whatever was measured; nothing without a JVM."""
+    import jpype
+
     if jpype.isJVMStarted():
         java_class("java.lang.Thread").getAllStackTraces()
 
