@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool import percentiles, stats
+from allocpool import percentiles
 from allocpool.campaign.tidy import (
     COUNT,
     GC_COLUMNS,
@@ -76,8 +76,6 @@ TICKS = {
     "lost": whole("of these, lost to a full input queue"),
     "left": whole("of these, still queued at the end"),
     "lost_ppm": number("lost of a million generated"),
-    "lost_low_ppm": number("exact binomial (Clopper-Pearson) interval of 95 %: low end"),
-    "lost_high_ppm": number("its high end"),
     "bursts": whole("runs of losses at most 1 ms apart"),
     "slips": whole("times that the source itself did not run for 20 us"),
     "slip_total_ms": number("their total, ms"),
@@ -137,7 +135,6 @@ TRIALS = DataFrameSchema(
     coerce=True,
 )
 
-_LOW, _HIGH = "exact binomial interval: low end", "exact binomial interval: high end"
 SEARCHES = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
@@ -149,6 +146,12 @@ SEARCHES = DataFrameSchema(
             "shortest length of a trial of full length, s; empty: older records, not told", POSITIVE
         ),
         "pdr_loss_ratio": number("lost of what was generated, at most, at the PDR interval", POSITIVE),
+        "confirmations": Column(
+            "int64",
+            POSITIVE,
+            description="trials of full length that decide each end of a bracket; older records: 1",
+            metadata={"older": 1},
+        ),
         "low_ns": Column("float64", POSITIVE, description="smallest interval tried, ns"),
         "high_ns": Column("float64", POSITIVE, description="largest interval tried, ns"),
         "resolution": Column("float64", POSITIVE, description="width of a bracket over its larger end"),
@@ -158,12 +161,8 @@ SEARCHES = DataFrameSchema(
         "pdr_fails_ns": number("largest interval that loses more, ns", POSITIVE),
         "compared_ns": number("where none passes: another interval, ns", POSITIVE),
         "compared_lost_ppm": number("lost of a million at that one"),
-        "compared_lost_low_ppm": number(_LOW),
-        "compared_lost_high_ppm": number(_HIGH),
         "larger_heap_factor": number("where none passes: a second heap, over the published one", POSITIVE),
         "larger_heap_lost_ppm": number("lost of a million at compared_ns with the second heap"),
-        "larger_heap_lost_low_ppm": number(_LOW),
-        "larger_heap_lost_high_ppm": number(_HIGH),
         "larger_heap_gap": text("why the second heap could not be had", nullable=True),
         "majors_seen": whole("fewest major collections in a trial of full length that its answer rests on"),
         "hit_cap": Column(
@@ -285,20 +284,9 @@ SCHEMAS = {
 }  # fmt: skip
 
 
-def exact_ppm(lost: int, generated: int) -> tuple[float, float]:
-    """Exact binomial interval of 95 % of the share of losses, in parts per million.
-
-    It is exact for ticks that are lost independently. Losses come in bursts, so it says how finely a trial could see,
-    not how far the next trial may lie.
-    """
-    low, high = stats.binomial_bounds(lost, generated)
-    return low * 1e6, high * 1e6
-
-
 def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
     """The columns on ticks of one measured stretch; ``majors`` is what was seen of the collector."""
     generated, lost = figures["generated"], figures["lost"]
-    low, high = exact_ppm(lost, generated) if generated else (None, None)
     return {
         "generated": generated,
         "received": figures["received"],
@@ -307,8 +295,6 @@ def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
         "bursts": figures["bursts"],
         "slips": figures["slips"],
         "lost_ppm": 1e6 * lost / generated if generated else None,
-        "lost_low_ppm": low,
-        "lost_high_ppm": high,
         "slip_total_ms": figures["slip_total_ns"] / 1e6,
         "slip_max_ms": figures["slip_max_ns"] / 1e6,
         "majors": majors["majors"] if majors else None,
@@ -441,12 +427,10 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
 
 
 def _lost(name: str, figures: Figures) -> dict[str, float]:
-    low, high = exact_ppm(figures["lost"], figures["generated"])
-    lost_ppm = 1e6 * figures["lost"] / figures["generated"]
-    return {f"{name}_lost_ppm": lost_ppm, f"{name}_lost_low_ppm": low, f"{name}_lost_high_ppm": high}
+    return {f"{name}_lost_ppm": 1e6 * figures["lost"] / figures["generated"]}
 
 
-_SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio")
+_SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio", "confirmations")
 
 
 def search_columns(trial: Trial[SearchMeasurement]) -> Row:
