@@ -253,10 +253,8 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
     no edge have no row.
     """
     ends = ("", "low_", "high_")
-    columns = [
-        *CONFIGURATION, "trials", "losing", *(f"{what}_{end}ns" for what in ("edge", "safe", "searches") for end in ends),
-        "agrees",
-    ]  # fmt: skip
+    told = [f"{what}_{end}ns" for what in ("edge", "safe", "searches") for end in ends]
+    columns = [*CONFIGURATION, "trials", "losing", *told, "agrees"]
     facts = finished(searches)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "pdr_loss_ratio"]]
     full = probes[probes["kind"].isin(["full", "compared"])].merge(facts, on="trial_id")
     full = full[full["heap_factor"].isna() | (full["heap_factor"] == 1)]

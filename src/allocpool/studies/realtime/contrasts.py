@@ -9,8 +9,8 @@ is Student's t with the degrees of freedom of the side that has fewer searches. 
 interval at all, it is by how many did (Barnard, "A new test for 2x2 tables", Nature 156, 1945).
 
 Searches that decide something confirm each end of their bracket by `CONFIRMATIONS` trials, and a cell has
-`ENOUGH_SEARCHES`. Whoever has five or more is judged at the looks of `allocpool.decisions`, so that more may be added
-at any time.
+`ENOUGH_SEARCHES`. They are judged at the looks of `allocpool.decisions`, three or four as at its first one, so that
+more may be added at any time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from scipy import special
 from scipy import stats as scipy_stats
 
-from allocpool.decisions import look_at, repeated_p
+from allocpool.decisions import FEWEST, look_at, repeated_p
 from allocpool.studies.realtime.loss_boundary import EDGE, SAFE
 
 ENOUGH_SEARCHES = 3
@@ -162,6 +162,4 @@ def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
 def _p(distance: float, error: float, freedom: int, n: int) -> float:
     if error == 0:
         return 0.0 if distance > 0 else 1.0
-    p = float(special.stdtr(freedom, -distance / error))
-    used = look_at(n)
-    return p if used is None else repeated_p(p, used)
+    return repeated_p(float(special.stdtr(freedom, -distance / error)), look_at(n) or FEWEST)

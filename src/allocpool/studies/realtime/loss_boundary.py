@@ -18,7 +18,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy import optimize, special
 from scipy import stats as scipy_stats
 
@@ -30,6 +29,7 @@ SAFE, EDGE = 0.05, 0.5
 """Chances of a loss: at an interval that one would choose; where a search's bracket lies."""
 _FARTHEST = math.log(100.0)
 """An end of an interval is looked for so far beyond the trials; further off it is open."""
+_STEPS, _LONGEST_STEP, _SHORTEST_STEP = 50, 3.0, 1e-7
 _FEWEST_OF_EACH = 2
 """Trials that lose, and that don't, below which there is no edge to speak of."""
 
@@ -133,20 +133,30 @@ class LossBoundary:
         return self._largest(through, free, near)[1]
 
     def _largest(self, through: Array, free: Array, near: Array | None = None) -> tuple[Array, float]:
-        """The coefficients ``through + free @ t`` with the largest penalised likelihood, and its logarithm."""
+        """The coefficients ``through + free @ t`` with the largest penalised likelihood, and its logarithm; by Fisher's
+        scoring, with steps halved until they gain."""
+        place = np.zeros(free.shape[1]) if near is None else free.T @ (near - through)
+        now, score, information = self._penalised(through + free @ place)
+        for _ in range(_STEPS):
+            step = np.linalg.solve(free.T @ information @ free, free.T @ score)
+            step *= min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+            while True:
+                gained, next_score, next_information = self._penalised(through + free @ (place + step))
+                if gained >= now or float(np.abs(step).max()) < _SHORTEST_STEP:
+                    break
+                step = step / 2
+            if gained <= now + _SHORTEST_STEP:
+                break
+            place, now, score, information = place + step, gained, next_score, next_information
+        return through + free @ place, now
 
-        def loss(t: Array) -> tuple[float, Array]:
-            coefficients = through + free @ t
-            odds = self._design @ coefficients
-            chances = special.expit(odds)
-            weights = np.maximum(chances * (1 - chances), 1e-12)
-            information = (self._design * weights[:, None]).T @ self._design
-            leverage = weights * np.einsum("ij,ji->i", self._design, np.linalg.solve(information, self._design.T))
-            likely = float(self._lost @ special.log_expit(odds) + (1 - self._lost) @ special.log_expit(-odds))
-            penalised = likely + 0.5 * float(np.linalg.slogdet(information)[1])
-            score = self._design.T @ (self._lost - chances + leverage * (0.5 - chances))
-            return -penalised, -free.T @ score
-
-        start = np.zeros(free.shape[1]) if near is None else free.T @ (near - through)
-        found = optimize.minimize(loss, start, jac=True, method="BFGS")
-        return through + free @ found.x, -float(found.fun)
+    def _penalised(self, coefficients: Array) -> tuple[float, Array, Array]:
+        """The logarithm of the penalised likelihood, Firth's score and the information."""
+        odds = self._design @ coefficients
+        chances = special.expit(odds)
+        weights = np.maximum(chances * (1 - chances), 1e-12)
+        information = (self._design * weights[:, None]).T @ self._design
+        leverage = weights * (self._design * np.linalg.solve(information, self._design.T).T).sum(axis=1)
+        likely = float(np.sum(np.where(self._lost > 0, special.log_expit(odds), special.log_expit(-odds))))
+        score = self._design.T @ (self._lost - chances + leverage * (0.5 - chances))
+        return likely + 0.5 * float(np.linalg.slogdet(information)[1]), score, information
