@@ -40,14 +40,14 @@ _FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
 
 def _searches(done: pd.DataFrame, goal: str) -> Searches:
     passes = done[f"{goal}_ns"].astype(float).fillna(math.inf)
-    fails = done[f"{goal}_fails_ns"].astype(float)
-    tried = done["full_trials"].astype(float).max() if "full_trials" in done else math.nan
-    confirmations = int(done["confirmations"].min())
+    without = done[~np.isfinite(passes)]
     return Searches(
-        tuple(zip(fails, passes, strict=True)),
-        confirmations,
-        float(done["high_ns"].min()),
-        10 if math.isnan(tried) else max(1, math.ceil(tried / max(1, confirmations))),
+        tuple(zip(done[f"{goal}_fails_ns"].astype(float), passes, strict=True)),
+        confirmations=int(done["confirmations"].min()),
+        highest_ns=float(done["high_ns"].min()),
+        tried=int(done["intervals_tried"].fillna(1).max()),
+        highest_trials=int(without["highest_trials"].fillna(0).sum()),
+        highest_losing=int(without["highest_losing"].fillna(0).sum()),
     )
 
 

@@ -42,12 +42,15 @@ class Searches:
         confirmations: trials that each end stands for.
         tried: intervals that each search tried in trials of full length, at most.
         highest_ns: the longest interval tried.
+        highest_trials, highest_losing: trials there of searches that found no interval, and how many of them lost.
     """
 
     brackets: Sequence[tuple[float, float]]
     confirmations: int
     highest_ns: float
-    tried: int = 10
+    tried: int
+    highest_trials: int = 0
+    highest_losing: int = 0
 
     @property
     def n(self) -> int:
@@ -83,7 +86,10 @@ class Searches:
         return float(scipy_stats.binom.sf(self.passing - 1, self.n, min(1.0, self.tried * EDGE**self.confirmations)))
 
     def p_loses(self) -> float:
-        """The chance that so many find none, were there one at which at most one trial in twenty loses."""
+        """The chance that so many find none, were there one at which at most one trial in twenty loses; where none
+        finds any, that so many trials at the longest interval lose, did at most one in twenty there."""
+        if self.passing == 0:
+            return p_fails(self.highest_losing, self.highest_trials)
         return float(scipy_stats.binom.sf(self.n - self.passing - 1, self.n, 1 - (1 - SAFE) ** self.confirmations))
 
     def p_below(self, limit_ns: float) -> float:

@@ -230,7 +230,8 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
     so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57, 1995).
 
     Columns: solution, case, alloc and pool (smallest intervals in words), ratio (alloc over pool), n (searches of the
-    smaller side), decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
+    smaller side), enough (searches and confirmations for a verdict), decided (`POOLING`, `ALLOCATING`, `NEITHER` or
+    `UNSHOWN`).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
     pairs = [
@@ -252,9 +253,10 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
         decided = POOLING if for_pool <= ALPHA else ALLOCATING if for_alloc <= ALPHA else NEITHER if none else UNSHOWN
         rows.append({
             "solution": pool.solution, "case": pool.case, "alloc": _interval(alloc), "pool": _interval(pool),
-            "ratio": _number(alloc.pdr_ns / pool.pdr_ns), "n": min(pool.n, alloc.n), "decided": decided,
+            "ratio": _number(alloc.pdr_ns / pool.pdr_ns), "n": min(pool.n, alloc.n),
+            "enough": bool(pool.repeated and alloc.repeated), "decided": decided,
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "case", "alloc", "pool", "ratio", "n", "decided"])
+    return pd.DataFrame(rows, columns=["solution", "case", "alloc", "pool", "ratio", "n", "enough", "decided"])
 
 
 def _interval(row: Any) -> str:
@@ -271,12 +273,10 @@ def _headline(measured: pd.DataFrame) -> str:
         return "**Open.** No Java solution was searched both ways."
     counts = {word: int((both["decided"] == word).sum()) for word in (POOLING, ALLOCATING, NEITHER, UNSHOWN)}
     pool, alloc = counts[POOLING], counts[ALLOCATING]
-    least = int(both["n"].min())
     if not pool + alloc:
-        few = least < ENOUGH_SEARCHES or not measured["repeated"].astype(bool).any()
         why = (
             f"A verdict takes {ENOUGH_SEARCHES} searches a side, whose ends {CONFIRMATIONS} trials each confirm."
-            if few
+            if not both["enough"].any()
             else "Their searches do not decide."
         )
         neither = f" In {counts[NEITHER]} no interval passes either way." if counts[NEITHER] else ""
@@ -348,6 +348,25 @@ def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
             f"below {most_loss_chance(trials):.0%}."
         )
     return text
+
+
+def queue_in_between(trials: pd.DataFrame) -> str:
+    """What an intermediate queue does, over the trials that have one and those that differ in nothing else."""
+    done = finished(trials)
+    done = done[done["heap_factor"].isna() | done["heap_factor"].between(0.95, 1.05)]
+    told = []
+    for (solution, strategy, case), group in done.groupby(["solution", "strategy", "case"], observed=True):
+        between = group[group["intermediate_queue_ms"] > 0]
+        usual = group[(group["intermediate_queue_ms"] == 0) & group["queue_factor"].between(0.95, 1.05)]
+        if between.empty:
+            continue
+        counts = [f"{int((side['lost_ppm'] > 0).sum())} of {len(side)}" for side in (usual, between)]
+        factor = (between["intermediate_queue_ms"] / between["input_queue_ms"]).median()
+        told.append(
+            f"{solution} with {strategy} in case {case}: {counts[0]} trials lose without it, {counts[1]} with one "
+            f"{_number(float(factor), 2)} times the input queue"
+        )
+    return f"An intermediate queue in C++. {'; '.join(told)}." if told else "No trial had an intermediate queue."
 
 
 def platform(trials: pd.DataFrame, bursts: pd.DataFrame) -> str:

@@ -174,8 +174,9 @@ class RealtimeProfile(StudyProfile):
         longest = max((*self.sweeps.queue_factors, *self.sweeps.intermediate_factors), default=1.0)
         if longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
             raise ValueError(
-                f"sweeps.queue_factors and intermediate_factors: {longest:g} times input_queue_ms {self.input_queue_ms:g} outlasts a trial "
-                f"of {self.full_seconds:g} s: give at most {1e3 * self.full_seconds / self.input_queue_ms:g}"
+                f"sweeps.queue_factors and intermediate_factors: {longest:g} times input_queue_ms "
+                f"{self.input_queue_ms:g} outlasts a trial of {self.full_seconds:g} s: give at most "
+                f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
             )
         return self
 

@@ -112,7 +112,7 @@ TRIALS = DataFrameSchema(
         "intermediate_queue_ms": Column(
             "float64",
             COUNT,
-            description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: there is none",
+            description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none",
             metadata={"older": 0.0},
         ),
         "stall_ms": Column("float64", COUNT, description="stop of the consumer on purpose, ms"),
@@ -189,6 +189,9 @@ SEARCHES = DataFrameSchema(
         ),
         "probes": whole("measurements of all kinds"),
         "full_trials": whole("of these, of full length in a fresh process"),
+        "intervals_tried": whole("intervals that they were at; empty: older records"),
+        "highest_trials": whole("of these trials, those at the largest interval; empty: older records"),
+        "highest_losing": whole("of these, those that lost more than pdr_loss_ratio; empty: older records"),
         "caps_reached": whole("of these, ended before three major collections"),
         "slowed_trials": whole("of these, lost while the machine was slowed"),
         "search_seconds": number("the whole search, s", POSITIVE),
@@ -459,12 +462,17 @@ def search_columns(trial: Trial[SearchMeasurement]) -> Row:
             row |= {"larger_heap_factor": _heap_factor(spec, spec["larger_heap_mb"])}
             row |= _lost("larger_heap", probe["figures"])
     full = [probe for probe in probes if probe["kind"] != "probe"]
+    confirming = [probe for probe in full if probe["kind"] == "full"]
+    highest = [probe["figures"] for probe in confirming if math.isclose(probe["interval_ns"], spec["high_ns"])]
     return {
         **row,
         **_search_marks(row, probe_rows(trial)),
         "larger_heap_gap": measured["larger_heap_gap"],
         "probes": len(probes),
         "full_trials": len(full),
+        "intervals_tried": len({round(probe["interval_ns"], 6) for probe in confirming}),
+        "highest_trials": len(highest),
+        "highest_losing": sum(figures["lost"] > spec["pdr_loss_ratio"] * figures["generated"] for figures in highest),
         "caps_reached": sum(probe["cap_reached"] for probe in full),
         "slowed_trials": measured["slowed_trials"],
         "search_seconds": measured["seconds"],

@@ -19,7 +19,8 @@ as the passing end passed, each while the machine ran at its full pace (``pace``
 explain. So the bracket is as wide as that edge, and a search on a machine that is slowed all the time, or without
 patience to wait for its full pace, tells a wider one. With one confirmation the two ends are those of MLRsearch.
 
-Where no interval passes, what one interval loses is measured instead, and once more with a larger heap.
+Where no interval passes, the longest one has as many trials as confirm an end, whatever they lose; what another one
+loses is measured instead, and once more with a larger heap.
 """
 
 from __future__ import annotations
@@ -295,6 +296,11 @@ class Remembering:
             self.measure(self._full_seconds, 1e9 / interval_ns)
         return False
 
+    def complete(self, interval_ns: float, trials: int) -> None:
+        """Have so many trials of full length there, whatever they lose."""
+        while len(self._of(interval_ns)) < trials:
+            self.measure(self._full_seconds, 1e9 / interval_ns)
+
     def _of(self, interval_ns: float) -> list[tuple[float, bool]]:
         return self._trials.setdefault(round(interval_ns, 6), [])
 
@@ -335,6 +341,7 @@ def confirmed(spec: dict[str, Any], measurer: Remembering, bracket: Bracket, los
 
     passes_ns = confirmed_end(passes, high_ns if passes_ns is None else passes_ns, high_ns, resolution)
     if passes_ns is None:
+        measurer.complete(high_ns, trials)
         return high_ns, None
     measurer.wait_from_now_on()
     return confirmed_end(fails, low_ns if fails_ns is None else fails_ns, low_ns, resolution), passes_ns
