@@ -343,6 +343,7 @@ def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
     enough = cells[(cells["answer"] != LOSES) & (cells["n"] > 0)]
     if len(enough):
         trials = int((enough["n"] * enough["confirmations"]).median())
+    if len(enough) and trials >= CONFIRMATIONS:
         text += (
             f" The passing ends of a cell stand for {trials} trials without a loss in the median: the chance of one is "
             f"below {most_loss_chance(trials):.0%}."
