@@ -298,7 +298,7 @@ def test_where_losses_begin_is_fitted_to_trials_of_full_length_beside_the_search
     assert (row["trials"], row["losing"], row["agrees"]) == (60, 30, True)
     assert 285 < row["edge_low_ns"] < row["edge_ns"] < row["safe_ns"] < 315
     assert "In all 1 with several searches these agree" in realtime_report.boundary_sentence(fitted, found)
-    assert "chance of one is below 18%" in realtime_report.boundary_sentence(fitted, found), "15 trials"
+    assert "chance of one that does not is below 18%" in realtime_report.boundary_sentence(fitted, found), "15 trials"
     assert realtime_report.boundary_table(fitted)["losing"].tolist() == [30]
     elsewhere = tables[1].assign(interval_ns=2 * tables[1]["interval_ns"])
     apart = realtime_cells.boundaries(found, tables[0], elsewhere)

@@ -341,12 +341,11 @@ def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
     wide = (fitted["safe_ns"] / fitted["edge_ns"]).median()
     text += f" From half of the trials to one in twenty the interval grows {_number(wide)} times in the median."
     enough = cells[(cells["answer"] != LOSES) & (cells["n"] > 0)]
-    if len(enough):
-        trials = int((enough["n"] * enough["confirmations"]).median())
-    if len(enough) and trials >= CONFIRMATIONS:
+    trials = int((enough["n_passes"] * enough["confirmations"]).median()) if len(enough) else 0
+    if trials >= CONFIRMATIONS:
         text += (
-            f" The passing ends of a cell stand for {trials} trials without a loss in the median: the chance of one is "
-            f"below {most_loss_chance(trials):.0%}."
+            f" The passing ends of a cell stand for {trials} trials that pass in the median: the chance of one that does "
+            f"not is below {most_loss_chance(trials):.0%}."
         )
     return text
 
