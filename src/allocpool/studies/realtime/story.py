@@ -344,8 +344,8 @@ def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
     trials = int((enough["n_passes"] * enough["confirmations"]).median()) if len(enough) else 0
     if trials >= CONFIRMATIONS:
         text += (
-            f" The passing ends of a cell stand for {trials} trials that pass in the median: the chance of one that does "
-            f"not is below {most_loss_chance(trials):.0%}."
+            f" The passing ends of a cell stand for {trials} trials that pass in the median: the chance of one that "
+            f"does not is below {most_loss_chance(trials):.0%}."
         )
     return text
 
