@@ -191,8 +191,8 @@ SEARCHES = DataFrameSchema(
         "full_trials": whole("of these, of full length in a fresh process"),
         "intervals_tried": whole("intervals that they were at; empty: older records"),
         "highest_trials": whole(
-            "of these trials, those at the largest interval, the source never still for half of the queue; empty: older "
-            "records"
+            "of these trials, those at the largest interval, the source never still for half of the queue; empty: "
+            "older records"
         ),
         "highest_losing": whole("of these, those that lost more than pdr_loss_ratio; empty: older records"),
         "caps_reached": whole("of these, ended before three major collections"),
