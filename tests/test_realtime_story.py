@@ -367,6 +367,14 @@ def test_both_sweeps_are_drawn() -> None:
     assert sorted(np.asarray(heap.get_lines()[0].get_xdata())) == [1.0, 5.0]
 
 
+def test_what_a_queue_in_between_does_is_counted_in_trials() -> None:
+    trials = [sweep(5e4), sweep(10.0, block=1), sweep(9.0, factor=5.0)]
+    trials += [sweep(lost, intermediate_queue_ms=1000.0, block=block) for block, lost in enumerate((0.0, 3.0, 0.0))]
+    text = realtime_report.queue_in_between(pd.DataFrame(trials))
+    assert "2 of 2 trials lose without it, 1 of 3 with one 10 times the input queue" in text
+    assert realtime_report.queue_in_between(pd.DataFrame(trials[:2])) == "No trial had an intermediate queue."
+
+
 @pytest.mark.parametrize("decades", range(1, 10))
 @pytest.mark.parametrize("panels", [1, 4, 8])
 def test_a_logarithmic_axis_of_any_panel_has_figures(decades: int, panels: int) -> None:
