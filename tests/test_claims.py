@@ -137,7 +137,7 @@ SAYS = {
     "native-better-realtime": "left open, 23 of 27",
     "native-zgc-best-realtime": "denied in 1 of 15",
     "native-cms-rare-full": "no figure",
-    "larger-heap": "borne out, 10 of 10",
+    "larger-heap": "borne out, 20 of 20",
     "longer-interval": "borne out, 3 of 3",
     "longer-queue": "no figure",
     "realtime-cpp-pool": "borne out, 6 of 6",

@@ -29,6 +29,7 @@ from allocpool.studies.realtime.child import pace, placement
 from allocpool.studies.realtime.child import search as search_child
 from allocpool.studies.realtime.child.pace import SLOWED, FullPace
 from allocpool.studies.realtime.child.placement import Watched, own_cores, siblings
+from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES
 from allocpool.studies.realtime.measurement import Bracket
 from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime
@@ -227,6 +228,25 @@ def test_similar_trials_have_the_queue_of_their_scale_and_that_of_scale_one() ->
 
 
 @pytest.mark.parametrize("language", SOLUTIONS)
+def test_a_queue_in_between_has_books_too_and_holds_what_a_stopped_consumer_cannot_take(
+    data: Path, language: str
+) -> None:
+    """It holds the whole trial, so that only the input queue's own length may be too short for the thread between."""
+    record = run(
+        "mode=realtime", *SOLUTIONS[language], "strategy=pool", "scale=0.01", "interval_ns=2000", "seconds=0.6",
+        "warmup_seconds=0.1", "stall_at_s=0.1", "stall_ms=300", "input_queue_ms=100", "intermediate_queue_ms=600",
+    )  # fmt: skip
+    told = summary(record)
+    assert told["generated"] == 300_000 == told["received"] + told["lost"] + told["left"]
+    assert told["intermediate_queue_ms"] == 600
+    measurement = record.measurement
+    assert measurement is not None
+    assert measurement["consumption"]["stalled_ns"] >= 300_000_000
+    without_ms = measurement["consumption"]["stalled_ns"] / 1e6 - 100
+    assert told["lost"] < without_ms * 500, "what an input queue of 100 ms alone loses"
+
+
+@pytest.mark.parametrize("language", SOLUTIONS)
 def test_a_ring_trial_tells_counts_and_cost(data: Path, language: str) -> None:
     settings = ["runtime=11"] if language == "java" else []
     paced = summary(run("mode=ring", f"language={language}", "interval_ns=500", "seconds=0.2", *settings))
@@ -257,6 +277,14 @@ SEARCH = (
         (
             f"{REALTIME} interval_ns=1000 seconds=0.5 input_queue_ms=1000",
             "input_queue_ms 1000 is longer than its trial of 0.5 s: give at most 500, or seconds of at least 1",
+        ),
+        (
+            f"{REALTIME} interval_ns=1000 seconds=0.5 intermediate_queue_ms=1000",
+            "intermediate_queue_ms 1000 is longer than its trial of 0.5 s",
+        ),
+        (
+            f"{REALTIME} interval_ns=1000 seconds=1 intermediate_queue_ms=0.0001",
+            "intermediate_queue_ms 0.0001 at an interval of 1000 ns is a queue of 0 ticks",
         ),
         (SEARCH.replace("queue_ms=100", "queue_ms=201"), "give at most 200, or full_seconds of at least 0.201"),
         ("mode=ring interval_ns=10 seconds=0.05", "give at most 50, or seconds of at least 0.1"),
@@ -369,6 +397,23 @@ def test_a_search_says_so_when_nothing_passes_or_everything() -> None:
         assert fails is None and passes == pytest.approx(20)
 
 
+def test_where_nothing_passes_the_longest_interval_has_as_many_trials_as_an_end() -> None:
+    simulated = Simulated(lambda *_: 0.1)
+    searched(simulated, confirmations=5)
+    assert [asked for asked, seconds in simulated.asked if seconds == 2.0] == [pytest.approx(10_000)] * 5
+
+
+@pytest.mark.parametrize("edge_ns", [60.0, 700.0])
+def test_a_confirmation_stops_at_the_first_trial_that_says_otherwise(edge_ns: float) -> None:
+    """A sharp edge takes both ends' confirmations and few trials more."""
+    simulated = Simulated(lambda interval_ns, _: 0.1 if interval_ns < edge_ns else 0.0)
+    for fails, passes in searched(simulated, confirmations=5):
+        assert fails is not None and passes is not None and fails < edge_ns <= passes
+        assert fails >= passes * 0.95 * (1 - 1e-9)
+    full = [asked for asked, seconds in simulated.asked if seconds == 2.0]
+    assert 10 <= len(full) <= 16
+
+
 def test_an_answer_passes_as_many_confirmations_as_asked() -> None:
     simulated = Simulated(lambda interval_ns, _: max(0.0, 1 - interval_ns / 300))
     _, (_, passes) = searched(simulated, confirmations=3)
@@ -389,8 +434,9 @@ def test_a_bracket_is_as_wide_as_the_edge_on_which_trials_differ(confirmations: 
 
     for fails, passes in searched(Simulated(loses), confirmations=confirmations):
         assert fails is not None and passes is not None
-        assert 100 * 0.95 <= fails < 100
-        assert 300 <= passes <= 300 / 0.95 * (1 + 1e-9)
+        # An end that confirmations moved is known to one and a half times the resolution.
+        assert 100 * 0.95**1.5 <= fails < 100
+        assert 300 <= passes <= 300 / 0.95**1.5
 
 
 class Slowed(Simulated):
@@ -426,7 +472,7 @@ def test_what_a_slowed_machine_loses_is_tried_again_before_an_interval_is_said_t
     machine = Slowed(slowed_of_ten, patience=1_000)
     for fails, passes in searched(machine, confirmations=3):
         assert fails is not None and passes is not None
-        assert 300 * 0.95 <= fails < 300 <= passes
+        assert 300 * 0.95**1.5 <= fails < 300 <= passes
         assert sum(math.isclose(fails, failed) for failed in machine.failed_unslowed) >= 3
 
 
@@ -521,7 +567,7 @@ def test_where_no_interval_passes_the_loss_at_another_one_is_told_with_its_inter
     assert told["ndr_ns"] is None and told["pdr_ns"] is None
     assert told["ndr_fails_ns"] == pytest.approx(4)
     assert told["compared_ns"] == 3
-    assert 0 < told["compared_lost_low_ppm"] < told["compared_lost_ppm"] < told["compared_lost_high_ppm"] < 1e6
+    assert 0 < told["compared_lost_ppm"] < 1e6
 
 
 @pytest.mark.parametrize(("larger_heap_mb", "gap"), [(200, None), (99_000_000, "heap of at most")])
@@ -536,7 +582,7 @@ def test_where_no_interval_passes_the_larger_heap_is_tried_or_the_reason_told(
     kinds = [row["kind"] for row in told["probe_rows"]]
     if gap is None:
         assert kinds.index("larger heap") > kinds.index("compared") and told["larger_heap_gap"] is None
-        assert told["larger_heap_lost_low_ppm"] < told["larger_heap_lost_ppm"] < told["larger_heap_lost_high_ppm"]
+        assert 0 < told["larger_heap_lost_ppm"] < 1e6
         assert told["larger_heap_factor"] == pytest.approx(4 * told["heap_factor"])
     else:
         assert (
@@ -620,8 +666,9 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     planned = plan_realtime(settings, Machine(cores=2))
     assert len({item.spec for item in planned}) == len(planned)
     assert planned == plan_realtime(settings, Machine(cores=2))
-    limit_s = {"smoke": 90, "quick": 240, "standard": 7 * 3600}.get(profile, 24 * 3600)
+    limit_s = {"smoke": 90, "quick": 480, "standard": 8 * 3600}.get(profile, 60 * 3600)
     assert 0 < estimate_seconds(settings) <= limit_s
+    assert profile == "smoke" or (settings.blocks >= ENOUGH_SEARCHES and settings.confirmations >= CONFIRMATIONS)
 
 
 def test_the_article_profile_has_the_published_72_cells() -> None:
@@ -629,7 +676,9 @@ def test_the_article_profile_has_the_published_72_cells() -> None:
     assert isinstance(settings, RealtimeProfile)
     searches = [item.spec for item in plan_realtime(settings, Machine(cores=2)) if isinstance(item.spec, SearchSpec)]
     cells = {(spec.solution.key, spec.strategy, spec.case) for spec in searches}
-    published = {cell for cell in cells if cell[0].split("/")[1] in ("heap", "native", "allocating")}
+    today = {cell for cell in cells if cell[0].startswith("java/") and cell[0].split("/")[3] == "25"}
+    assert {cell[0].split("/")[2] for cell in today} == {"parallel", "g1", "genzgc", "shenandoah"}
+    published = {cell for cell in cells - today if cell[0].split("/")[1] in ("heap", "native", "allocating")}
     assert len(published | {cell for cell in cells if cell[0].startswith("cpp/flat")}) == 72
     assert {spec.heap_mb for spec in searches if spec.layout == "heap"} == {2048}
 

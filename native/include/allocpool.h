@@ -398,6 +398,11 @@ int64_t ap_realtime_max_capacity(void);
 ap_realtime* ap_realtime_create(int64_t max_capacity, int64_t max_bursts, int64_t max_slips, int64_t max_samples,
                                 char* error, size_t error_bytes);
 
+/* From the next start on, between input queue and consumer lies an intermediate queue of `capacity` ticks (0: none, as
+   at first), filled by a thread that does nothing else, "ap-relay". Ask for the ring's memory again: it is another one.
+   Losses are still those of the input queue; what is left is what is in both. */
+ap_status ap_realtime_set_intermediate(ap_realtime* realtime, int64_t capacity, char* error, size_t error_bytes);
+
 /* The ring's memory, for a direct ByteBuffer of Java. Valid until destroy. */
 void* ap_realtime_memory(ap_realtime* realtime);
 int64_t ap_realtime_memory_bytes(const ap_realtime* realtime);
@@ -489,6 +494,7 @@ AP_NODISCARD(ap_fragmentation_audit);
 AP_NODISCARD(ap_realtime_capacity);
 AP_NODISCARD(ap_realtime_max_capacity);
 AP_NODISCARD(ap_realtime_create);
+AP_NODISCARD(ap_realtime_set_intermediate);
 AP_NODISCARD(ap_realtime_memory);
 AP_NODISCARD(ap_realtime_memory_bytes);
 AP_NODISCARD(ap_realtime_start);

@@ -40,6 +40,11 @@ ap_realtime* ap_realtime_create(int64_t max_capacity, int64_t max_bursts, int64_
   });
 }
 
+ap_status ap_realtime_set_intermediate(ap_realtime* realtime, int64_t capacity, char* error, size_t error_bytes) {
+  return c_api::status<ap_status>({error, error_bytes},
+                                  [&] { c_api::at(realtime).session.set_intermediate(capacity); });
+}
+
 void* ap_realtime_memory(ap_realtime* realtime) {
   return c_api::made({}, [&] { return c_api::at(realtime).session.memory().data(); });
 }
@@ -74,11 +79,11 @@ ap_status ap_realtime_consume(ap_realtime* realtime, ap_packets* packets, const 
 }
 
 ap_status ap_realtime_wait(ap_realtime* realtime) {
-  return c_api::status<ap_status>({}, [&] { c_api::at(realtime).session.source().wait(); });
+  return c_api::status<ap_status>({}, [&] { c_api::at(realtime).session.wait(); });
 }
 
 ap_status ap_realtime_stop(ap_realtime* realtime) {
-  return c_api::status<ap_status>({}, [&] { c_api::at(realtime).session.source().stop(); });
+  return c_api::status<ap_status>({}, [&] { c_api::at(realtime).session.stop(); });
 }
 
 ap_status ap_realtime_get_account(const ap_realtime* realtime, ap_source_account* account) {

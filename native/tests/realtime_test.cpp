@@ -329,6 +329,61 @@ TEST(SourceTest, losesWhatAStoppedConsumerCannotTake) {
   EXPECT_EQ(lost, account.lost);
 }
 
+void set_intermediate(const Realtime& realtime, std::int64_t capacity) {
+  char error[256] = "";
+  ASSERT_EQ(ap_realtime_set_intermediate(realtime.get(), capacity, error, sizeof error), AP_OK) << error;
+}
+
+TEST(RelayTest, booksAreExactWhileTheConsumerStands) {
+  const Realtime realtime = create(5'000);
+  set_intermediate(realtime, 100'000);
+  start(realtime, paced(1'000, 5'000, 100'000));
+  const ap_consumption consumption = consume(realtime, nullptr, {0, 10'000'000, 40'000'000});
+  wait(realtime);
+  const ap_source_account account = account_of(realtime);
+  EXPECT_EQ(audit_of(realtime, consumption), "");
+  EXPECT_EQ(account.generated, 100'000);
+  EXPECT_EQ(account.generated, consumption.received + account.lost);
+  EXPECT_EQ(recorded_delays(realtime), consumption.received);
+}
+
+TEST(RelayTest, losesInTheInputQueueWhatDoesNotFitAndCountsWhatIsLeftInBoth) {
+  const Realtime realtime = create(300);
+  for (const bool again : {false, true}) {
+    set_intermediate(realtime, 500);
+    ap_source_config config = paced(1'000, 300, 100'000);
+    config.warmup_ticks = 1'100;
+    start(realtime, config);
+    const ap_consumption consumption = consume(realtime, nullptr, {1'000, 0, 0});
+    wait(realtime);
+    const ap_source_account account = account_of(realtime);
+    EXPECT_EQ(audit_of(realtime, consumption), "") << again;
+    EXPECT_EQ(consumption.received, 1'000);
+    EXPECT_EQ(account.left, 800) << "both are full";
+    EXPECT_GT(account.lost, 0);
+    EXPECT_EQ(account.generated, 1'000 + account.lost + account.left);
+  }
+}
+
+TEST(RelayTest, aTickThatVanishedOnTheWayIsFound) {
+  const Realtime realtime = create(300);
+  set_intermediate(realtime, 500);
+  start(realtime, paced(1'000, 300, 100'000));
+  const ap_consumption consumption = consume(realtime, nullptr, {1'000, 0, 0});
+  wait(realtime);
+  ASSERT_EQ(audit_of(realtime, consumption), "");
+  const Ring ring(ap_realtime_memory(realtime.get()));
+  ring.slots()[1'000 % 500].store(0);
+  EXPECT_NE(audit_of(realtime, consumption), "");
+}
+
+TEST(RelayTest, anImpossibleOneIsRefused) {
+  const Realtime realtime = create(300);
+  char error[256] = "";
+  EXPECT_EQ(ap_realtime_set_intermediate(realtime.get(), -1, error, sizeof error), AP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(error).find("intermediate queue is -1"), std::string::npos);
+}
+
 TEST(SourceTest, splitsBurstsAtTheEndOfTheWarmUpAndCountsThoseThatDoNotFit) {
   const Realtime realtime = create(10, 1);
   ap_source_config config = paced(1'000, 10, 30'000);

@@ -310,7 +310,9 @@ def verdicts(measured: Measured) -> list[Verdict]:
     native = campaign.stored("native", measured.profile)[0]
     of_realtime = realtime_claims.evaluate(cells, realtime["trials"], realtime["searches"])
     scales = measured.searches["scale"].unique()
-    same_scale = trials[trials["scale"].isin(scales)] if len(scales) == 1 else trials.iloc[:0]
+    # Real time has batch trials of its cells at its own scale.
+    every = pd.concat([trials, realtime["batch"]]).drop_duplicates("trial_id") if "batch" in realtime else trials
+    same_scale = every[every["scale"].isin(scales)] if len(scales) == 1 else trials.iloc[:0]
 
     def both(set_up: str, of_batch: pd.DataFrame) -> Both:
         return Both(Batch(of_batch, set_up), Realtime.of(cells, realtime["trials"], 0.0, set_up), measured.searches)

@@ -1,5 +1,6 @@
 #include "realtime/session.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -59,6 +60,15 @@ bool wants_tsc(std::string_view clock) {
   return true;
 }
 
+// How often a relay looks: some times while the input queue fills, and no more often than a sleep is worth.
+std::int64_t look_ns(const ap_source_config& config) {
+  constexpr double kLooksAQueue = 10;
+  constexpr double kShortestNs = 1'000;
+  constexpr double kLongestNs = 100'000;
+  const double queue_ns = static_cast<double>(config.capacity) * config.interval_ns;
+  return static_cast<std::int64_t>(std::clamp(queue_ns / kLooksAQueue, kShortestNs, kLongestNs));
+}
+
 std::string differ(const std::string& left, std::int64_t a, const std::string& right, std::int64_t b) {
   return left + " " + std::to_string(a) + " is not " + right + " " + std::to_string(b);
 }
@@ -85,6 +95,27 @@ Session::Session(const Limits& limits)
       source_(ring_, static_cast<std::size_t>(limits.bursts), static_cast<std::size_t>(limits.slips),
               static_cast<std::size_t>(limits.samples)) {}
 
+void Session::set_intermediate(std::int64_t capacity) {
+  if (source_.running()) throw UserError("the source is running: wait for it or stop it first");
+  require_within("intermediate queue", capacity, 0, Ring::kMaxCapacity);
+  if (Ring::bytes(capacity) > os::physical_memory_bytes()) {
+    throw UserError("the intermediate queue needs " + std::to_string(Ring::bytes(capacity) >> 20) +
+                    " MiB and this machine has " + std::to_string(os::physical_memory_bytes() >> 20) +
+                    " MiB: choose a shorter one");
+  }
+  relay_ = capacity > 0 ? std::make_unique<Relay>(ring_, capacity) : nullptr;
+}
+
+void Session::wait() {
+  source_.wait();
+  if (relay_) relay_->stop();
+}
+
+void Session::stop() {
+  source_.stop();
+  if (relay_) relay_->stop();
+}
+
 void Session::start(const ap_source_config& config) {
   if (source_.running()) throw UserError("the source is running: wait for it or stop it before it is started again");
   if (!(config.interval_ns >= 0) || config.interval_ns > kMaxIntervalNs) {
@@ -101,22 +132,23 @@ void Session::start(const ap_source_config& config) {
   ring_.reset(config.capacity);
   source_.start({config.interval_ns, config.ticks, config.warmup_ticks, config.slip_threshold_ns, config.burst_gap_ns,
                  static_cast<int>(config.processor), use_tsc});
+  if (relay_) relay_->start(look_ns(config));
 }
 
 void Session::begin_consuming() {
   if (!source_.running()) throw UserError("the source was not started: start it before consuming");
-  if (ring_.header().ready.load() != 0) throw UserError("this run has its consumer: start the source again first");
+  if (ring().header().ready.load() != 0) throw UserError("this run has its consumer: start the source again first");
   delays_.clear();
 }
 
-Session::Left Session::left() const {
+Session::Left Session::left_in(const Ring& ring) {
   Left left;
-  const RingHeader& header = ring_.header();
+  const RingHeader& header = ring.header();
   const auto consumed = static_cast<std::int64_t>(header.consumed.load(std::memory_order_acquire));
   std::uint64_t last = header.last.load(std::memory_order_acquire);
   const auto warmup = header.warmup.load(std::memory_order_relaxed);
-  for (std::int64_t push = consumed; push < consumed + ring_.capacity(); ++push) {
-    const std::uint64_t value = ring_.slots()[push % ring_.capacity()].load(std::memory_order_relaxed);
+  for (std::int64_t push = consumed; push < consumed + ring.capacity(); ++push) {
+    const std::uint64_t value = ring.slots()[push % ring.capacity()].load(std::memory_order_relaxed);
     if (value <= last) break;  // not written since it was consumed (R4)
     left.missing += static_cast<std::int64_t>(value - last - 1);
     last = value;
@@ -124,6 +156,17 @@ Session::Left Session::left() const {
     if (value <= warmup) ++left.warmup_ticks;
   }
   left.last = static_cast<std::int64_t>(last) - 1;
+  return left;
+}
+
+Session::Left Session::left() const {
+  Left left = left_in(ring());
+  if (!relay_) return left;
+  const Left before = left_in(ring_);
+  left.ticks += before.ticks;
+  left.warmup_ticks += before.warmup_ticks;
+  left.missing += before.missing;
+  left.last = std::max(left.last, before.last);
   return left;
 }
 
@@ -155,7 +198,7 @@ ap_source_account Session::account() const {
 std::string Session::audit(const ap_consumption& consumption) const {
   const ap_source_account source = account();
   const Left left = this->left();
-  const auto published = static_cast<std::int64_t>(ring_.header().consumed.load(std::memory_order_acquire));
+  const auto published = static_cast<std::int64_t>(ring().header().consumed.load(std::memory_order_acquire));
   if (published != consumption.received) return differ("published", published, "received", consumption.received);
   if (source.generated != consumption.received + source.lost + source.left) {
     return differ("generated", source.generated, "received + lost + left",
@@ -164,6 +207,11 @@ std::string Session::audit(const ap_consumption& consumption) const {
   if (source.warmup_generated != consumption.warmup_received + source.warmup_lost + source.warmup_left) {
     return differ("generated in the warm-up", source.warmup_generated, "received + lost + left",
                   consumption.warmup_received + source.warmup_lost + source.warmup_left);
+  }
+  if (relay_) {
+    const auto moved = static_cast<std::int64_t>(ring_.header().consumed.load(std::memory_order_acquire));
+    const std::int64_t arrived = consumption.received + left_in(ring()).ticks;
+    if (moved != arrived) return differ("moved to the intermediate queue", moved, "received + left in it", arrived);
   }
   if (source.pushed != consumption.received + left.ticks) {
     return differ("pushed", source.pushed, "received + left", consumption.received + left.ticks);

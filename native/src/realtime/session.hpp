@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "allocpool.h"
 #include "os/memory.hpp"
 #include "realtime/histogram.hpp"
+#include "realtime/relay.hpp"
 #include "realtime/ring.hpp"
 #include "realtime/source.hpp"
 
@@ -27,14 +29,25 @@ class Session {
   // Throws UserError for limits out of bounds.
   explicit Session(const Limits& limits);
 
+  // From the next run on an intermediate queue of so many ticks lies between input queue and consumer; 0: none. The
+  // consumer's ring and its memory are then other ones. Throws UserError out of bounds, or when the source is running.
+  void set_intermediate(std::int64_t capacity);
+
   // Throws UserError for a configuration out of bounds, or when the source is running.
   void start(const ap_source_config& config);
 
   // Throws UserError when the source was not started or the run has been consumed.
   void begin_consuming();
 
-  const os::MappedMemory& memory() const { return memory_; }
-  const Ring& ring() const { return ring_; }
+  // Blocks until all ticks are generated, and what the consumer did not take lies still.
+  void wait();
+
+  // The same, and ends generating now.
+  void stop();
+
+  // The ring that the consumer takes ticks out of.
+  const os::MappedMemory& memory() const { return relay_ ? relay_->memory() : memory_; }
+  const Ring& ring() const { return relay_ ? relay_->ring() : ring_; }
   Source& source() { return source_; }
   const Source& source() const { return source_; }
   DelayHistogram& delays() { return delays_; }
@@ -46,7 +59,7 @@ class Session {
   [[nodiscard]] std::string audit(const ap_consumption& consumption) const;
 
  private:
-  // What is in the ring from where the consumer left.
+  // What is in a ring, or in both one after the other, from where the consumer left.
   struct Left {
     std::int64_t ticks = 0;
     std::int64_t warmup_ticks = 0;
@@ -54,12 +67,14 @@ class Session {
     std::int64_t missing = 0;               // numbers skipped between the consumer's last one and `last`
   };
 
+  static Left left_in(const Ring& ring);
   Left left() const;
 
   const std::int64_t max_capacity_;
   os::MappedMemory memory_;
   Ring ring_;
   Source source_;
+  std::unique_ptr<Relay> relay_;  // goes before the ring and the source that it reads from
   DelayHistogram delays_;
 };
 

@@ -1,59 +1,68 @@
-"""A real-time cell is all searches of one solution, strategy and case: its smallest intervals, or what it lost instead.
+"""A real-time cell is all searches of one solution, strategy and case: its smallest interval, or what it lost instead.
 
-An interval passes for a cell when it passes in every repetition, so a cell's answer is the largest of its repetitions'
-answers, and its bracket reaches from the smallest interval that ever was the largest to fail. What every repetition
-answered, and their median and range, lie beside: a bracket says how finely a search looked, not how far the next one
-may lie.
+The figure of a search is the geometric middle of its bracket, that of a cell their geometric mean, with an interval
+that narrows as searches are added and holds the brackets' own width. An interval counts as found where most searches
+found one. What is lost elsewhere is told over trials, one of each search.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from allocpool import stats
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, cells_of, solution_order
 from allocpool.packets.cells import cells as batch_cells
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
+from allocpool.studies.realtime.contrasts import Searches
+from allocpool.studies.realtime.loss_boundary import EDGE, SAFE, LossBoundary
 
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
-ENOUGH_SEARCHES = 3
-"""A cell with fewer has no spread, and decides nothing."""
-_SPREAD = tuple(f"{goal}_{what}_ns" for goal in (NDR, PDR) for what in ("median", "smallest", "largest"))
+_LEAST_LOST_PERCENT = 1e-4
+"""One in a million: what a trial that lost nothing counts as in a geometric mean of losses."""
+_LOST = ("lost", "larger_heap_lost")
 _NUMBERS = (
-    *_SPREAD,
-    "queue_factor", "pdr_loss_ratio",
-    "ndr_ns", "ndr_fails_ns", "pdr_ns", "pdr_fails_ns", "compared_ns", "lost_percent", "lost_low_percent",
-    "lost_high_percent", "larger_heap_factor", "larger_heap_lost_percent", "larger_heap_lost_low_percent",
-    "larger_heap_lost_high_percent",
+    *(f"{goal}_{end}ns" for goal in (NDR, PDR) for end in ("", "low_", "high_")),
+    *(f"{lost}_{end}percent" for lost in _LOST for end in ("", "low_", "high_")),
+    "queue_factor", "pdr_loss_ratio", "compared_ns", "larger_heap_factor", "highest_ns",
 )  # fmt: skip
-_COUNTS = ("n_passes", "n_ndr", "majors_seen", "larger_heap_majors_seen")
+_COUNTS = ("n_passes", "n_ndr", "confirmations", "majors_seen", "larger_heap_majors_seen")
 _MARKS = ("repeated", "hit_cap", "decides_long_pauses", "larger_heap_hit_cap", "larger_heap_decides")
-_EVERY = ("every_ndr_ns", "every_pdr_ns")
+_EVERY = ("every_ndr", "every_pdr", "every_lost", "every_larger_heap_lost")
 _FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
 
 
-def _lost(prefix: str, searches: pd.DataFrame, name: str) -> dict[str, float]:
-    return {
-        f"{prefix}lost_percent": float(searches[f"{name}_lost_ppm"].mean()) / 1e4,
-        f"{prefix}lost_low_percent": float(searches[f"{name}_lost_low_ppm"].min()) / 1e4,
-        f"{prefix}lost_high_percent": float(searches[f"{name}_lost_high_ppm"].max()) / 1e4,
-    }
+def _searches(done: pd.DataFrame, goal: str) -> Searches:
+    passes = done[f"{goal}_ns"].astype(float).fillna(math.inf)
+    without = done[~np.isfinite(passes)]
+    return Searches(
+        tuple(zip(done[f"{goal}_fails_ns"].astype(float), passes, strict=True)),
+        confirmations=int(done["confirmations"].min()),
+        highest_ns=float(done["high_ns"].min()),
+        tried=int(done["intervals_tried"].fillna(1).max()),
+        highest_trials=int(without["highest_trials"].fillna(0).sum()),
+        highest_losing=int(without["highest_losing"].fillna(0).sum()),
+    )
 
 
-def _spread(goal: str, passes: pd.Series) -> dict[str, Any]:
-    """Every repetition's answer, in the order of the blocks, with NaN where no interval passes; and their median and
-    range, where no interval is the largest there is."""
-    ordered = np.sort(passes.fillna(np.inf).to_numpy(dtype=float))
-    median, smallest, largest = float(np.median(ordered)), float(ordered[0]), float(ordered[-1])
-    told = {"median": median, "smallest": smallest, "largest": largest}
+def _lost(name: str, done: pd.DataFrame, column: str) -> dict[str, Any]:
+    """What the trials of all searches lost at one interval: geometric mean with Student's interval, and each."""
+    every = done[column].dropna().astype(float) / 1e4
+    if every.empty:
+        return {}
+    spread = stats.geometric_interval(every.clip(lower=_LEAST_LOST_PERCENT))
+    alone = spread.method == "one trial"
     return {
-        f"every_{goal}_ns": tuple(passes.to_numpy(dtype=float)),
-        **{f"{goal}_{what}_ns": value if np.isfinite(value) else np.nan for what, value in told.items()},
+        f"{name}_percent": spread.estimate,
+        f"{name}_low_percent": math.nan if alone else spread.low,
+        f"{name}_high_percent": math.nan if alone else min(100.0, spread.high),
+        f"every_{name}": tuple(every),
     }
 
 
@@ -70,37 +79,33 @@ def _over(done: pd.DataFrame, name: str, fold: Callable[[Iterable[Any]], Any]) -
 
 
 def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
-    for goal in (NDR, PDR):
-        passes = done[f"{goal}_ns"].astype(float)
-        answer[f"{goal}_ns"] = passes.max() if passes.notna().all() else np.nan
-        answer[f"{goal}_fails_ns"] = done[f"{goal}_fails_ns"].astype(float).min()
-        answer |= _spread(goal, passes)
-    answer |= {
-        "n_ndr": int(done["ndr_ns"].notna().sum()),
-        "n_passes": int(done["pdr_ns"].notna().sum()),
-        "repeated": len(done) >= ENOUGH_SEARCHES,
+    done = done.sort_values("block", kind="stable")
+    answer: dict[str, Any] = {"answer": LOSES}
+    for goal in (PDR, NDR):
+        found = _searches(done, goal)
+        answer[f"every_{goal}"] = found
+        answer["n_ndr" if goal == NDR else "n_passes"] = found.passing
+        if 2 * found.passing > found.n:
+            answer["answer"] = goal
+            ends = ("", "low_", "high_")
+            answer |= {f"{goal}_{end}ns": ns for end, ns in zip(ends, found.interval_ns(), strict=True)}
+    compared = done[done["compared_ns"].notna()]
+    larger = done[done["larger_heap_factor"].notna()]
+    return answer | {
+        "repeated": answer[f"every_{PDR}"].decides,
+        "confirmations": answer[f"every_{PDR}"].confirmations,
+        "highest_ns": answer[f"every_{PDR}"].highest_ns,
         "queue_factor": _one_of(done, "queue_factor"),
         "pdr_loss_ratio": _one_of(done, "pdr_loss_ratio"),
         **{name: _over(done, name, min) for name in ("majors_seen", "larger_heap_majors_seen")},
         **{name: _over(done, name, any) for name in ("hit_cap", "larger_heap_hit_cap")},
         **{name: _over(done, name, all) for name in ("decides_long_pauses", "larger_heap_decides")},
+        "larger_heap_gap": next(iter(done["larger_heap_gap"].dropna()), None),
+        "compared_ns": _one_of(compared, "compared_ns"),
+        **_lost("lost", compared, "compared_lost_ppm"),
+        "larger_heap_factor": _one_of(larger, "larger_heap_factor"),
+        **_lost("larger_heap_lost", larger, "larger_heap_lost_ppm"),
     }
-    compared = done[done["compared_ns"].notna()]
-    if len(compared):
-        answer |= {
-            "compared_ns": float(compared["compared_ns"].iloc[0]),
-            **_lost("", compared, "compared"),
-        }
-    answer["larger_heap_gap"] = next(iter(done["larger_heap_gap"].dropna()), None)
-    larger = done[done["larger_heap_factor"].notna()]
-    if len(larger):
-        answer |= {
-            "larger_heap_factor": float(larger["larger_heap_factor"].iloc[0]),
-            **_lost("larger_heap_", larger, "larger_heap"),
-        }
-    answer["answer"] = next((goal for goal in (NDR, PDR) if pd.notna(answer[f"{goal}_ns"])), LOSES)
-    return answer
 
 
 def realtime_cells(
@@ -108,15 +113,15 @@ def realtime_cells(
 ) -> pd.DataFrame:
     """One row per solution, strategy and case of the searches at the published heap.
 
-    ``answer`` is ``ndr`` (nothing was lost at ``ndr_ns``, with ``ndr_fails_ns`` below it), ``pdr`` (the same with
-    ``pdr_loss_ratio``), ``loses`` (no interval passes; ``lost_percent`` at ``compared_ns`` with its exact binomial
-    interval, and ``larger_heap_lost_percent`` with a heap ``larger_heap_factor`` times the published one), or None
-    where there is a ``gap``, as `cells_of` makes it. Published figures lie beside.
-
-    ``every_ndr_ns`` holds each repetition's answer and ``ndr_median_ns``, ``ndr_smallest_ns``, ``ndr_largest_ns`` their
-    spread (NaN where that is a repetition in which no interval passes), ``n_ndr`` how many have one; so for ``pdr``,
-    with ``n_passes``. ``repeated`` says that there are at least three. ``majors_seen``, ``hit_cap``,
-    ``decides_long_pauses`` and those of the larger heap are what the searches say, put together: fewest, any, all.
+    ``answer`` is ``ndr`` (nothing was lost from ``ndr_ns`` on), ``pdr`` (few were, ``pdr_loss_ratio`` at most) or
+    ``loses`` (most searches found no interval), or None where there is a ``gap``, as `cells_of` makes it. ``ndr_ns`` is
+    the geometric mean of the searches' figures with ``ndr_low_ns`` and ``ndr_high_ns`` around it (95%, see
+    `Searches.interval_ns`), ``every_ndr`` the searches themselves, ``n_ndr`` those that found one; so for ``pdr``, with
+    ``n_passes``. Where searches found none, ``lost_percent`` at ``compared_ns`` is the geometric mean over trials, one
+    of each search, with Student's interval and ``every_lost``; ``larger_heap_lost_percent`` the same with a heap
+    ``larger_heap_factor`` times the published one. ``repeated`` says that there are searches and confirmations enough.
+    ``majors_seen``, ``hit_cap``, ``decides_long_pauses`` and those of the larger heap are what the searches say, put
+    together: fewest, any, all. Published figures lie beside.
     """
     base = searches[searches["heap_factor"].isna() | (searches["heap_factor"] == 1)]
     frame = cells_of(base, _FIGURES, finished, _answer, plan, pairs)
@@ -225,12 +230,55 @@ def similar(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_batch(cells: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:
-    """The cells that have both a smallest interval (PDR) and a cost in batch: ``pdr_median_ns`` with its range, ``ns``
+    """The cells that have both a smallest interval (PDR) and a cost in batch: ``pdr_ns`` with its interval, ``ns``
     with ``low`` and ``high`` (`allocpool.packets.cells.cells`), and ``ratio``, interval over cost."""
     cost = batch_cells(batch)
     cost = cost[cost["ns"].notna()][[*CONFIGURATION, "ns", "low", "high"]]
-    both = cells[cells["pdr_median_ns"].notna()].merge(cost, on=list(CONFIGURATION))
-    return both.assign(ratio=both["pdr_median_ns"] / both["ns"])
+    both = cells[cells["pdr_ns"].notna()].merge(cost, on=list(CONFIGURATION))
+    return both.assign(ratio=both["pdr_ns"] / both["ns"])
+
+
+def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
+    """Where the chance that a trial loses is a half (``edge_ns``) and one in twenty (``safe_ns``), fitted to all trials
+    of full length of a cell's searches, with the searches' own interval beside.
+
+    Only trials of full length in a process of their own count, those whose loss is told elsewhere (``compared_ns``)
+    among them: a probe is shorter, sees fewer collections and follows another one in its process. Trials in which the
+    source itself stood still for as long as half of the queue are left out, whether they lost or not. A trial loses
+    that loses anything, or where the answer is ``pdr`` more than that.
+
+    Columns: solution, strategy, case, ``trials``, ``losing``, ``edge_ns``, ``edge_low_ns``, ``edge_high_ns``,
+    ``safe_ns``, ``safe_low_ns``, ``safe_high_ns``, ``searches_ns``, ``searches_low_ns``, ``searches_high_ns`` (of the
+    cell), ``agrees`` (the intervals of edge and searches overlap; None where either has none). Cells whose trials show
+    no edge have no row.
+    """
+    ends = ("", "low_", "high_")
+    told = [f"{what}_{end}ns" for what in ("edge", "safe", "searches") for end in ends]
+    columns = [*CONFIGURATION, "trials", "losing", *told, "agrees"]
+    facts = finished(searches)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "pdr_loss_ratio"]]
+    full = probes[probes["kind"].isin(["full", "compared"])].merge(facts, on="trial_id")
+    full = full[full["heap_factor"].isna() | (full["heap_factor"] == 1)]
+    full = full[(full["slip_max_ms"] < full["input_queue_ms"] / 2) & (full["generated"] > 0)]
+    trials_of = dict(list(full.groupby(list(CONFIGURATION), observed=True)))
+    rows = []
+    for cell in records(cells[cells["n"] > 0]):
+        trials = trials_of.get((cell.solution, cell.strategy, cell.case))
+        if trials is None:
+            continue
+        allowed_ppm = 0.0 if cell.answer != PDR else 1e6 * cell.pdr_loss_ratio
+        fitted = LossBoundary(trials["interval_ns"].astype(float), trials["lost_ppm"].astype(float) > allowed_ppm)
+        points = [fitted.point(chance) for chance in (EDGE, SAFE)]
+        edge, safe = points
+        if edge is None or safe is None:
+            continue
+        goal = PDR if cell.answer == PDR else NDR
+        of_searches = [getattr(cell, f"{goal}_{end}ns") for end in ends]
+        agrees = None if pd.isna(of_searches[1]) else bool(of_searches[1] <= edge.high and edge.low <= of_searches[2])
+        fits = [ns for point in (edge, safe) for ns in (point.estimate, point.low, point.high)]
+        rows.append([
+            cell.solution, cell.strategy, cell.case, edge.trials, edge.losing, *fits, *of_searches, agrees,
+        ])  # fmt: skip
+    return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
 
 
 def coverage(cells: pd.DataFrame) -> pd.DataFrame:
@@ -251,6 +299,6 @@ def _covers(row: Any) -> str:
         return str(row.gap_word)
     if row.answer == LOSES:
         return "loses at any rate tried"
-    interval_ns = row.ndr_ns if row.answer == NDR else row.pdr_ns
+    interval_ns = getattr(row, f"{row.answer}_ns")
     beside = "" if row.answer == NDR else ", few lost"
     return f"{1e3 / interval_ns:.2g} million/s{beside}"

@@ -1,12 +1,13 @@
 """The real-time conclusions of "To allocate or to pool?", each as a test that fresh data can fail.
 
 A cell reaches real time or does not (some interval passes, or none does), and one cell's smallest interval lies below
-another's, which is shown when their brackets over all searches do not overlap. Remarks on queues and heaps are put to
+another's: both are shown by searches (`allocpool.studies.realtime.contrasts`). Remarks on queues and heaps are put to
 single trials, and only to those that saw what the remark is about. The published table goes through the same tests.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,13 +15,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from allocpool import stats
+from allocpool import decisions, stats
+from allocpool.decisions import EFFECT, FEWEST
 from allocpool.evidence import claims
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
-    NO_DIFFERENCE,
     NOT_MEASURED,
-    OTHER_WAY,
+    OPEN,
     Claim,
     Evidence,
     Frequency,
@@ -39,12 +40,18 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
-from allocpool.studies.realtime.cells import ENOUGH_SEARCHES, LOSES, published_cells, published_sweeps
+from allocpool.studies.realtime.cells import LOSES, published_cells, published_sweeps
+from allocpool.studies.realtime.contrasts import (
+    CONFIRMATIONS,
+    ENOUGH_SEARCHES,
+    most_loss_chance,
+    p_fails,
+    p_smaller,
+    p_works,
+)
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
 
 FAMILIES = ("CMS", "G1", "ZGC")
-ABOUT = 1.1
-"""A figure this much off is still the published one."""
 LONG_INTERVAL_NS = 10_000.0
 """The longest that the article tried."""
 LONGER_QUEUE = 10.0
@@ -57,6 +64,9 @@ ZGC_IN_C_NS = 500.0
 G1_NATIVE_IN_C_NS = 700.0
 RARE_FULL_S = {"B": 1_100.0, "C": 60.0}
 _RARE_WITHIN = 2.0
+LARGER_HEAP = 5.0
+_LEAST_LOST_PPM = 1.0
+"""What a trial that lost nothing counts as where losses are compared by their ratio."""
 
 
 class Wanted(NamedTuple):
@@ -110,6 +120,8 @@ class Realtime:
             return None
         if row.n < ENOUGH_SEARCHES:
             return f"fewer than {ENOUGH_SEARCHES} searches: no spread"
+        if row.confirmations < CONFIRMATIONS:
+            return f"fewer than {CONFIRMATIONS} trials confirm each end of its brackets"
         queue = getattr(row, "queue_factor", None)
         if queue is not None and pd.notna(queue) and not 0.95 <= queue <= 1.05:
             return f"its input queue is {queue:.3g} times the published one at this scale: another experiment"
@@ -117,21 +129,39 @@ class Realtime:
 
 
 class Finding(NamedTuple):
-    """One row of evidence; ``gaps``: what it lacks where it was not measured."""
+    """One row of evidence: the chances of so much for it, and for its reverse beyond what matters, were it not so; NaN
+    where it was not measured, and then ``gaps`` is what it lacks."""
 
     configuration: str
     found: str
-    shown: str
+    p: float
+    p_against: float
     gaps: tuple[Missing, ...] = ()
 
 
-def _not_measured(configuration: str, why: str) -> Finding:
-    return Finding(configuration, "no figure", NOT_MEASURED, (Missing(configuration, why),))
+Chances = tuple[float, float]
+"""``p`` and ``p_against`` of a finding."""
+
+
+def _exact(sign: float) -> Chances:
+    """Of a published figure: it says what it says."""
+    return float(not sign > 0), float(not sign < 0)
+
+
+def _finding(configuration: str, found: str, chances: Chances) -> Finding:
+    return Finding(configuration, found, *chances)
+
+
+def _not_measured(configuration: str, *gaps: Missing | str) -> Finding:
+    missing = tuple(gap if isinstance(gap, Missing) else Missing(configuration, gap) for gap in gaps)
+    return Finding(configuration, "no figure", math.nan, math.nan, missing)
 
 
 def evidence_of(findings: Sequence[Finding], missing: Iterable[Missing] = ()) -> Evidence:
     """Findings as evidence, with the reasons of those that were not measured."""
     rows = pd.DataFrame(findings, columns=list(Finding._fields)).drop(columns="gaps")
+    shown = claims.shown_by(rows["p"].astype(float).tolist(), rows["p_against"].astype(float).tolist())
+    rows.insert(2, "shown", pd.Series(shown, index=rows.index, dtype="object"))
     return Evidence(rows, tuple(dict.fromkeys([*missing, *(gap for item in findings for gap in item.gaps)])))
 
 
@@ -140,11 +170,52 @@ def _name(row: Any) -> str:
 
 
 def _outcome(row: Any) -> str:
-    return f"loses {_lost(row)}" if row.answer == LOSES else f"{stats.significant(row.pdr_ns)} ns"
+    if row.answer == LOSES:
+        return f"loses {_lost(row)}"
+    spread = "" if pd.isna(getattr(row, "pdr_low_ns", math.nan)) else (
+        f" ({stats.significant(row.pdr_low_ns)} to {stats.significant(row.pdr_high_ns)})"
+    )  # fmt: skip
+    return f"{stats.significant(row.pdr_ns)} ns{spread}"
 
 
 def _lost(row: Any) -> str:
     return "some at every interval" if pd.isna(row.lost_percent) else f"{stats.significant(row.lost_percent)}%"
+
+
+def _works(data: Realtime, row: Any) -> Chances:
+    """That some interval passes in a cell, and that none does."""
+    if data.set_up == PUBLISHED:
+        return _exact(1 if row.answer != LOSES else -1)
+    return row.every_pdr.p_reaches(), row.every_pdr.p_loses()
+
+
+def _within(data: Realtime, row: Any, limit_ns: float) -> Chances:
+    """That a cell's smallest interval lies below a limit, and that it lies above."""
+    if data.set_up == PUBLISHED:
+        return _exact(1 if row.answer != LOSES and row.pdr_ns <= limit_ns else -1)
+    return row.every_pdr.p_below(limit_ns), row.every_pdr.p_above(limit_ns)
+
+
+def _p_smaller(data: Realtime, left: Any, right: Any, by: float = 1.0) -> float:
+    """The chance of so much evidence that one cell keeps up with a smaller interval than another by a factor above
+    ``by``, did it not; where no interval passes on either side, that it loses so much less at the same one."""
+    both_lose = left.answer == LOSES and right.answer == LOSES
+    if data.set_up == PUBLISHED:
+        figures = [row.lost_percent if both_lose else row.pdr_ns if row.answer != LOSES else math.inf
+                   for row in (left, right)]  # fmt: skip
+        return float(not figures[0] < figures[1])
+    if not (both_lose and left.compared_ns == right.compared_ns):
+        return p_smaller(left.every_pdr, right.every_pdr, by)
+    return _p_less_lost([1e4 * lost for lost in left.every_lost], [1e4 * lost for lost in right.every_lost], by)
+
+
+def _p_less_lost(less_ppm: Iterable[float], more_ppm: Iterable[float], by: float = 1.0) -> float:
+    less, more = ([max(ppm, _LEAST_LOST_PPM) for ppm in side] for side in (less_ppm, more_ppm))
+    return decisions.compare(more, less).p_above(by)
+
+
+def _gaps(data: Realtime, *rows: Any) -> list[Missing]:
+    return [Missing(_name(row), gap) for row in rows if (gap := data.gap(row))]
 
 
 def _reaches(expected: bool, wanted: Wanted) -> Callable[[Realtime], Evidence]:
@@ -156,8 +227,9 @@ def _reaches(expected: bool, wanted: Wanted) -> Callable[[Realtime], Evidence]:
             if gap := data.gap(row):
                 findings.append(_not_measured(_name(row), gap))
             else:
-                shown = AS_PUBLISHED if (row.answer != LOSES) == expected else OTHER_WAY
-                findings.append(Finding(_name(row), _outcome(row), shown))
+                works, fails = _works(data, row)
+                chances = (works, fails) if expected else (fails, works)
+                findings.append(_finding(_name(row), _outcome(row), chances))
         return evidence_of(findings, wanted.missing(data.cells))
 
     return evidence
@@ -169,23 +241,14 @@ def _keeps_up(limits_ns: dict[str, float], wanted: Wanted) -> Callable[[Realtime
     def evidence(data: Realtime) -> Evidence:
         findings = []
         for row in records(wanted.among(data.cells)):
-            limit_ns = ABOUT * limits_ns[row.case]
             name = f"{_name(row)} at {limits_ns[row.case]:g} ns"
             if gap := data.gap(row):
                 findings.append(_not_measured(name, gap))
-                continue
-            low_ns, high_ns = _ends(row)
-            shown = AS_PUBLISHED if high_ns <= limit_ns else OTHER_WAY if low_ns >= limit_ns else NO_DIFFERENCE
-            findings.append(Finding(name, _outcome(row), shown))
+            else:
+                findings.append(_finding(name, _outcome(row), _within(data, row, EFFECT * limits_ns[row.case])))
         return evidence_of(findings, wanted.missing(data.cells))
 
     return evidence
-
-
-def _ends(row: Any) -> tuple[float, float]:
-    """A cell's bracket, [largest that fails, smallest that passes]; an open end is the answer itself, or infinite."""
-    high_ns = float("inf") if pd.isna(row.pdr_ns) else float(row.pdr_ns)
-    return (high_ns if pd.isna(row.pdr_fails_ns) else float(row.pdr_fails_ns)), high_ns
 
 
 def _faster(data: Realtime, pairs: Iterable[tuple[Any, Any]]) -> list[Finding]:
@@ -193,30 +256,29 @@ def _faster(data: Realtime, pairs: Iterable[tuple[Any, Any]]) -> list[Finding]:
     findings = []
     for left, right in pairs:
         names = f"{_name(left)} below {_name(right)}"
-        if gaps := [Missing(_name(row), gap) for row in (left, right) if (gap := data.gap(row))]:
-            findings.append(Finding(names, "no figure", NOT_MEASURED, tuple(gaps)))
+        if gaps := _gaps(data, left, right):
+            findings.append(_not_measured(names, *gaps))
         else:
-            findings.append(Finding(names, f"{_outcome(left)}, {_outcome(right)}", _compared(left, right)))
+            chances = _p_smaller(data, left, right), _p_smaller(data, right, left, EFFECT)
+            findings.append(_finding(names, f"{_outcome(left)}, {_outcome(right)}", chances))
     return findings
 
 
-def _compared(left: Any, right: Any) -> str:
-    """By brackets; where no interval passes on either side, by what is lost at the same interval."""
-    if left.answer == LOSES and right.answer == LOSES:
-        (left_low, left_high), (right_low, right_high) = _loss_ends(left), _loss_ends(right)
-    else:
-        (left_low, left_high), (right_low, right_high) = _ends(left), _ends(right)
-    if left_high <= right_low and left_high < right_high:
-        return AS_PUBLISHED
-    if right_high <= left_low and right_high < left_high:
-        return OTHER_WAY
-    return NO_DIFFERENCE
-
-
-def _loss_ends(row: Any) -> tuple[float, float]:
-    low = row.lost_percent if pd.isna(row.lost_low_percent) else row.lost_low_percent
-    high = row.lost_percent if pd.isna(row.lost_high_percent) else row.lost_high_percent
-    return float(low), float(high)
+def _fastest(data: Realtime, ones: Sequence[Any], rivals: Sequence[Any], names: str) -> Finding:
+    """Whether one of some cells is below all its rivals: the searches that choose the one also judge it, so each is put
+    to all, and the choice is paid for, as `allocpool.decisions.p_cheapest` does."""
+    if gaps := _gaps(data, *ones, *rivals):
+        return _not_measured(names, *gaps)
+    if not ones or not rivals:
+        return _not_measured(names, NOT_PART.word)
+    best = [min(side, key=lambda row: row.pdr_ns if row.answer != LOSES else math.inf) for side in (ones, rivals)]
+    sides = ((ones, rivals, 1.0), (rivals, ones, EFFECT))
+    p, p_against = (
+        min(1.0, len(few) * min(max(_p_smaller(data, one, rival, by) for rival in others) for one in few))
+        for few, others, by in sides
+    )
+    found = "; ".join(f"{_name(row)} {_outcome(row)}" for row in best)
+    return _finding(names, found, (p, p_against))
 
 
 def _matching(left: pd.DataFrame, right: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, Any]]:
@@ -225,12 +287,6 @@ def _matching(left: pd.DataFrame, right: pd.DataFrame, *columns: str) -> Iterato
         for other in records(right):
             if all(getattr(one, name) == getattr(other, name) for name in columns):
                 yield one, other
-
-
-def _best(cells: pd.DataFrame, *per: str) -> pd.DataFrame:
-    """The cell with the smallest interval of each group; where none passes in a group, its first cell."""
-    ordered = cells[cells["n"] > 0].sort_values("pdr_ns", na_position="last")
-    return ordered.drop_duplicates(list(per))
 
 
 def _pool_everywhere(data: Realtime) -> Evidence:
@@ -261,24 +317,36 @@ def _only_native_zgc_always_works(data: Realtime) -> Evidence:
         if (group["family"] == "ZGC").all() and (group["layout"] == "native").all():
             continue
         rows = [row for row in records(group) if data.gap(row) is None]
-        losing = [f"{row.strategy} {row.case}" for row in rows if row.answer == LOSES]
         name = f"{solution} loses somewhere"
-        if losing:
-            findings.append(Finding(name, f"in {', '.join(losing)}", AS_PUBLISHED))
-        elif len(rows) == len(POOLING_STRATEGIES) * len(PUBLISHED_CASES):
-            findings.append(Finding(name, "passes in every cell", OTHER_WAY))
-        else:
+        if not rows:
+            findings.append(_not_measured(name, "none of its cells has a figure"))
+            continue
+        chances = [_works(data, row) for row in rows]
+        complete = len(rows) == len(POOLING_STRATEGIES) * len(PUBLISHED_CASES)
+        p = min(1.0, len(rows) * min(fails for _, fails in chances))
+        losing = [f"{row.strategy} {row.case}" for row in rows if row.answer == LOSES]
+        if not complete and not losing:
             findings.append(_not_measured(name, f"only {len(rows)} of its cells have a figure, none of which loses"))
+            continue
+        found = f"in {', '.join(losing)}" if losing else "passes in every cell"
+        findings.append(_finding(name, found, (p, max(works for works, _ in chances) if complete else 1.0)))
     others = evidence_of(findings, [item for item in always.missing if item.why == NOT_PART.word])
     return Evidence(pd.concat([always.rows, others.rows], ignore_index=True), (*always.missing, *others.missing))
 
 
 def _native_zgc_is_best_java(data: Realtime) -> Evidence:
-    """Case by case, the best cell of native ZGC below the best of every other Java set-up."""
-    best = _best(Wanted().among(data.cells), "solution", "case")
-    zgc = (best["family"] == "ZGC") & (best["layout"] == "native")
+    """Case by case, a cell of native ZGC below every cell of each other Java set-up."""
+    java = Wanted().among(data.cells)
+    is_zgc = (java["family"] == "ZGC") & (java["layout"] == "native")
+    findings = []
+    for case in sorted(java.loc[is_zgc, "case"].unique()):
+        here = java[(java["case"] == case) & (java["n"] > 0)]
+        ones, others = (here[is_zgc.reindex(here.index) == side] for side in (True, False))
+        for solution, rivals in others.groupby("solution", sort=False, observed=True):
+            name = f"native ZGC in case {case}, below {solution}"
+            findings.append(_fastest(data, records(ones), records(rivals), name))
     missing = Wanted(layout="native", families=["ZGC"]).missing(data.cells)
-    return evidence_of(_faster(data, _matching(best[zgc], best[~zgc], "case")), missing)
+    return evidence_of(findings, missing)
 
 
 def _pooling_in_cpp(data: Realtime) -> Evidence:
@@ -287,12 +355,16 @@ def _pooling_in_cpp(data: Realtime) -> Evidence:
 
 
 def _flat_is_best(data: Realtime) -> Evidence:
-    """In each cell, below the best of all other solutions with the same strategy."""
-    flat = (data.cells["language"] == "cpp") & (data.cells["layout"] == "flat")
-    wanted = data.cells["case"].isin(PUBLISHED_CASES)
-    rivals = _best(data.cells[~flat & wanted], "strategy", "case")
-    pairs = _matching(data.cells[flat & wanted], rivals, "strategy", "case")
-    return evidence_of(_faster(data, pairs), Wanted(families=FAMILIES).missing(data.cells))
+    """In each cell, below all other solutions with the same strategy."""
+    is_flat = (data.cells["language"] == "cpp") & (data.cells["layout"] == "flat")
+    known = data.cells[data.cells["case"].isin(PUBLISHED_CASES) & (data.cells["n"] > 0)]
+    flat, others = (known[is_flat.reindex(known.index) == side] for side in (True, False))
+    findings = []
+    for row in records(flat):
+        rivals = records(others[(others["strategy"] == row.strategy) & (others["case"] == row.case)])
+        if rivals:
+            findings.append(_fastest(data, [row], rivals, f"{_name(row)} below all others"))
+    return evidence_of(findings, Wanted(families=FAMILIES).missing(data.cells))
 
 
 def _zgc_beats_flat_allocating(data: Realtime) -> Evidence:
@@ -302,16 +374,24 @@ def _zgc_beats_flat_allocating(data: Realtime) -> Evidence:
 
 
 def _cpp_without_allocation(data: Realtime) -> Evidence:
-    """Flat C++ with a pool keeps up with more than the best Java, which keeps up with a million packets a second."""
+    """Flat C++ with a pool keeps up with more than any Java, some of which keeps up with a million packets a second."""
     flat = Wanted("cpp", "flat", strategies=["pool"]).among(data.cells)
-    best = _best(Wanted().among(data.cells), "case")
-    findings = _faster(data, _matching(flat, best, "case"))
-    for row in records(best):
-        name = f"best Java in case {row.case}, {_name(row)}, at {COMPARED_NS:g} ns"
-        if gap := data.gap(row):
-            findings.append(_not_measured(name, gap))
-        else:
-            findings.append(Finding(name, _outcome(row), AS_PUBLISHED if row.pdr_ns <= COMPARED_NS else OTHER_WAY))
+    java = Wanted().among(data.cells)
+    findings = []
+    for case in sorted(java["case"].unique()):
+        here = java[(java["case"] == case) & (java["n"] > 0)]
+        ones, rivals = records(flat[flat["case"] == case]), records(here)
+        if ones and rivals:
+            findings.append(_fastest(data, ones, rivals, f"flat C++ with a pool in case {case}, below all Java"))
+        name = f"some Java in case {case} at {COMPARED_NS:g} ns"
+        if gaps := _gaps(data, *rivals):
+            findings.append(_not_measured(name, *gaps))
+        elif rivals:
+            chances = [_within(data, row, COMPARED_NS) for row in rivals]
+            p = min(1.0, len(chances) * min(below for below, _ in chances))
+            best = min(rivals, key=lambda row: row.pdr_ns if row.answer != LOSES else math.inf)
+            told = f"{_name(best)} {_outcome(best)}"
+            findings.append(_finding(name, told, (p, max(above for _, above in chances))))
     return evidence_of(findings, Wanted(families=FAMILIES).missing(data.cells))
 
 
@@ -322,14 +402,13 @@ def _longer_interval_is_no_help(data: Realtime) -> Evidence:
     for row in records(wanted.among(data.cells)):
         if (gap := data.gap(row)) or (row.answer != LOSES and (gap := _saw_too_little(data, row))):
             findings.append(_not_measured(_name(row), gap))
-        elif row.answer != LOSES:
-            findings.append(Finding(_name(row), _outcome(row), OTHER_WAY))
-        elif data.highest_ns < LONG_INTERVAL_NS:
+        elif row.answer == LOSES and data.highest_ns < LONG_INTERVAL_NS:
             findings.append(
                 _not_measured(_name(row), f"tried up to {data.highest_ns:,.0f} ns, not {LONG_INTERVAL_NS:,.0f}")
             )
         else:
-            findings.append(Finding(_name(row), _outcome(row), AS_PUBLISHED))
+            works, fails = _works(data, row)
+            findings.append(_finding(_name(row), _outcome(row), (fails, works)))
     return evidence_of(findings, wanted.missing(data.cells))
 
 
@@ -346,77 +425,124 @@ def _saw_too_little(data: Realtime, row: Any, mark: str = "decides_long_pauses")
     return None if decides else "its trials saw no major collection, reached their cap, or were shorter than the queue"
 
 
-def _sweep_pairs(data: Realtime, column: str, usual: float, longer: float, wanted: Wanted) -> Iterator[tuple[Any, Any]]:
-    """Trials of one configuration and block at two values of ``column``, the other one as published."""
+class _Sides(NamedTuple):
+    """Trials of one configuration with two values of a setting, one trial of each side in each block."""
+
+    name: str
+    usual: pd.DataFrame
+    other: pd.DataFrame
+
+
+def _sweep_sides(data: Realtime, column: str, usual: float, other: float, wanted: Wanted) -> Iterator[_Sides]:
+    """The configurations of the sweeps with two values of ``column``, all else as published."""
     rows = wanted.among(data.sweeps)
     if rows.empty:
         return
-    rows = rows.assign(queue_factor=rows["input_queue_ms"] / (INPUT_QUEUE_MS * rows["scale"]))
-    other = "heap_factor" if column == "queue_factor" else "queue_factor"
-    for _, group in rows[_close(rows[other], 1.0)].groupby(["solution", "strategy", "case", "block"], observed=True):
-        first, second = (group[_close(group[column], value)] for value in (usual, longer))
-        if len(first) and len(second):
-            yield records(first)[0], records(second)[0]
+    rows = rows.assign(
+        queue_factor=rows["input_queue_ms"] / (INPUT_QUEUE_MS * rows["scale"]), intermediate_factor=_intermediate(rows)
+    )
+    kept = {"heap_factor": 1.0, "queue_factor": 1.0, "intermediate_factor": 0.0}
+    for name, value in kept.items():
+        if name != column:
+            rows = rows[_close(rows[name], value)]
+    for key, group in rows.groupby(["solution", "strategy", "case"], observed=True):
+        sides = [group[_close(group[column], value)].sort_values("block") for value in (usual, other)]
+        if all(len(side) for side in sides):
+            yield _Sides(" ".join(str(part) for part in key), *sides)
+
+
+def _intermediate(rows: pd.DataFrame) -> pd.Series:
+    """Length of the intermediate queue over the published input queue at that scale; 0 where there is none."""
+    if "intermediate_queue_ms" not in rows:
+        return pd.Series(0.0, index=rows.index)
+    return rows["intermediate_queue_ms"].astype(float).fillna(0.0) / (INPUT_QUEUE_MS * rows["scale"])
 
 
 def _close(values: pd.Series, value: float) -> pd.Series:
     """Equal but for rounding: a heap is a whole number of MiB."""
-    return (values.astype(float) / value).between(0.95, 1.05)
+    return values.astype(float).between(0.95 * value, 1.05 * value)
+
+
+def _too_few(trials: int) -> str | None:
+    return f"fewer than {FEWEST} trials" if trials < FEWEST else None
+
+
+def _loses_nothing(name: str, trials: pd.DataFrame) -> Finding:
+    """Whether trials lose nothing: how many of them do."""
+    if gap := _too_few(len(trials)):
+        return _not_measured(name, gap)
+    losing = int((trials["lost_ppm"].astype(float) > 0).sum())
+    lost = f"{losing} of {len(trials)} trials lose"
+    bound = _percent(1e6 * most_loss_chance(len(trials)))
+    found = lost if losing else f"none of {len(trials)} trials loses: the chance of a loss is below {bound}"
+    return _finding(name, found, (p_works(losing, len(trials)), p_fails(losing, len(trials))))
 
 
 def _longer_queue_helps(data: Realtime) -> Evidence:
-    """A queue of one second, in trials that lost with the usual one; and such a queue in front of the usual one."""
+    """A queue of one second, where trials lose with the usual one; and such a queue in front of the usual one."""
     wanted = Wanted(layout="heap", families=["CMS"], strategies=["pool"])
     findings = []
-    for usual, longer in _sweep_pairs(data, "queue_factor", 1.0, LONGER_QUEUE, wanted):
-        if not usual.lost_ppm > 0:
-            continue
-        longest_ms = getattr(longer, "gc_pause_max_ms", None)
-        too_short = longest_ms is not None and pd.notna(longest_ms) and longest_ms > longer.input_queue_ms
-        outcome = f"{_percent(usual.lost_ppm)} lost, with ten times the queue {_percent(longer.lost_ppm)}"
-        if gap := _saw_too_little(data, longer):
-            findings.append(_not_measured(_name(usual), gap))
-        elif too_short:
-            why = f"its longest pause, {longest_ms:.0f} ms, is longer than the queue of {longer.input_queue_ms:g} ms"
-            findings.append(_not_measured(_name(usual), why))
-        else:
-            findings.append(Finding(_name(usual), outcome, AS_PUBLISHED if longer.lost_ppm == 0 else OTHER_WAY))
-    return evidence_of(findings, [*wanted.missing(data.sweeps), *_intermediate_queue(data, wanted, findings)])
-
-
-def _intermediate_queue(data: Realtime, wanted: Wanted, findings: list[Finding]) -> list[Missing]:
-    """Adds what trials with an intermediate queue in C show: they lose nothing."""
+    for column, word, usual in (
+        ("queue_factor", "ten times the queue", 1.0),
+        ("intermediate_factor", "an intermediate queue", 0.0),
+    ):
+        for sides in _sweep_sides(data, column, usual, LONGER_QUEUE, wanted):
+            if not (sides.usual["lost_ppm"].astype(float) > 0).any():
+                continue
+            longest_ms = sides.other["gc_pause_max_ms"].astype(float) if "gc_pause_max_ms" in sides.other else None
+            length_ms = (sides.other["input_queue_ms"] + _intermediate(sides.other)
+                         * INPUT_QUEUE_MS * sides.other["scale"])  # fmt: skip
+            saw = [row for row in records(sides.other) if _saw_too_little(data, row) is None]
+            fits = sides.other.index[longest_ms <= length_ms] if longest_ms is not None else sides.other.index
+            trials = sides.other.loc[[row.Index for row in saw if row.Index in set(fits)]]
+            name = f"{sides.name} with {word}"
+            if len(trials) < FEWEST and len(saw) < len(sides.other):
+                first = next(row for row in records(sides.other) if _saw_too_little(data, row))
+                findings.append(_not_measured(name, str(_saw_too_little(data, first))))
+            elif len(trials) < FEWEST and longest_ms is not None and len(trials) < len(saw):
+                why = (
+                    f"its longest pause, {longest_ms.max():.0f} ms, is longer than the queue of {length_ms.max():g} ms"
+                )
+                findings.append(_not_measured(name, why))
+            else:
+                findings.append(_loses_nothing(name, trials))
     rows = wanted.among(data.sweeps)
-    length = rows["intermediate_queue_ms"] if "intermediate_queue_ms" in rows else pd.Series(0.0, index=rows.index)
-    for row in records(rows[length.fillna(0.0).astype(float) > 0]):
-        name = f"{_name(row)} with an intermediate queue"
-        if gap := _saw_too_little(data, row):
-            findings.append(_not_measured(name, gap))
-        else:
-            shown = AS_PUBLISHED if row.lost_ppm == 0 else OTHER_WAY
-            findings.append(Finding(name, f"{_percent(row.lost_ppm)} lost", shown))
-    return [] if (length.fillna(0.0) > 0).any() else [Missing("an intermediate queue in C", NOT_PART.word)]
+    none = [] if (_intermediate(rows) > 0).any() else [Missing("an intermediate queue in C", NOT_PART.word)]
+    return evidence_of(findings, [*wanted.missing(data.sweeps), *none])
 
 
 def _larger_heap(data: Realtime) -> Evidence:
     """In the sweeps, and in the cells where no interval passes."""
     wanted = Wanted(layout="heap", families=FAMILIES)
     findings = []
-    for usual, larger in _sweep_pairs(data, "heap_factor", 1.0, 5.0, wanted):
-        if not usual.lost_ppm > 0:
+    for sides in _sweep_sides(data, "heap_factor", 1.0, LARGER_HEAP, wanted):
+        if not (sides.usual["lost_ppm"].astype(float) > 0).any():
             continue
-        if gap := _saw_too_little(data, larger):
-            findings.append(_not_measured(f"{_name(usual)} with five times the heap", gap))
-            continue
-        findings.append(_less_but_not_cured(_name(usual), usual.lost_ppm, larger.lost_ppm))
-        findings += _rarer_not_shorter(usual, larger)
+        name = f"{sides.name} with five times the heap"
+        saw = sides.other[[_saw_too_little(data, row) is None for row in records(sides.other)]]
+        if len(saw) < len(sides.other) and len(saw) < FEWEST:
+            first = next(row for row in records(sides.other) if _saw_too_little(data, row))
+            findings.append(_not_measured(name, str(_saw_too_little(data, first))))
+        elif gap := _too_few(min(len(sides.usual), len(saw))):
+            findings.append(_not_measured(name, gap))
+        else:
+            findings += _less_but_not_cured(data, name, list(sides.usual["lost_ppm"]), list(saw["lost_ppm"]))
+            findings += _rarer_not_shorter(sides.name, sides.usual, saw)
     cells = wanted.among(data.cells)
     for cell in records(cells[cells["larger_heap_lost_percent"].notna()]):
+        name = f"{_name(cell)} with five times the heap"
         if gap := data.gap(cell) or _saw_too_little(data, cell, "larger_heap_decides"):
-            findings.append(_not_measured(f"{_name(cell)} with five times the heap", gap))
-        else:
-            losses = (1e4 * cell.lost_percent, 1e4 * cell.larger_heap_lost_percent)
-            findings.append(_less_but_not_cured(_name(cell), *losses))
+            findings.append(_not_measured(name, gap))
+            continue
+        exact = data.set_up == PUBLISHED
+        usual, larger = (
+            [1e4 * lost for lost in ([mean] if exact else every)]
+            for mean, every in (
+                (cell.lost_percent, cell.every_lost), (cell.larger_heap_lost_percent, cell.every_larger_heap_lost),
+            )
+        )  # fmt: skip
+        gap = None if exact else _too_few(min(len(usual), len(larger)))
+        findings += [_not_measured(name, gap)] if gap else _less_but_not_cured(data, name, usual, larger)
     no_heap = [
         Missing(f"{_name(cell)} with a larger heap", str(cell.larger_heap_gap))
         for cell in records(cells[cells["larger_heap_gap"].notna()])
@@ -424,47 +550,76 @@ def _larger_heap(data: Realtime) -> Evidence:
     return evidence_of(findings, no_heap)
 
 
-def _less_but_not_cured(name: str, usual_ppm: float, larger_ppm: float) -> Finding:
-    outcome = f"{_percent(usual_ppm)} lost, with five times the heap {_percent(larger_ppm)}"
-    return Finding(name, outcome, AS_PUBLISHED if 1e6 * PDR_LOSS_RATIO < larger_ppm < usual_ppm else OTHER_WAY)
-
-
-def _rarer_not_shorter(usual: Any, larger: Any) -> list[Finding]:
-    """Collections with pauses per second, and the longest pause."""
-    sides = [(row.gc_pauses, row.gc_pause_max_ms, row.seconds) for row in (usual, larger)]
-    if any(pd.isna(value) for side in sides for value in side):
-        return []
-    (many, usual_ms, usual_s), (few, larger_ms, larger_s) = sides
-    rarer, not_shorter = few / larger_s < many / usual_s, larger_ms >= NOT_SHORTER * usual_ms
+def _less_but_not_cured(
+    data: Realtime, name: str, usual_ppm: Sequence[float], larger_ppm: Sequence[float]
+) -> list[Finding]:
+    limit_ppm = 1e6 * PDR_LOSS_RATIO
+    usual, larger = ([max(float(ppm), _LEAST_LOST_PPM) for ppm in side] for side in (usual_ppm, larger_ppm))
+    means = stats.geometric_mean(usual), stats.geometric_mean(larger)
+    less = f"{_percent(means[0])} lost, with it {_percent(means[1])}"
+    if data.set_up == PUBLISHED:
+        chances = _exact(means[0] - means[1]), _exact(means[1] - limit_ppm)
+    else:
+        limit = [limit_ppm] * len(larger)
+        chances = (
+            (_p_less_lost(larger, usual), _p_less_lost(usual, larger, EFFECT)),
+            (_p_less_lost(limit, larger), _p_less_lost(larger, limit)),
+        )
     return [
-        Finding(
-            f"{_name(usual)}: rarer", f"{many / usual_s:.3g} pauses a second, with five times the heap "
-            f"{few / larger_s:.3g}", AS_PUBLISHED if rarer else OTHER_WAY,
+        _finding(f"{name}: less lost", less, chances[0]),
+        _finding(f"{name}: not cured", f"{_percent(means[1])} lost", chances[1]),
+    ]
+
+
+def _rarer_not_shorter(name: str, usual: pd.DataFrame, larger: pd.DataFrame) -> list[Finding]:
+    """Collections with pauses per second, and the longest pause of each trial."""
+    sides = [side.dropna(subset=["gc_pauses", "gc_pause_max_ms", "seconds"]) for side in (usual, larger)]
+    sides = [side[(side["gc_pauses"] > 0) & (side["gc_pause_max_ms"] > 0)] for side in sides]
+    if min(len(side) for side in sides) < FEWEST:
+        return []
+    many, few = (side["gc_pauses"].astype(float) / side["seconds"] for side in sides)
+    usual_ms, larger_ms = (side["gc_pause_max_ms"].astype(float) for side in sides)
+    rarer = decisions.compare(many.tolist(), few.tolist())
+    not_shorter = decisions.compare(larger_ms.tolist(), (NOT_SHORTER * usual_ms).tolist())
+    return [
+        _finding(
+            f"{name}: rarer",
+            f"{stats.geometric_mean(many):.3g} pauses a second, with five times the heap "
+            f"{stats.geometric_mean(few):.3g}",
+            (rarer.p_above(), rarer.p_below(1 / EFFECT)),
         ),
-        Finding(
-            f"{_name(usual)}: not shorter", f"longest pause {usual_ms:.3g} ms, with five times the heap "
-            f"{larger_ms:.3g} ms", AS_PUBLISHED if not_shorter else OTHER_WAY,
+        _finding(
+            f"{name}: not shorter",
+            f"longest pause {stats.geometric_mean(usual_ms):.3g} ms, with five times the heap "
+            f"{stats.geometric_mean(larger_ms):.3g} ms",
+            (not_shorter.p_above(), not_shorter.p_below()),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _rare_full_collections(data: Realtime) -> Evidence:
     """How seldom a native pool on "CMS" has a full collection, told at scale 1: its old generation shrinks with it."""
     wanted = Wanted(layout="native", families=["CMS"], strategies=["pool"], cases=tuple(RARE_FULL_S))
+    rows = wanted.among(data.sweeps)
     findings = []
-    for row in records(wanted.among(data.sweeps)):
-        expected_s = RARE_FULL_S[row.case]
-        name, lasted_s = f"{_name(row)}: a full collection every {expected_s:,.0f} s", row.seconds / row.scale
-        if pd.isna(row.majors) or row.majors < 2:
-            why = f"lasted {lasted_s:,.0f} s at scale 1 and saw fewer than two full collections"
+    for key, group in rows.groupby(["solution", "strategy", "case"], observed=True):
+        expected_s = RARE_FULL_S[str(key[-1])]
+        name = f"{' '.join(str(part) for part in key)}: a full collection every {expected_s:,.0f} s"
+        lasted_s = group["seconds"].astype(float) / group["scale"].astype(float)
+        seen = group["majors"].astype(float).fillna(0) >= 2
+        every_s = (lasted_s / group["majors"].astype(float))[seen]
+        if not seen.all():
+            why = f"lasted {lasted_s.min():,.0f} s at scale 1 and saw fewer than two full collections"
             findings.append(_not_measured(name, why))
+        elif gap := _too_few(len(every_s)):
+            findings.append(_not_measured(name, gap))
         else:
-            every_s = lasted_s / row.majors
-            near = 1 / _RARE_WITHIN <= every_s / expected_s <= _RARE_WITHIN
-            findings.append(Finding(name, f"every {every_s:,.0f} s", AS_PUBLISHED if near else OTHER_WAY))
+            found = decisions.compare(every_s.tolist(), [expected_s] * len(every_s), effect=_RARE_WITHIN)
+            told = f"every {stats.geometric_mean(every_s):,.0f} s"
+            findings.append(_finding(name, told, (found.p_equal, found.p_unequal)))
     needed = " and ".join(f"{2 * seconds:,.0f} s in {case}" for case, seconds in RARE_FULL_S.items())
     missing = [Missing("what each young collection leaves on the heap, 20 MB", "no table has the heap's occupancy")]
-    if all(item.shown == NOT_MEASURED for item in findings):
+    if all(math.isnan(item.p) for item in findings):
         missing.append(Missing("native pool", f"no trial is long enough: {needed} times scale"))
     return evidence_of(findings, missing)
 
@@ -486,7 +641,7 @@ def _sentence(evidence: Evidence) -> str:
         )
     shown = f"shown in {evidence.count(AS_PUBLISHED)} of {total}"
     parts.append(shown if parts else shown.capitalize())
-    parts += [f"{shown} in {count}" for shown in (NO_DIFFERENCE, NOT_MEASURED) if (count := evidence.count(shown))]
+    parts += [f"{shown} in {count}" for shown in (OPEN, NOT_MEASURED) if (count := evidence.count(shown))]
     return "; ".join(parts) + "."
 
 

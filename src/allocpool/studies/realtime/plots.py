@@ -36,8 +36,8 @@ _PAUSE, _SLIP, _BURST = SKY, SILVER, "#b00020"
 
 
 def rates(cells: pd.DataFrame) -> Figure:
-    """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker): the median of a
-    cell's searches, each search, and the bracket over all."""
+    """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker): the mean of a
+    cell's searches, each search, and its interval."""
     cases = sorted(cells["case"].dropna().unique())
     done = cells[cells["ndr_ns"].notna()]
     if done.empty:
@@ -58,11 +58,11 @@ def rates(cells: pd.DataFrame) -> Figure:
                     transform=axis.get_yaxis_transform(),
                 )  # fmt: skip
                 continue
-            if pd.notna(row.ndr_fails_ns):
-                axis.plot([1e3 / row.ndr_ns, 1e3 / row.ndr_fails_ns], [y, y], color=colour, linewidth=2)
-            each = [1e3 / ns for ns in row.every_ndr_ns]
+            if pd.notna(row.ndr_low_ns):
+                axis.plot([1e3 / row.ndr_low_ns, 1e3 / row.ndr_high_ns], [y, y], color=colour, linewidth=2)
+            each = [1e3 / math.exp(middle) for middle in row.every_ndr.middles]
             axis.plot(each, [y] * len(each), linestyle="", marker="|", color=colour, markersize=8, alpha=0.7)
-            axis.plot(1e3 / row.ndr_median_ns, y, marker=marker, color=colour, markersize=6, markeredgecolor="white")
+            axis.plot(1e3 / row.ndr_ns, y, marker=marker, color=colour, markersize=6, markeredgecolor="white")
         log_axis(axis, float(rate.min()), float(rate.max()), room=1.6)
         axis.set_title(f"case {case}", fontsize=11, color=INK)
         axis.set_xlabel("million packets per second (log scale)", fontsize=9)
@@ -227,7 +227,7 @@ def similarity(rows: pd.DataFrame) -> Figure:
 
 def batch_and_realtime(both: pd.DataFrame) -> Figure:
     """Smallest interval against cost in batch (`allocpool.studies.realtime.cells.against_batch`), with the line on
-    which they are the same: bars are the range of the searches and the interval of the cost."""
+    which they are the same: bars are their intervals."""
     if both.empty:
         return nothing("no cell has both a smallest interval and a cost in batch yet")
     figure, (axis,) = new_figure(1, 1, 8.5, 6.0)
@@ -235,21 +235,20 @@ def batch_and_realtime(both: pd.DataFrame) -> Figure:
     used = list(dict.fromkeys(drawn["collector"]))
     for row in records(drawn):
         colour = colour_of(row.collector)
-        axis.plot([row.ns] * 2, [row.pdr_smallest_ns, row.pdr_largest_ns], color=colour, linewidth=1.4, zorder=2)
-        axis.plot([row.low, row.high], [row.pdr_median_ns] * 2, color=colour, linewidth=1.4, zorder=2)
+        axis.plot([row.ns] * 2, [row.pdr_low_ns, row.pdr_high_ns], color=colour, linewidth=1.4, zorder=2)
+        axis.plot([row.low, row.high], [row.pdr_ns] * 2, color=colour, linewidth=1.4, zorder=2)
     sns.scatterplot(
-        drawn, x="ns", y="pdr_median_ns", hue="collector", palette={key: colour_of(key) for key in used},
+        drawn, x="ns", y="pdr_ns", hue="collector", palette={key: colour_of(key) for key in used},
         style="strategy", markers={name: marker for name, (_, marker) in STRATEGY_STYLE.items()}, s=55, ax=axis,
         legend=False, zorder=3,
     )  # fmt: skip
     without_objects = drawn["layout"].str.startswith(("flat", "slab")) & (drawn["strategy"] == "pool")
     for row in records(drawn[without_objects]):
         axis.annotate(
-            f"{row.solution} {row.case}", (row.ns, row.pdr_median_ns), xytext=(5, -9), textcoords="offset points",
+            f"{row.solution} {row.case}", (row.ns, row.pdr_ns), xytext=(5, -9), textcoords="offset points",
             fontsize=7, color=INK,
         )  # fmt: skip
-    low = float(min(drawn["ns"].min(), drawn["pdr_smallest_ns"].min()))
-    high = float(max(drawn["ns"].max(), drawn["pdr_largest_ns"].max()))
+    low, high = (float(fold(drawn[["ns", "pdr_ns"]].to_numpy().ravel())) for fold in (min, max))
     axis.plot([low / 2, high * 2], [low / 2, high * 2], color=SILVER, linewidth=1, zorder=1)
     log_axis(axis, low, high, room=1.4)
     log_axis(axis, low, high, "y", 1.4)
@@ -266,6 +265,7 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     if done.empty:
         return nothing("no single trial has finished yet")
     figure, axes = new_figure(1, 2, 10.5, 4.4, sharey=True)
+    done = done[done["intermediate_queue_ms"] == 0]
     usual_heap = done["heap_factor"].isna() | (done["heap_factor"] == 1)
     _sweep(axes[0], done[usual_heap], "queue_factor", "input queue, times the published one at this scale (log scale)")
     by_heap = done[done["heap_factor"].notna() & (done["queue_factor"] == _usual_queue(done))]

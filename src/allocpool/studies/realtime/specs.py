@@ -43,6 +43,7 @@ COMPARISON_INTERVAL_NS = 1000.0
 PDR_LOSS_RATIO = 200e-6
 """At the partial-drop rate (PDR) at most so many ticks are lost of those generated, at the non-drop rate (NDR) none
 (RFC 2544, section 26.1; MLRsearch)."""
+PATIENCE_SECONDS = 120.0
 RING_HEAP_MB = 256
 
 
@@ -51,30 +52,30 @@ def scaled_time(at_scale_1: float) -> Callable[[dict[str, Any]], float]:
     return lambda settings: at_scale_1 * float(settings["scale"])
 
 
-def queue_ticks(input_queue_ms: float, interval_ns: float) -> int:
-    """Ticks that the input queue holds.
+def queue_ticks(queue_ms: float, interval_ns: float, name: str = "input_queue_ms") -> int:
+    """Ticks that a queue holds, the input queue or the one whose ``name`` is given.
 
     Raises:
         ValueError: none, or more than a ring can hold; one line.
     """
-    ticks = round(input_queue_ms * 1e6 / interval_ns)
+    ticks = round(queue_ms * 1e6 / interval_ns)
     if not 1 <= ticks <= LARGEST_QUEUE:
         raise ValueError(
-            f"input_queue_ms {input_queue_ms:g} at an interval of {interval_ns:g} ns is a queue of {ticks} ticks: "
+            f"{name} {queue_ms:g} at an interval of {interval_ns:g} ns is a queue of {ticks} ticks: "
             f"it must hold 1 to {LARGEST_QUEUE}"
         )
     return ticks
 
 
-def check_queue_length(input_queue_ms: float, seconds: float, name: str) -> None:
-    """ValueError, on one line, where the input queue lasts longer than the trial, whose ``name`` is the length given.
+def check_queue_length(queue_ms: float, seconds: float, name: str, queue: str = "input_queue_ms") -> None:
+    """ValueError, on one line, where a queue lasts longer than the trial, whose ``name`` is the length given.
 
     Such a queue loses nothing whatever the consumer does, so the trial would decide nothing.
     """
-    if input_queue_ms > 1e3 * seconds * (1 + 1e-9):
+    if queue_ms > 1e3 * seconds * (1 + 1e-9):
         raise ValueError(
-            f"input_queue_ms {input_queue_ms:g} is longer than its trial of {seconds:g} s: give at most "
-            f"{1e3 * seconds:g}, or {name} of at least {input_queue_ms / 1e3:g}"
+            f"{queue} {queue_ms:g} is longer than its trial of {seconds:g} s: give at most "
+            f"{1e3 * seconds:g}, or {name} of at least {queue_ms / 1e3:g}"
         )
 
 
@@ -176,6 +177,12 @@ class RealtimeSpec(LiveSpec):
         default_factory=lambda spec: max(spec["seconds"], CAP_SECONDS * spec["scale"]),
         description="longest length, however few major collections or laps there were",
     )
+    intermediate_queue_ms: float = Field(
+        default=0.0,
+        ge=0,
+        description="ticks that a queue between input queue and consumer holds, filled by a thread in C++; 0: there is "
+        "none",
+    )
     stall_at_s: float = Field(default=0.0, ge=0, description="the consumer stops on purpose so long after the warm-up")
     stall_ms: float = Field(default=0.0, ge=0, description="for so long; 0: never")
 
@@ -189,6 +196,9 @@ class RealtimeSpec(LiveSpec):
     def _possible(self) -> Self:
         queue_ticks(self.input_queue_ms, self.interval_ns)
         check_queue_length(self.input_queue_ms, self.seconds, "seconds")
+        if self.intermediate_queue_ms:
+            queue_ticks(self.intermediate_queue_ms, self.interval_ns, "intermediate_queue_ms")
+            check_queue_length(self.intermediate_queue_ms, self.seconds, "seconds", "intermediate_queue_ms")
         if self.cap_seconds < self.seconds:
             raise ValueError(f"cap_seconds {self.cap_seconds:g} is below seconds {self.seconds:g}: give at least that")
         if self.seconds * 1e9 < self.interval_ns:
@@ -241,7 +251,7 @@ class SearchSpec(LiveSpec):
         default=5, ge=1, le=100, description="trials of full length that decide each end of a bracket"
     )
     patience_seconds: float = Field(
-        default=120.0,
+        default=PATIENCE_SECONDS,
         ge=0,
         le=86_400,
         description="most time for waiting until the machine is at its full pace, and for trying again what lost while "
@@ -264,7 +274,8 @@ class SearchSpec(LiveSpec):
         full_s = self.set_up_seconds() + self.stretch_seconds(self.full_seconds, self.cap_seconds, self.compared_ns)
         points = math.log(self.high_ns / self.low_ns) / self.resolution
         probes = _PROBES_A_HALVING * max(1.0, math.log2(points))
-        return self.set_up_seconds() + probes * probe_s + (_FULL_TRIALS + 3 * self.confirmations - 2) * full_s
+        full = _FULL_TRIALS + _FOR_EACH_CONFIRMATION * (self.confirmations - 1)
+        return self.set_up_seconds() + probes * probe_s + full * full_s
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -286,8 +297,9 @@ class SearchSpec(LiveSpec):
         return self
 
 
-_PROBES_A_HALVING, _FULL_TRIALS = 1.7, 5
-"""What a search takes in practice, beside its confirmations, to halve a grid of its resolution down to one point."""
+_PROBES_A_HALVING, _FULL_TRIALS, _FOR_EACH_CONFIRMATION = 1.7, 6, 2.0
+"""What a search takes in practice: probes to halve a grid of its resolution down to one point, trials of full length
+with one confirmation, and with each further one: both ends, less what was tried there before."""
 _FULL_TRIALS_AT_MOST = 40
 """Trials of full length for which a search is given time, for each confirmation."""
 _STRETCH_S = 0.2

@@ -22,6 +22,7 @@ from allocpool.packets.laps import COLLECTIONS
 from allocpool.packets.specs import PUBLISHED_CASES, Case, Solution, SolutionKey, no_such_pair, scaled_heap_mb
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
+from allocpool.studies.realtime.contrasts import CONFIRMATIONS
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
 from allocpool.studies.realtime.specs import (
     CAP_SECONDS,
@@ -32,6 +33,7 @@ from allocpool.studies.realtime.specs import (
     INPUT_QUEUE_MS,
     LONGEST_INTERVAL_NS,
     LOWEST_INTERVAL_NS,
+    PATIENCE_SECONDS,
     PDR_LOSS_RATIO,
     PROBE_SECONDS,
     PROBE_WARMUP_SECONDS,
@@ -77,9 +79,12 @@ class Sweeps(_SingleTrials):
     cases: tuple[Case, ...] = ("B",)
     interval_ns: float = Field(default=COMPARISON_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
     queue_factors: tuple[float, ...] = Field(default=(), description="input queues over that of the searches")
+    intermediate_factors: tuple[float, ...] = Field(
+        default=(), description="queues in C++ between the usual input queue and the consumer, over that queue"
+    )
     heap_factors: tuple[float, ...] = ()
 
-    @field_validator("heap_factors", "queue_factors")
+    @field_validator("heap_factors", "queue_factors", "intermediate_factors")
     @classmethod
     def _positive(cls, values: tuple[float, ...], info: Any) -> tuple[float, ...]:
         return _above_0(values, info.field_name)
@@ -148,7 +153,10 @@ class RealtimeProfile(StudyProfile):
         gt=0,
         le=86_400,
     )
-    confirmations: int = Field(default=1, ge=1, le=100)
+    confirmations: int = Field(default=CONFIRMATIONS, ge=1, le=100)
+    patience_seconds: float = Field(
+        default=PATIENCE_SECONDS, ge=0, le=86_400, description="most time a search waits for the machine's full pace"
+    )
     major_collections: int = Field(default=FULL_LENGTH_MAJORS, ge=0)
     prologue_seconds: float = Field(default_factory=scaled_time(PROLOGUE_SECONDS), ge=0, le=600)
     warmup_seconds: float = Field(default_factory=scaled_time(WARMUP_SECONDS), ge=0, le=600)
@@ -165,11 +173,12 @@ class RealtimeProfile(StudyProfile):
     @model_validator(mode="after")
     def _queues_end_before_trials(self) -> Self:
         check_queue_length(self.input_queue_ms, self.full_seconds, "full_seconds")
-        longest = max(self.sweeps.queue_factors, default=1.0)
+        longest = max((*self.sweeps.queue_factors, *self.sweeps.intermediate_factors), default=1.0)
         if longest * self.input_queue_ms > 1e3 * self.full_seconds * (1 + 1e-9):
             raise ValueError(
-                f"sweeps.queue_factors: {longest:g} times input_queue_ms {self.input_queue_ms:g} outlasts a trial "
-                f"of {self.full_seconds:g} s: give at most {1e3 * self.full_seconds / self.input_queue_ms:g}"
+                f"sweeps.queue_factors and intermediate_factors: {longest:g} times input_queue_ms "
+                f"{self.input_queue_ms:g} outlasts a trial of {self.full_seconds:g} s: give at most "
+                f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
             )
         return self
 
@@ -245,6 +254,7 @@ def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         probe_warmup_seconds=profile.probe_warmup_seconds,
                         full_seconds=profile.full_seconds,
                         confirmations=profile.confirmations,
+                        patience_seconds=profile.patience_seconds,
                         input_queue_ms=profile.input_queue_ms,
                     )
                     yield Planned(spec, _impossible(solution, strategy))
@@ -262,13 +272,15 @@ def _impossible(solution: Solution, strategy: str) -> str | None:
 def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
     """The single trials at one interval of one block."""
     part = profile.sweeps
-    points = {(factor * profile.input_queue_ms, 1.0): None for factor in part.queue_factors}
-    points |= {(profile.input_queue_ms, factor): None for factor in part.heap_factors}
+    usual_ms = profile.input_queue_ms
+    points = {(factor * usual_ms, 0.0, 1.0): None for factor in part.queue_factors}
+    points |= {(usual_ms, factor * usual_ms, 1.0): None for factor in part.intermediate_factors}
+    points |= {(usual_ms, 0.0, factor): None for factor in part.heap_factors}
     for text in part.solutions:
         solution = Solution.parse(text)
         for strategy in filter(solution.offers, part.strategies):
             for case in part.cases:
-                for queue_ms, factor in points:
+                for queue_ms, between_ms, factor in points:
                     if solution.language == "cpp" and factor != 1.0:
                         continue
                     spec = RealtimeSpec(
@@ -276,6 +288,7 @@ def plan_sweeps(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                         interval_ns=part.interval_ns,
                         seconds=profile.full_seconds,
                         input_queue_ms=queue_ms,
+                        intermediate_queue_ms=between_ms,
                     )
                     yield Planned(spec, _impossible(solution, strategy))
 

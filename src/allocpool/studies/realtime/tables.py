@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from allocpool import percentiles, stats
+from allocpool import percentiles
 from allocpool.campaign.tidy import (
     COUNT,
     GC_COLUMNS,
@@ -76,8 +76,6 @@ TICKS = {
     "lost": whole("of these, lost to a full input queue"),
     "left": whole("of these, still queued at the end"),
     "lost_ppm": number("lost of a million generated"),
-    "lost_low_ppm": number("exact binomial (Clopper-Pearson) interval of 95 %: low end"),
-    "lost_high_ppm": number("its high end"),
     "bursts": whole("runs of losses at most 1 ms apart"),
     "slips": whole("times that the source itself did not run for 20 us"),
     "slip_total_ms": number("their total, ms"),
@@ -111,6 +109,12 @@ TRIALS = DataFrameSchema(
         "interval_ns": Column("float64", POSITIVE, description="time between ticks, ns"),
         "input_queue_ms": INPUT_QUEUE,
         "queue_factor": _QUEUE_FACTOR,
+        "intermediate_queue_ms": Column(
+            "float64",
+            COUNT,
+            description="ticks that a queue in C++ between input queue and consumer holds, as time, ms; 0: none",
+            metadata={"older": 0.0},
+        ),
         "stall_ms": Column("float64", COUNT, description="stop of the consumer on purpose, ms"),
         "seconds": number("length after the warm-up, s"),
         **TICKS,
@@ -137,7 +141,6 @@ TRIALS = DataFrameSchema(
     coerce=True,
 )
 
-_LOW, _HIGH = "exact binomial interval: low end", "exact binomial interval: high end"
 SEARCHES = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
@@ -149,6 +152,12 @@ SEARCHES = DataFrameSchema(
             "shortest length of a trial of full length, s; empty: older records, not told", POSITIVE
         ),
         "pdr_loss_ratio": number("lost of what was generated, at most, at the PDR interval", POSITIVE),
+        "confirmations": Column(
+            "int64",
+            POSITIVE,
+            description="trials of full length that decide each end of a bracket; older records: 1",
+            metadata={"older": 1},
+        ),
         "low_ns": Column("float64", POSITIVE, description="smallest interval tried, ns"),
         "high_ns": Column("float64", POSITIVE, description="largest interval tried, ns"),
         "resolution": Column("float64", POSITIVE, description="width of a bracket over its larger end"),
@@ -158,12 +167,8 @@ SEARCHES = DataFrameSchema(
         "pdr_fails_ns": number("largest interval that loses more, ns", POSITIVE),
         "compared_ns": number("where none passes: another interval, ns", POSITIVE),
         "compared_lost_ppm": number("lost of a million at that one"),
-        "compared_lost_low_ppm": number(_LOW),
-        "compared_lost_high_ppm": number(_HIGH),
         "larger_heap_factor": number("where none passes: a second heap, over the published one", POSITIVE),
         "larger_heap_lost_ppm": number("lost of a million at compared_ns with the second heap"),
-        "larger_heap_lost_low_ppm": number(_LOW),
-        "larger_heap_lost_high_ppm": number(_HIGH),
         "larger_heap_gap": text("why the second heap could not be had", nullable=True),
         "majors_seen": whole("fewest major collections in a trial of full length that its answer rests on"),
         "hit_cap": Column(
@@ -184,6 +189,12 @@ SEARCHES = DataFrameSchema(
         ),
         "probes": whole("measurements of all kinds"),
         "full_trials": whole("of these, of full length in a fresh process"),
+        "intervals_tried": whole("intervals that they were at; empty: older records"),
+        "highest_trials": whole(
+            "of these trials, those at the largest interval, the source never still for half of the queue; empty: "
+            "older records"
+        ),
+        "highest_losing": whole("of these, those that lost more than pdr_loss_ratio; empty: older records"),
         "caps_reached": whole("of these, ended before three major collections"),
         "slowed_trials": whole("of these, lost while the machine was slowed"),
         "search_seconds": number("the whole search, s", POSITIVE),
@@ -285,20 +296,9 @@ SCHEMAS = {
 }  # fmt: skip
 
 
-def exact_ppm(lost: int, generated: int) -> tuple[float, float]:
-    """Exact binomial interval of 95 % of the share of losses, in parts per million.
-
-    It is exact for ticks that are lost independently. Losses come in bursts, so it says how finely a trial could see,
-    not how far the next trial may lie.
-    """
-    low, high = stats.binomial_bounds(lost, generated)
-    return low * 1e6, high * 1e6
-
-
 def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
     """The columns on ticks of one measured stretch; ``majors`` is what was seen of the collector."""
     generated, lost = figures["generated"], figures["lost"]
-    low, high = exact_ppm(lost, generated) if generated else (None, None)
     return {
         "generated": generated,
         "received": figures["received"],
@@ -307,8 +307,6 @@ def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
         "bursts": figures["bursts"],
         "slips": figures["slips"],
         "lost_ppm": 1e6 * lost / generated if generated else None,
-        "lost_low_ppm": low,
-        "lost_high_ppm": high,
         "slip_total_ms": figures["slip_total_ns"] / 1e6,
         "slip_max_ms": figures["slip_max_ns"] / 1e6,
         "majors": majors["majors"] if majors else None,
@@ -332,7 +330,8 @@ def _has_majors(row: Mapping[str, Any]) -> bool:
 
 def _decides(row: Mapping[str, Any], seconds: float, majors: int, hit_cap: bool) -> bool:
     """Column ``decides_long_pauses`` of a row, or of one trial of a search."""
-    lasts = row["input_queue_ms"] <= 1e3 * seconds * (1 + 1e-3)
+    longest_ms = max(row["input_queue_ms"], row.get("intermediate_queue_ms") or 0.0)
+    lasts = longest_ms <= 1e3 * seconds * (1 + 1e-3)
     return bool(lasts and (not _has_majors(row) or (majors > 0 and not hit_cap)))
 
 
@@ -413,6 +412,7 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
     record, measured = trial.record, trial.measurement
     row = {
         **_live_columns(record), "interval_ns": record.spec["interval_ns"], "stall_ms": record.spec["stall_ms"],
+        "intermediate_queue_ms": record.spec.get("intermediate_queue_ms", 0.0),
         "peak_rss_mb": trial.peak_rss_mb,
     }  # fmt: skip
     if measured is None:
@@ -441,12 +441,10 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
 
 
 def _lost(name: str, figures: Figures) -> dict[str, float]:
-    low, high = exact_ppm(figures["lost"], figures["generated"])
-    lost_ppm = 1e6 * figures["lost"] / figures["generated"]
-    return {f"{name}_lost_ppm": lost_ppm, f"{name}_lost_low_ppm": low, f"{name}_lost_high_ppm": high}
+    return {f"{name}_lost_ppm": 1e6 * figures["lost"] / figures["generated"]}
 
 
-_SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio")
+_SEARCHED = ("low_ns", "high_ns", "resolution", "full_seconds", "pdr_loss_ratio", "confirmations")
 
 
 def search_columns(trial: Trial[SearchMeasurement]) -> Row:
@@ -467,12 +465,23 @@ def search_columns(trial: Trial[SearchMeasurement]) -> Row:
             row |= {"larger_heap_factor": _heap_factor(spec, spec["larger_heap_mb"])}
             row |= _lost("larger_heap", probe["figures"])
     full = [probe for probe in probes if probe["kind"] != "probe"]
+    confirming = [probe for probe in full if probe["kind"] == "full"]
+    # Where the source itself stood still for half of the queue, what was lost is no fault of the program.
+    highest = [
+        probe["figures"]
+        for probe in confirming
+        if math.isclose(probe["interval_ns"], spec["high_ns"])
+        and probe["figures"]["slip_max_ns"] < spec["input_queue_ms"] * 1e6 / 2
+    ]
     return {
         **row,
         **_search_marks(row, probe_rows(trial)),
         "larger_heap_gap": measured["larger_heap_gap"],
         "probes": len(probes),
         "full_trials": len(full),
+        "intervals_tried": len({round(probe["interval_ns"], 6) for probe in confirming}),
+        "highest_trials": len(highest),
+        "highest_losing": sum(figures["lost"] > spec["pdr_loss_ratio"] * figures["generated"] for figures in highest),
         "caps_reached": sum(probe["cap_reached"] for probe in full),
         "slowed_trials": measured["slowed_trials"],
         "search_seconds": measured["seconds"],

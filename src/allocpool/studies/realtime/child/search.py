@@ -10,14 +10,17 @@ that loses, once, because it may have paid for the garbage of a faster one befor
 a trial of full length that loses beside a slip of the source that alone could fill half of the input queue, once, and
 the second counts.
 
-One failure makes an interval no answer, whatever the reason. But it takes more to say that an interval fails: a program
-on the edge of a slower state, or one whose core a neighbour shares for a while, fails at times far above the interval
-where it always does. With more than one confirmation the failing end of a bracket is therefore one that failed in every
-one of as many trials as the passing end passed, each while the machine ran at its full pace (``pace``) or losing more
-than a shared core can explain. So the bracket is as wide as that edge, and a search on a machine that is slowed all the
-time, or without patience to wait for its full pace, tells a wider one.
+MLRsearch ends with one trial of full length on each side. Then each end is confirmed by as many trials as asked for,
+one after the other: the first that says otherwise ends it, and the end moves outwards, in growing steps, until all
+agree. One failure makes an interval no answer, whatever the reason. But it takes more to say that an interval fails: a
+program on the edge of a slower state, or one whose core a neighbour shares for a while, fails at times far above the
+interval where it always does. The failing end of a bracket is therefore one that failed in every one of as many trials
+as the passing end passed, each while the machine ran at its full pace (``pace``) or losing more than a shared core can
+explain. So the bracket is as wide as that edge, and a search on a machine that is slowed all the time, or without
+patience to wait for its full pace, tells a wider one. With one confirmation the two ends are those of MLRsearch.
 
-Where no interval passes, what one interval loses is measured instead, and once more with a larger heap.
+Where no interval passes, the longest one has as many trials as confirm an end, whatever they lose; what another one
+loses is measured instead, and once more with a larger heap.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,6 +50,8 @@ _PRECEDING_TARGETS = 3
 """Coarser brackets on the way, by probes of growing length: cheaper in the warm process than a fresh one is."""
 _NEVER_S = 1e9
 _TRIES = 2
+_COARSER = 1.5
+"""So many times the resolution an end may lie beyond trials that disagreed: a soft edge is not known better."""
 _OVERLOAD = 0.5
 """Who loses more than this share is too slow, whatever else happened: of a core that two share each has about half."""
 
@@ -281,28 +287,64 @@ class Remembering:
             self.measure(self._full_seconds, 1e9 / interval_ns)
         return False
 
+    def never_loses(self, interval_ns: float, more_than: float, trials: int) -> bool:
+        """Whether none of so many trials of full length loses more than this share; measures those not had yet."""
+        had = self._of(interval_ns)
+        while all(ratio <= more_than for ratio, _ in had):
+            if len(had) >= trials:
+                return True
+            self.measure(self._full_seconds, 1e9 / interval_ns)
+        return False
+
+    def complete(self, interval_ns: float, trials: int) -> None:
+        """Have so many trials of full length there, whatever they lose."""
+        while len(self._of(interval_ns)) < trials:
+            self.measure(self._full_seconds, 1e9 / interval_ns)
+
     def _of(self, interval_ns: float) -> list[tuple[float, bool]]:
         return self._trials.setdefault(round(interval_ns, 6), [])
 
 
-def always_failing(spec: dict[str, Any], measurer: Remembering, fails_ns: float, loss_ratio: float) -> float | None:
-    """The largest interval, from ``fails_ns`` down and to the resolution, that fails every confirmation; None where
-    none between the bounds does."""
-    low_ns, resolution, trials = spec["low_ns"], spec["resolution"], spec["confirmations"]
-    at_times_ns, step = None, resolution
-    while not measurer.always_loses(fails_ns, loss_ratio, trials):
-        if fails_ns <= low_ns:
+def confirmed_end(
+    agrees: Callable[[float], bool], start_ns: float, farthest_ns: float, resolution: float
+) -> float | None:
+    """The interval nearest to ``start_ns``, on the way to ``farthest_ns``, where all confirmations agree, to the
+    resolution; None where those at ``farthest_ns`` don't."""
+    outwards = 1.0 if farthest_ns > start_ns else -1.0
+    agreeing_ns, at_times_ns, step = start_ns, None, -outwards * math.log1p(-resolution)
+    while not agrees(agreeing_ns):
+        if math.isclose(agreeing_ns, farthest_ns):
             return None
-        at_times_ns = fails_ns
-        fails_ns = max(low_ns, fails_ns * (1 - step))
-        step = min(2 * step, 0.5)
-    while at_times_ns and fails_ns < at_times_ns * (1 - resolution):
-        middle_ns = math.sqrt(fails_ns * at_times_ns)
-        if measurer.always_loses(middle_ns, loss_ratio, trials):
-            fails_ns = middle_ns
+        at_times_ns = agreeing_ns
+        further_ns = agreeing_ns * math.exp(step)
+        agreeing_ns = min(further_ns, farthest_ns) if outwards > 0 else max(further_ns, farthest_ns)
+        step = outwards * min(2 * abs(step), math.log(2))
+    while at_times_ns and abs(math.log(agreeing_ns / at_times_ns)) > -_COARSER * math.log1p(-resolution):
+        middle_ns = math.sqrt(agreeing_ns * at_times_ns)
+        if agrees(middle_ns):
+            agreeing_ns = middle_ns
         else:
             at_times_ns = middle_ns
-    return fails_ns
+    return agreeing_ns
+
+
+def confirmed(spec: dict[str, Any], measurer: Remembering, bracket: Bracket, loss_ratio: float) -> Bracket:
+    """A bracket whose ends are confirmed; None for an end that no interval between the bounds is."""
+    low_ns, high_ns, trials, resolution = (spec[name] for name in ("low_ns", "high_ns", "confirmations", "resolution"))
+    fails_ns, passes_ns = bracket
+
+    def passes(interval_ns: float) -> bool:
+        return measurer.never_loses(interval_ns, loss_ratio, trials)
+
+    def fails(interval_ns: float) -> bool:
+        return measurer.always_loses(interval_ns, loss_ratio, trials)
+
+    passes_ns = confirmed_end(passes, high_ns if passes_ns is None else passes_ns, high_ns, resolution)
+    if passes_ns is None:
+        measurer.complete(high_ns, trials)
+        return high_ns, None
+    measurer.wait_from_now_on()
+    return confirmed_end(fails, low_ns if fails_ns is None else fails_ns, low_ns, resolution), passes_ns
 
 
 def search(spec: dict[str, Any], measurer: Any) -> list[Bracket]:
@@ -314,7 +356,7 @@ def search(spec: dict[str, Any], measurer: Any) -> list[Bracket]:
         relative_width=spec["resolution"],
         initial_trial_duration=spec["probe_seconds"],
         final_trial_duration=spec["full_seconds"],
-        duration_sum=spec["full_seconds"] * spec["confirmations"],
+        duration_sum=spec["full_seconds"],
         preceding_targets=_PRECEDING_TARGETS,
         fail_fast=False,
     )
@@ -328,15 +370,9 @@ def search(spec: dict[str, Any], measurer: Any) -> list[Bracket]:
     )
     results = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
     brackets = [bracket(results[goal]) for goal in goals]
-    measurer.wait_from_now_on()
     if spec["confirmations"] == 1:
         return brackets
-    return [
-        (always_failing(spec, measurer, fails_ns, goal.loss_ratio), passes_ns)
-        if fails_ns is not None and passes_ns is not None
-        else (fails_ns, passes_ns)
-        for goal, (fails_ns, passes_ns) in zip(goals, brackets, strict=True)
-    ]
+    return [confirmed(spec, measurer, found, goal.loss_ratio) for goal, found in zip(goals, brackets, strict=True)]
 
 
 def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:

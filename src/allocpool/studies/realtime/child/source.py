@@ -80,7 +80,8 @@ class Consumer(Protocol):
 class Source:
     """One source with its ring; it is run again and again, each time with another plan."""
 
-    def __init__(self, launch: dict[str, Any], max_capacity: int, longest_s: float) -> None:
+    def __init__(self, launch: dict[str, Any], max_capacity: int, longest_s: float, intermediate: int = 0) -> None:
+        """``intermediate``: ticks that a queue between input queue and consumer holds; 0: there is none."""
         self.ffi, self.library = native.load(launch)
         self._cores = placement.own_cores()
         self._error = self.ffi.new("char[]", native.MESSAGE_BYTES)
@@ -90,13 +91,18 @@ class Source:
         )
         if self.handle == self.ffi.NULL:
             raise ValueError(self.complaint())
+        if intermediate:
+            status = self.library.ap_realtime_set_intermediate(
+                self.handle, intermediate, self._error, native.MESSAGE_BYTES
+            )
+            native.checked(self.library, status, self.complaint())
 
     def complaint(self) -> str:
         """The line that the library's last refusal left."""
         return str(self.ffi.string(self._error).decode())
 
     def memory(self) -> memoryview:
-        """The ring's memory."""
+        """That of the ring which the consumer takes ticks out of."""
         size = self.library.ap_realtime_memory_bytes(self.handle)
         return memoryview(self.ffi.buffer(self.library.ap_realtime_memory(self.handle), size))
 

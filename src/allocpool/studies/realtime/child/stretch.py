@@ -29,6 +29,7 @@ class Stretches:
     def __init__(
         self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, smallest_ns: float, longest_s: float
     ) -> None:
+        """``smallest_ns`` and ``longest_s`` are the bounds of what will be asked for."""
         self._spec = spec
         self._log = folder / "gc.log"
         self._has_majors = spec["language"] == "java" and not never_frees(spec["collector"])
@@ -36,7 +37,8 @@ class Stretches:
         self._packets_at_least = spec["min_laps"] * lap
         iterations = math.ceil(spec["prologue_seconds"] * 1e9 / _PROLOGUE_ITERATION_NS)
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
-        self._source = Source(launch, self._capacity(smallest_ns), longest_s)
+        between = round(spec.get("intermediate_queue_ms", 0.0) * 1e6 / smallest_ns)
+        self._source = Source(launch, self._capacity(smallest_ns), longest_s, between)
         self._consumer = consumer_of(self.work)
 
     def _capacity(self, interval_ns: float) -> int:
