@@ -5,6 +5,9 @@ single trials at one interval whose input queue or heap is varied: would a longe
 *Similar* trials are the same cell at several scales, with an input queue that follows the scale and with one that does
 not. *Batch* trials are those of the batch study, of the cells that are searched, so that a cell's cost in batch can be
 set against its smallest interval.
+
+It declares no questions: a search is many trials already, and goes on until its ends are confirmed; what is decided by
+searches is decided by `allocpool.studies.realtime.contrasts`.
 """
 
 from __future__ import annotations
@@ -15,9 +18,8 @@ from typing import Any, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
-from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block, rivals
+from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.packets.laps import COLLECTIONS
 from allocpool.packets.specs import PUBLISHED_CASES, Case, Solution, SolutionKey, no_such_pair, scaled_heap_mb
 from allocpool.packets.strategies import StrategyName
@@ -48,7 +50,6 @@ from allocpool.studies.realtime.specs import (
 from allocpool.studies.realtime.tables import (
     SCHEMAS,
     as_now,
-    cost_of,
     summarise_realtime,
     summarise_ring,
     summarise_search,
@@ -317,12 +318,6 @@ def _common(
     return settings
 
 
-def questions(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
-    """Primary: allocate or pool, by the smallest interval that a search finds, for each solution in each case."""
-    specs = (item.spec for item in _searches(profile, 0) if not item.unavailable)
-    return rivals([spec for spec in specs if isinstance(spec, SearchSpec)], "alloc", "pool")
-
-
 def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per solution of the study, with what the profile searches of it and why the rest is left out."""
     known = (solution.key for solution in every_solution())
@@ -353,7 +348,5 @@ STUDY = Study(
     tidy=tidy_realtime,
     schemas=SCHEMAS,
     catalogue=catalogue,
-    questions=questions,
-    cost=cost_of,
     as_now=as_now,
 )

@@ -626,15 +626,6 @@ def summarise_realtime(record: TrialRecord) -> dict[str, Any]:
     return {**row, "delay_us": _delay_us(trial.measurement["delays"]) if trial.measurement else None, "counts": counts}
 
 
-def cost_of(record: TrialRecord) -> float | None:
-    """The smallest interval of a search, ns: the geometric middle of its bracket, or its end where the other has none;
-    None where no interval passed, and for other trials."""
-    if record.spec["mode"] != "search" or record.measurement is None:
-        return None
-    fails_ns, passes_ns = record.measurement["pdr_bracket"]
-    return math.sqrt((fails_ns or passes_ns) * passes_ns) if passes_ns else None
-
-
 def summarise_search(record: TrialRecord) -> dict[str, Any]:
     """A search: the row of table ``searches``, brackets as [largest that fails, smallest that passes], probes."""
     trial = read_trial(record, SearchMeasurement)
