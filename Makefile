@@ -52,7 +52,7 @@ findings: setup
 	@$(BIN)/allocpool findings --profile $(PROFILE) $(if $(MINUTES),--minutes '$(MINUTES)')
 
 lab: setup
-	@$(BIN)/jupyter lab notebooks
+	@$(BIN)/jupyter lab $$([ "$$(id -u)" != 0 ] || echo --allow-root) notebooks
 
 bench-%: setup
 	@$(BIN)/allocpool bench $*

@@ -223,6 +223,24 @@ def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monke
     assert trials["ns_per_packet"].isna().all()
 
 
+def test_what_did_not_end_well_runs_once_more_when_asked(data: Path) -> None:
+    settings = {**SETTINGS, "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["pool"], "seconds": 0.01}
+    opened = open_campaign(settings)
+    opened.run()
+    (path,) = (data / "raw").glob(f"*/{RESULT}")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(
+        json.dumps({**record, "status": "killed", "reason": "ended by SIGKILL", "measurement": None}), encoding="utf-8"
+    )
+    assert open_campaign(settings).run().failed == 1
+    again = open_campaign(settings)
+    again.retries_failed = True
+    assert again.run().failed == 0
+    assert len(results(data)) == 2
+    assert sorted(again.tables()["trials"]["status"]) == ["disturbed", "ok"]
+    assert again.run().seconds == 0
+
+
 def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Path) -> None:
     with (
         alone(data / "elsewhere"),

@@ -156,7 +156,8 @@ _MINUTES = click.option(
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
 @_MINUTES
-def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None) -> None:
+@click.option("--retry", type=click.Choice(["failed"]), help="Run once more what has not ended well; both are kept.")
+def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None, retry: str | None) -> None:
     """Run a STUDY (or `all`) under a profile; continues where an earlier run stopped.
 
     Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial. A sequential
@@ -176,6 +177,8 @@ def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None
         raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDY_NAMES)})")
     else:
         campaigns = [campaign.open_study(study, profile, _overrides(settings))]
+    for opened in campaigns:
+        opened.retries_failed = retry == "failed"
     for opened, done in zip(campaigns, campaign.run_together(campaigns, limit), strict=True):
         click.echo(
             f"{opened.study.name} ({profile}): {done.finished} of {done.planned} trials have a record, "

@@ -167,6 +167,8 @@ class Campaign:
         self._launcher = Launcher()
         self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
         self._in_block: dict[tuple[TrialSpec, int], Task] = {}
+        self.retries_failed = False
+        """Whether trials that did not end well get a second attempt, beside those that were disturbed."""
 
     @cached_property
     def planned(self) -> list[Planned]:
@@ -240,7 +242,9 @@ class Campaign:
                 block = None
                 for task in order:
                     attempt = self._due(task) if task.trial_id in due else None
-                    if attempt is None or attempt.attempt != which or (which == 2 and not self._repeats_left()):
+                    if attempt is None or attempt.attempt != which:
+                        continue
+                    if self._is_repeat(task) and not self._repeats_left():
                         continue
                     if self.questions and task.spec.block != block:
                         block = task.spec.block
@@ -335,13 +339,20 @@ class Campaign:
 
     def repeats(self) -> list[Task]:
         """The second attempts that are due and that the profile allows."""
-        due = [attempt for task in self.all_tasks() if (attempt := self._due(task)) and attempt.attempt == 2]
-        return due[: self._repeats_left()] if due else []
+        due = [task for task in self.all_tasks() if (attempt := self._due(task)) and attempt.attempt == 2]
+        repeats = [task for task in due if self._is_repeat(task)]
+        allowed = repeats[: self._repeats_left()] if repeats else []
+        return [task.again() for task in due if task in allowed or not self._is_repeat(task)]
 
     def _waiting(self) -> list[Task]:
         """The trials that wait for an attempt. Any of them may be disturbed, and wait for another then."""
         waiting = [task for task in self.tasks if self._due(task)]
-        return waiting if self._repeats_left() else [task for task in waiting if self._record(task) is None]
+        return waiting if self._repeats_left() else [task for task in waiting if not self._is_repeat(task)]
+
+    def _is_repeat(self, task: Task) -> bool:
+        """Whether the trial has ended well and waits for another attempt only because it was disturbed."""
+        first = self._record(task)
+        return first is not None and not self._is_retried(first)
 
     def _repeats_left(self) -> int:
         """How many more second attempts the profile's share of all trials allows."""
@@ -355,7 +366,11 @@ class Campaign:
         if first is None:
             return task
         again = first.disturbed is not None and self.profile.disturbed_beyond is not None
+        again |= self._is_retried(first)
         return task.again() if again and self._record(task.again()) is None else None
+
+    def _is_retried(self, first: TrialRecord) -> bool:
+        return self.retries_failed and first.status != "ok"
 
     def prepare(self) -> None:
         """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""

@@ -13,12 +13,14 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.specs import Case
 from allocpool.studies.threads.measurement import ThreadsMeasurement
 from allocpool.studies.threads.specs import FIRST_WITH_VIRTUAL_THREADS, MOST_THREADS, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
-from allocpool.studies.threads.tables import SCHEMAS, summarise_threads, tidy_threads
+from allocpool.studies.threads.tables import SCHEMAS, cost_of, summarise_threads, tidy_threads
+from allocpool.trial.spec import TrialSpec
 
 
 class Group(BaseModel):
@@ -126,6 +128,32 @@ def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[Thread
                     )  # fmt: skip
 
 
+def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialSpec]]:
+    """Allocation against each pool, by the CPU of a packet, where both are planned for the same threads. Secondary: of
+    one thread the batch study asks it first."""
+    cells: dict[tuple[object, ...], dict[str, ThreadsSpec]] = {}
+    for item in plan_threads(profile, machine):
+        spec = item.spec
+        if isinstance(spec, ThreadsSpec) and spec.block == 0 and not item.unavailable:
+            key = (
+                spec.topology,
+                spec.threads,
+                spec.language,
+                spec.layout,
+                spec.collector,
+                spec.runtime,
+                spec.allocator,
+            )
+            cells.setdefault((*key, spec.case), {})[spec.strategy] = spec
+    return [
+        Question(by_strategy["alloc"], pool, primary=False)
+        for by_strategy in cells.values()
+        if "alloc" in by_strategy
+        for name, pool in by_strategy.items()
+        if STRATEGIES[name].is_pool
+    ]
+
+
 def catalogue(profile: ThreadsProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per topology and strategy of each language, with the threads that the profile runs of it."""
     rows = []
@@ -168,4 +196,6 @@ STUDY = Study(
     tidy=tidy_threads,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
 )

@@ -152,6 +152,13 @@ def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
     return frames(records, _rows_of, SCHEMAS)
 
 
+def cost_of(record: TrialRecord) -> float | None:
+    """CPU of the whole process, ns a packet of the measured window; None of a trial without one."""
+    rows = _rows_of(record)["trials"] if record.measurement else []
+    costs = [row.get("cpu_ns_per_packet") for row in rows]
+    return None if not costs or costs[0] is None else float(costs[0])
+
+
 def summarise_threads(record: TrialRecord) -> dict[str, Any]:
     """One trial as plain data: ``checksum``, ``counts``, ``ns_per_packet``, ``cpu_ns_per_packet``, ``remote_frees``,
     the rest of its row, and ``cpu_ns`` by thread group."""
