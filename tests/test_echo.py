@@ -182,7 +182,7 @@ def test_a_load_generator_that_dies_fails_the_trial_and_leaves_no_process(key: s
 def test_a_runner_that_dies_takes_server_and_load_with_it(how: signal.Signals, data: Path) -> None:
     with long_trial("server=cpp", "io=threads") as (runner, _load):
         family = psutil.Process(runner.pid).children(recursive=True)
-        assert len(family) == 2
+        assert len(family) == 3, "the server, its load, and the guard that ends both"
         runner.send_signal(how)
         runner.communicate(timeout=60)
     awaited(lambda: not [process for process in family if process.is_running()])

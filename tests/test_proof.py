@@ -98,6 +98,10 @@ def test_claims_are_judged_wrongly_no_more_often_than_stated() -> None:
     assert "reproduced" in errors.claims_sentence()
 
 
+def test_what_the_page_shows_is_of_this_judge() -> None:
+    assert proof.of_this_judge(), "the judge has changed: python -m allocpool.studies.instrument.proof"
+
+
 def test_the_page_says_which_judge_was_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proof, "judge_hash", lambda: "another")
     assert "an earlier version of the judge" in errors.provenance()

@@ -21,7 +21,7 @@ from allocpool.studies.realtime.tables import SCHEMAS, as_now
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
-    "lean_view": False, "host_cpu": False, "pool_order": "aged", "payload_touch": False,
+    "lean_view": False, "host_cpu": False, "pool_order": "aged", "payload_touch": False, "control": None,
 }  # fmt: skip
 JAVA: dict[str, Any] = {
     **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "solution": "heap / Parallel / 11",

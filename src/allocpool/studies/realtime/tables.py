@@ -374,6 +374,10 @@ def _trial_marks(row: Mapping[str, Any]) -> Row:
     return marks
 
 
+_NO_MORE = [f"{of}lost_{end}_ppm" for of in ("", "compared_", "larger_heap_") for end in ("low", "high")]
+"""Bounds over packets, as if each were lost by itself: they are lost in bursts."""
+
+
 def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Stored tables of an earlier version in today's columns and words.
 
@@ -390,7 +394,8 @@ def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         ]
     if "queue_factor" not in trials:
         added["trials"] = [{**_trial_marks(row), **laps_row(row, row["received"], LAPS)} for row in rows_of(trials)]
-    return {**tables, **{name: with_columns(tables[name], rows, SCHEMAS[name]) for name, rows in added.items()}}
+    now = {**tables, **{name: with_columns(tables[name], rows, SCHEMAS[name]) for name, rows in added.items()}}
+    return {name: table.drop(columns=_NO_MORE, errors="ignore") for name, table in now.items()}
 
 
 def _heap_factor(spec: Mapping[str, Any], heap_mb: int | None) -> float | None:
