@@ -143,8 +143,23 @@ def next_round(
     return {}
 
 
+def near_round(
+    questions: Sequence[Question[Cell]],
+    progress: Progress[Cell],
+    seconds: Callable[[Cell], float],
+    left_s: float,
+    most_s: float,
+) -> dict[Cell, int]:
+    """As `next_round`, for primary questions whose decision takes ``most_s`` seconds at most by what is known."""
+    asked = [question for question in questions if question.primary]
+    return _fitting(_towards_decisions(asked, progress, seconds, most_s), seconds, left_s)
+
+
 def _towards_decisions(
-    questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float]
+    questions: Sequence[Question[Cell]],
+    progress: Progress[Cell],
+    seconds: Callable[[Cell], float],
+    most_s: float = math.inf,
 ) -> list[dict[Cell, int]]:
     """For each of the open questions that are nearest to a decision, the trials up to its next look."""
     nearest: list[tuple[float, int, dict[Cell, int]]] = []
@@ -154,7 +169,8 @@ def _towards_decisions(
         look = next(size for size in LOOKS if size > decision.used)
         trials = {cell: max(0, look - progress.n(cell)) for cell in question.cells}
         cost_s = decision.blocks_needed * sum(seconds(cell) for cell in question.cells)
-        nearest.append((cost_s, len(nearest), trials))
+        if cost_s <= most_s:
+            nearest.append((cost_s, len(nearest), trials))
     return [trials for _, _, trials in sorted(nearest, key=lambda item: item[:2])[:_AT_ONCE]]
 
 

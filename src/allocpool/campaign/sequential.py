@@ -1,9 +1,9 @@
 """Measure campaigns whose questions decide what is run, within a time that all of them share.
 
 First every cell of a primary question gets the trials without which nothing is decided, in whole rounds over all
-studies. Then whatever else is planned runs once. What is left goes to open questions, of all studies as one pool:
-primary ones first, those that are nearest to a decision first of all (`allocpool.campaign.schedule`). The order is
-random within a round, and the seed of the profile fixes it.
+studies, and those that are near a decision get it. Then whatever else is planned runs once. What is left goes to open
+questions, of all studies as one pool: primary ones first, those that are nearest to a decision first of all
+(`allocpool.campaign.schedule`). The order is random within a round, and the seed of the profile fixes it.
 
 The time is that of trials on record, whoever ran them and when: so a campaign that was killed goes on with what is left
 of it, a second one as long as the first measures nothing, and one with more time goes on from there.
@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from allocpool import home
-from allocpool.campaign.schedule import Progress, Verdicts, decisions_of, first_round, next_round, verdicts_of
+from allocpool.campaign.schedule import (
+    Progress,
+    Verdicts,
+    decisions_of,
+    first_round,
+    near_round,
+    next_round,
+    verdicts_of,
+)
 from allocpool.errors import UserError
 from allocpool.trial.runner import Task, alone, shuffled_in_blocks
 from allocpool.trial.spec import TrialSpec
@@ -33,6 +41,8 @@ if TYPE_CHECKING:
 
 BETWEEN_TRIALS_S = 0.2
 """What a trial takes beside its own process: readings of the machine's pace, its record, the next one's choice."""
+_NEAR_S = 30.0
+"""A decision that takes no longer comes before the rest of a plan."""
 _GAP = 5
 """Trials of a cell from which on its time is known well enough."""
 
@@ -128,6 +138,8 @@ class Work:
         progress = self._progress()
         if first := first_round(self.questions, progress, self.seconds, left_s):
             return self._shuffled(first)
+        if not self._only_first_round and (near := near_round(self.questions, progress, self.seconds, left_s, _NEAR_S)):
+            return self._shuffled(near)
         if planned := self._planned():
             return planned
         if repeats := [

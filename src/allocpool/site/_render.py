@@ -26,7 +26,7 @@ from allocpool.site._build import build_site
 from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
 
 _POLL_S = 1.0
-_PAGE_S = 10.0
+_PAGE_S = 14.0
 """About what a notebook takes with as many running as there are processors."""
 
 
