@@ -490,7 +490,7 @@ def test_answer_follows_the_data() -> None:
 
     pooled, allocated, same = of(alloc=300.0), of(pool=300.0), of()
     assert story.verdict(pooled).startswith("**Pool.**")
-    assert "18 are decided: a pool is cheaper in 18 (by 3.0 times), allocating in none," in story.verdict(pooled)
+    assert "18 are decided: a pool is cheaper in 18 (by 3.0 times), allocating in none." in story.verdict(pooled)
     assert story.verdict(allocated).startswith("**Allocate.**")
     assert "a pool is cheaper in none, allocating in 18 (by 3.0 times)" in story.verdict(allocated)
     assert story.verdict(same).startswith(f"**{NO_MATTER}.**") and "no difference matters in 18." in (
@@ -505,10 +505,10 @@ def test_what_is_open_says_how_much_more_it_would_take() -> None:
     trials = synthetic.trials(blocks=5, noise=0.2, centre=lambda _row: 100.0)
     told = story.decided(trials)
     assert (
-        told.startswith("Of 24 comparisons of allocating with a pool, ") and " more trials on each side, in all" in told
+        told.startswith("Of 24 comparisons of allocating with a pool, ") and " more trials a side, in all" in told
     )
     assert story.verdict(trials[trials["block"] < 2]).startswith(f"**{UNDECIDED}.**")
-    assert "at least 3 more trials on each side" in story.decided(trials[trials["block"] < 2])
+    assert "at least 3 more trials a side" in story.decided(trials[trials["block"] < 2])
     assert "without a figure on both sides" in story.decided(synthetic.fail(trials, "C++ flat", "pool", "B"))
 
 

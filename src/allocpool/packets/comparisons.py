@@ -389,6 +389,8 @@ def headline(compared: pd.DataFrame) -> str:
 def decided_in_words(compared: pd.DataFrame) -> str:
     """How many of these comparisons are decided, and what the open ones would take: ``of 24 comparisons of allocating
     with a pool, 15 are decided: ...``."""
+    if compared.empty:
+        return "nothing was tried both allocating and with a pool."
     decided = count(compared, 1) + count(compared, -1) + int(compared["equivalent"].sum())
     how_many = "none is" if not decided else f"{decided} are" if decided > 1 else "1 is"
     return (
@@ -404,7 +406,7 @@ def verdicts_in_words(compared: pd.DataFrame) -> str:
     dearer, cheaper, same = count(measured, 1), count(measured, -1), int(measured["equivalent"].sum())
     parts = [
         f"a pool is cheaper in {dearer or 'none'}{_by(measured, 1)}, allocating in {cheaper or 'none'}"
-        f"{_by(measured, -1)}, no difference matters in {same or 'none'}"
+        f"{_by(measured, -1)}" + (f", no difference matters in {same}" if same else "")
     ] * bool(dearer or cheaper or same)
     parts += [f"{len(left)} open{_more(left)}"] * (len(left) > 0)
     if unmeasured := len(compared) - len(measured):
@@ -430,7 +432,7 @@ def _more(left: pd.DataFrame) -> str:
         seconds = more["more_minutes"].sum(min_count=len(more))
         minutes = "" if pd.isna(seconds) else f", in all about {in_minutes(float(seconds))}"
         least = "at least" if (more["n"] < decisions.FEWEST).any() else "about"
-        told.append(f"{whose} would take {least} {trials} more trials on each side{minutes}")
+        told.append(f"{whose} would take {least} {trials} more {'trial' if high == 1 else 'trials'} a side{minutes}")
     return f" ({'; '.join(told)})"
 
 

@@ -191,15 +191,20 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
-    """Per solution and case, how much more ``numerator`` costs than ``denominator``; all are decided together.
+    """Per solution and case that both were tried of, how much more ``numerator`` costs than ``denominator``; all are
+    decided together.
 
     Columns: solution, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction (1,
     -1, 0: neither is shown), equivalent (no difference that matters is shown), more_trials (of each side until it is
     decided as noise goes, 0 where it is; NaN: too noisy to say), more_minutes (the same as time; NaN where unknown),
     trimmed_ratio, remark (what an average would hide), text.
     """
+    tried = set(zip(trials["solution"], trials["strategy"], trials["case"], strict=True))
     pairs = [
-        (solution, case) for solution in cell_data.solution_order(trials) for case in present(CASES, trials["case"])
+        (solution, case)
+        for solution in cell_data.solution_order(trials)
+        for case in present(CASES, trials["case"])
+        if {(solution, numerator, case), (solution, denominator, case)} <= tried
     ]
     costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
     compared = decisions.compare_together(
