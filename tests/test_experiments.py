@@ -96,11 +96,6 @@ def test_neighbours_are_a_cause_like_others() -> None:
     row = experiments.causes(trials, fit).iloc[-1]
     assert (row["cell"], row["held"]) == (experiments.ALL_CELLS, experiments.NEIGHBOURS)
     assert "explains" in story.pace_sentence(trials)
-    trials[["steal_share", "other_cpu_share"]] = 0.01
-    assert story.quiet_or_noisy(trials).startswith("**The machine was noisy**")
-    assert story.quiet_or_noisy(trials.assign(compute_before_ns=1.0, compute_after_ns=1.0)).startswith(
-        "**The machine was quiet**"
-    )
 
 
 def both_sides(bridge_ns: float = 100.0, called: int = 0) -> pd.DataFrame:

@@ -19,7 +19,6 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.strategies import CHOICES
 from allocpool.runtimes.collectors import COLLECTORS
 from allocpool.studies.instrument.study import STUDY
-from allocpool.trial.noise import DISTURBED_BEYOND
 
 if TYPE_CHECKING:
     # For the annotations only: a diagnosis is made by a face of the house, above its studies.
@@ -221,25 +220,6 @@ def pace_sentence(trials: pd.DataFrame) -> str:
         f"p = {stats.significant(fit.chance, 2)} (analysis of covariance, {fit.freedom} degrees of freedom); with it "
         f"taken out they would differ by {fit.held:.1%}, not {fit.free:.1%}. No figure is adjusted."
     )
-
-
-def quiet_or_noisy(trials: pd.DataFrame) -> str:
-    """In one line, whether the machine was noisy while these trials ran, by the limits of `noise.disturbance`."""
-    known = trials.dropna(subset=["compute_before_ns", "compute_after_ns"])
-    if known.empty:
-        return "Whether the machine was quiet or noisy while this was measured is not recorded."
-    paces = np.log(known[["compute_before_ns", "compute_after_ns"]].astype(float).to_numpy()).ravel()
-    strayed = float(paces.std(ddof=1))
-    taken = known[["steal_share", "other_cpu_share"]].astype(float).fillna(0.0).max(axis=1)
-    busy = float((taken > DISTURBED_BEYOND).mean())
-    word = "noisy" if strayed > DISTURBED_BEYOND or busy > _OFTEN else "quiet"
-    return (
-        f"**The machine was {word}** while this was measured: the pace of computing strayed by {strayed:.0%}, and in "
-        f"{busy:.0%} of {len(known)} trials others took more than {DISTURBED_BEYOND:.0%} of it."
-    )
-
-
-_OFTEN = 0.05
 
 
 def warm_up_sentence(trials: pd.DataFrame) -> str:
