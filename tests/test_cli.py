@@ -61,6 +61,7 @@ def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(words: list[str
     assert told.exit_code == 2
     assert names in told.output
     assert len(told.output.strip().splitlines()) == 1
+    assert told.output.startswith("allocpool: ")
 
 
 def documented_trials() -> list[str]:
@@ -96,6 +97,20 @@ def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
     assert f"0 decided, 0 equivalent, {len(primary)} open (secondary: 0, 0, 4)" in shown
 
 
+def test_the_plan_of_all_studies_is_summed_up_before_its_cells() -> None:
+    lines = allocpool("plan", "all", "--profile", "smoke").output.splitlines()
+    studies = int(lines[0].split()[0])
+    assert lines[0].startswith(f"{studies} studies, ") and " trials planned, about " in lines[0]
+    assert [line.split(":")[0] for line in lines[1 : studies + 1]] == [
+        f"study {place} of {studies}" for place in range(1, studies + 1)
+    ]
+
+
+def test_the_state_of_all_profiles_tells_only_what_was_started(data: Path) -> None:
+    assert allocpool("status").output.startswith("nothing was started yet")
+    assert json.loads(allocpool("status", "--json").output) == {}
+
+
 def test_plans_and_states_of_campaigns_start_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     allocpool("plan", "batch", "--profile", "smoke")  # what the machine says of itself is asked for once and remembered
 
@@ -118,7 +133,9 @@ def test_a_trial_prints_its_figures_and_one_json_object_when_asked(data: Path) -
     words = ["trial", "mode=batch", "layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "packets=100000"]
     plain, as_json = allocpool(*words), allocpool(*words, "--json")
     assert plain.exit_code == as_json.exit_code == 0
-    assert "ns_per_packet" in plain.output
+    keys = [line.split()[0] for line in plain.output.splitlines()]
+    assert keys[:2] == ["status", "ns_per_packet"], "first how it ended and what a packet costs"
+    assert keys.index("peak_rss_mb") < keys.index("trial_id") < len(keys), "what was measured, then what it is"
     told = json.loads(as_json.output)
     assert told["status"] == "ok" and told["ns_per_packet"] > 0 and told["cpu_ns_per_packet"] > 0
     assert told["peak_rss_mb"] > 0 and len(told["checksum"]) == 16
@@ -156,6 +173,15 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["run", "batch", "--set", "blocks=2", "--set", "blocks=3"], "blocks is given twice"),
         (["run", "batch", "--set", "blocks="], "blocks has no value"),
         (["run", "batch", "--set", "strategies=[]"], "strategies"),
+        (
+            ["run", "batch", "--profil", "quick"],
+            "No such option '--profil'. Did you mean '--profile'; see allocpool run",
+        ),
+        (["plan"], "Missing argument 'STUDY'; see allocpool plan --help"),
+        (["nonsense"], "No such command 'nonsense'; see allocpool --help"),
+        (["--nonsense"], "No such option '--nonsense'; see allocpool --help"),
+        (["plan", "all", "--set", "blocks=3"], "--set changes one study"),
+        (["trial", "mode=batch", "laiout=heap"], "trial: unknown key 'laiout' (did you mean layout? valid keys: "),
         (["findings", "--minutes", "soon"], "minutes are a number above 0, for example 20, not 'soon'"),
         (["findings", "--minutes", "0.01"], "the pages alone take about"),
         (["findings", "--profile", "smoke", "--minutes", "9"], "runs a fixed plan: leave the minutes out"),

@@ -44,7 +44,10 @@ def test_a_missing_essential_is_told_and_ends_with_1(tmp_path: Path, monkeypatch
     assert result.exit_code == 1
     assert "mvn is missing (3.6 or newer): install maven" in result.output
     assert "its pace is not told before the build" in result.output
-    assert result.output.rstrip().endswith("not ready: essentials are missing")
+    assert "not ready: essentials are missing" in result.output
+    last = result.output.rstrip().splitlines()[-1]
+    assert last.startswith("to install what is missing (Debian): apt-get install ")
+    assert {"maven", "g++", "cmake"} <= set(last.split())
 
 
 def test_a_runtime_that_does_not_work_is_told_beside_those_that_do(

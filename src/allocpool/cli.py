@@ -7,11 +7,14 @@ import importlib
 import json
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from allocpool.errors import UserError
+
+if TYPE_CHECKING:
+    from allocpool.campaign.campaign import Campaign
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -39,6 +42,13 @@ _REMEDIES = {
 """What to do where the operating system refuses to write."""
 
 
+def _tell(error: click.UsageError) -> NoReturn:
+    """A wrong option or word is told as any other error is: one line, one prefix, status 2."""
+    command = error.ctx.command_path if error.ctx else "allocpool"
+    click.echo(f"allocpool: {' '.join(error.format_message().split()).rstrip('.?')}; see {command} --help", err=True)
+    sys.exit(error.exit_code)
+
+
 class _OneLineErrors(click.Group):
     """A group whose commands tell a user's error in one line and end with status 2."""
 
@@ -52,9 +62,23 @@ class _OneLineErrors(click.Group):
             return command
         return super().get_command(ctx, cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each command with its whole first sentence; click would cut it off."""
+        with formatter.section("Commands"):
+            commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+            formatter.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in commands if command])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            _tell(error)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            _tell(error)
         except UserError as error:
             click.echo(f"allocpool: {error}", err=True)
             sys.exit(2)
@@ -68,7 +92,7 @@ class _OneLineErrors(click.Group):
             sys.exit(130)
 
 
-@click.group(cls=_OneLineErrors, context_settings=CONTEXT)
+@click.group("allocpool", cls=_OneLineErrors, context_settings=CONTEXT)
 @click.version_option(package_name="allocpool")
 def main() -> None:
     """For every message: allocate a fresh buffer, or take one from a pool?
@@ -116,9 +140,9 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(summary, indent=1, default=str))
     else:
-        for key, value in summary.items():
-            if value is not None and not isinstance(value, (dict, list)):
-                click.echo(f"{key:24} {value:.4g}" if isinstance(value, float) else f"{key:24} {value}")
+        for key in single.in_order_of_interest(summary, record):
+            value = summary[key]
+            click.echo(f"{key:24} {value:.4g}" if isinstance(value, float) else f"{key:24} {value}")
         for key, value in (summary.get("counts") or {}).items():
             click.echo(f"  {key:22} {value}")
     if record.status != "ok":
@@ -151,6 +175,30 @@ _MINUTES = click.option(
 )
 
 
+def _campaigns(study: str, profile: str, settings: tuple[str, ...]) -> list[Campaign]:
+    """The campaign of one study, with other values for some keys of its profile; or those of `all`."""
+    from allocpool.campaign import campaign
+    from allocpool.campaign.registry import STUDY_NAMES
+
+    if study != "all":
+        return [campaign.open_study(study, profile, _overrides(settings))]
+    if settings:
+        raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDY_NAMES)})")
+    return campaign.all_of_profile(profile)
+
+
+def _planned(opened: Campaign) -> dict[str, Any]:
+    from allocpool.campaign import sequential
+
+    rows, questions = opened.planned_cells(), opened.questions_table()[["a", "b", "primary"]]
+    return {
+        "cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()),
+        "expected_s": float(rows["expected_s"].sum()), "schedule": opened.profile.schedule,
+        "questions": questions.to_dict("records"),
+        "first_round_expected_s": sequential.expected_seconds(opened.first_round_specs()),
+    }  # fmt: skip
+
+
 @main.command(context_settings=CONTEXT)
 @click.argument("study")
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
@@ -168,15 +216,9 @@ def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None
       allocpool run batch --set blocks=3 --set 'solutions=[java/heap/shenandoah/21, cpp/flat]'
     """
     from allocpool.campaign import campaign, sequential
-    from allocpool.campaign.registry import STUDY_NAMES
 
     limit = sequential.minutes_from(minutes)
-    if study == "all" and not settings:
-        campaigns = campaign.all_of_profile(profile)
-    elif study == "all":
-        raise UserError(f"--set changes one study: name it instead of all ({', '.join(STUDY_NAMES)})")
-    else:
-        campaigns = [campaign.open_study(study, profile, _overrides(settings))]
+    campaigns = _campaigns(study, profile, settings)
     for opened in campaigns:
         opened.retries_failed = retry == "failed"
     for opened, done in zip(campaigns, campaign.run_together(campaigns, limit), strict=True):
@@ -195,32 +237,24 @@ def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
-    """What a STUDY would run under a profile, and about how long that takes; starts and builds nothing.
+    """What a STUDY (or `all`) would run under a profile, and how long that takes; starts and builds nothing.
 
-    Below the cells come the questions that it decides.
+    The summary comes first, then the cells, then the questions that it decides.
     """
-    from allocpool.campaign import campaign, sequential
+    from allocpool.campaign import sequential
 
-    opened = campaign.open_study(study, profile, _overrides(settings))
-    rows, questions = opened.planned_cells(), opened.questions_table()[["a", "b", "primary"]]
-    total_s = float(rows["expected_s"].sum())
-    first_s = sequential.expected_seconds(opened.first_round_specs())
+    campaigns = _campaigns(study, profile, settings)
     if as_json:
-        planned = {
-            "cells": rows.to_dict("records"), "trials": int(rows["trials"].sum()), "expected_s": total_s,
-            "schedule": opened.profile.schedule, "questions": questions.to_dict("records"),
-            "first_round_expected_s": first_s,
-        }  # fmt: skip
-        click.echo(json.dumps(planned, indent=1))
+        plans = {opened.study.name: _planned(opened) for opened in campaigns}
+        click.echo(json.dumps(plans if study == "all" else plans[study], indent=1))
         return
-    click.echo(rows.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
-    for question in questions.to_dict("records"):
-        click.echo(f"{'primary' if question['primary'] else 'secondary':9} {question['a']} against {question['b']}")
-    click.echo(
-        f"{study} ({profile}): {int(rows['trials'].sum())} trials in {len(rows)} cells, about {total_s:.0f} s "
-        f"({total_s / 3600:.1f} h); {int(rows['unavailable'].notna().sum())} cells can't run"
-    )
-    click.echo(sequential.plan_in_words(opened))
+    click.echo("\n".join(sequential.announcement(campaigns)))
+    for opened in campaigns:
+        click.echo(f"\n{opened.study.name}, cells with their trials and expected seconds; then questions:")
+        cells = opened.planned_cells()
+        click.echo(cells.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
+        for question in opened.questions_table().to_dict("records"):
+            click.echo(f"{'primary' if question['primary'] else 'secondary':9} {question['a']} against {question['b']}")
 
 
 @main.command(context_settings=CONTEXT)
@@ -228,16 +262,24 @@ def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> 
 @click.option("--questions", is_flag=True, help="Also list each question with its verdict so far.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(profile: str | None, questions: bool, as_json: bool) -> None:
-    """How far each study is under each profile, and how its questions ended so far; starts nothing."""
+    """How far each study is, how long the rest takes, how its questions ended so far; starts nothing.
+
+    Shows what was started; with --profile every study of that profile.
+    """
     from dataclasses import asdict
 
     from allocpool.campaign import campaign, sequential
 
     states: dict[str, dict[str, Any]] = {}
+    idle = []
     for name in campaign.profiles() if profile is None else [profile]:
         for opened in campaign.all_of_profile(name):
             state = opened.status()
-            told = {**asdict(state), "complete": state.complete}
+            if profile is None and not state.finished:
+                idle.append(f"{name} {opened.study.name}")
+                continue
+            left_s = sequential.expected_seconds(opened.missing_specs())
+            told = {**asdict(state), "complete": state.complete, "left_expected_s": left_s}
             asked = opened.questions_table() if questions else None
             if asked is not None:
                 told["questions"] = json.loads(asked.to_json(orient="records"))
@@ -245,13 +287,18 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
             if not as_json:
                 click.echo(
                     f"{name:10} {opened.study.name:12} {state.finished:5} of {state.planned:5} finished, "
-                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing; "
+                    f"{state.failed} not ok, {state.unavailable} can't run here, {state.missing} missing"
+                    f"{f' (about {sequential.duration(left_s)})' if state.missing else ''}; "
                     f"{sequential.counts_in_words(state.primary, state.secondary)}"
                 )
                 if asked is not None and len(asked):
                     click.echo(asked.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
     if as_json:
         click.echo(json.dumps(states, indent=1))
+    elif not states:
+        click.echo("nothing was started yet: `allocpool findings`, or `allocpool run STUDY`")
+    elif idle:
+        click.echo(f"not started: {len(idle)} more; `allocpool status --profile NAME` lists those of one profile")
 
 
 @main.command(context_settings=CONTEXT)
@@ -264,6 +311,7 @@ def findings(profile: str, minutes: str | None) -> None:
     what is not decided yet. Earlier trials count: the same command goes on after an interruption, or with more minutes.
     """
     from allocpool.campaign import campaign, sequential
+    from allocpool.findings import Measured, answer
     from allocpool.machine.host import usable_cores
     from allocpool.site import pages_seconds, render
     from allocpool.studies.instrument.outlook import MINUTES, outlook
@@ -283,6 +331,7 @@ def findings(profile: str, minutes: str | None) -> None:
     # Nothing more is to be measured, so that notebooks only show what there is.
     page = render(profile, jobs=usable_cores(), show_only=True)
     click.echo(sequential.outcome(campaigns))
+    click.echo(answer(Measured(profile)))
     click.echo(f"The answer for this machine: {page}")
 
 

@@ -29,6 +29,19 @@ _FEW_DESCRIPTORS = 4096
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
+_DEBIAN = {
+    "javac": "openjdk-17-jdk-headless",
+    "Maven": "maven",
+    "C++ compiler": "g++",
+    "CMake": "cmake",
+    "simulated counters": "valgrind",
+    "boost_pool": "libboost-dev",
+    "chromium": "chromium",
+    **{name: row.debian for name, row in ALLOCATORS.items() if row.debian},
+}
+"""Which Debian package brings a part that is missing."""
+
+
 class _Report(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -78,6 +91,11 @@ class Diagnosis(_Report):
     system: tuple[Part, ...]
     outlook: Outlook | None = None
     """How noisy the machine is, where that was asked for, too."""
+
+    def packages(self) -> tuple[str, ...]:
+        """Debian packages that bring what is missing, for the parts that come as one."""
+        parts = (*self.building, *self.allocators, *self.system)
+        return tuple(dict.fromkeys(_DEBIAN[part.name] for part in parts if part.problem and part.name in _DEBIAN))
 
     def missing(self) -> tuple[str, ...]:
         """One line for everything that is missing or does not work, essentials first."""
@@ -251,7 +269,9 @@ def as_text(diagnosis: Diagnosis) -> str:
     lines += [f"  {line}" for line in missing]
     lines += ["", "Noise", f"  {diagnosis.outlook.sentences()}"] if diagnosis.outlook else []
     ready = "ready: the essentials are there" if diagnosis.ready else "not ready: essentials are missing"
-    return "\n".join([*lines, "", ready])
+    packages = diagnosis.packages()
+    install = [f"to install what is missing (Debian): apt-get install {' '.join(packages)}"] if packages else []
+    return "\n".join([*lines, "", ready, *install])
 
 
 def _collector_table(diagnosis: Diagnosis) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from types import NoneType
@@ -63,7 +64,10 @@ def choices_of(annotation: Any, metadata: Iterable[Any] = ()) -> tuple[Any, ...]
 
 def from_validation(what: str, error: ValidationError, model: type[BaseModel]) -> UserError:
     """Every complaint of a pydantic model on one line; an unknown key or word names those that exist."""
-    complaints = [_complaint(item, model) for item in error.errors() if item["type"] != "default_factory_not_called"]
+    told = [item for item in error.errors() if item["type"] != "default_factory_not_called"]
+    # A misspelt key is also a missing one: it is named first.
+    told.sort(key=lambda item: item["type"] != "extra_forbidden")
+    complaints = [_complaint(item, model) for item in told]
     return UserError(f"{what}: " + "; ".join(complaints).replace("\n", " "))
 
 
@@ -87,7 +91,10 @@ def _complaint(item: Any, model: type[BaseModel]) -> str:
     key = ".".join(str(part) for part in item["loc"])
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
-        return f"unknown key {key!r} (valid keys: {', '.join(sorted(model.model_fields))})"
+        known = sorted(model.model_fields)
+        near = difflib.get_close_matches(key, known, n=1)
+        nearest = f"did you mean {near[0]}? " if near else ""
+        return f"unknown key {key!r} ({nearest}valid keys: {', '.join(known)})"
     choices = _choices_at(model, item["loc"])
     if kind == "literal_error" and choices:
         return str(unknown_choice(key, value, choices))

@@ -412,6 +412,10 @@ class Campaign:
             secondary=secondary,
         )
 
+    def missing_specs(self) -> list[TrialSpec]:
+        """The trials that can run and have no record yet."""
+        return [task.spec for task in self.all_tasks() if not self._attempts(task)]
+
     def records(self) -> list[TrialRecord]:
         """The records of the trials that took place, in plan order: of two attempts the one that counts."""
         return [attempts[-1] for task in self.all_tasks() if (attempts := self._attempts(task))]

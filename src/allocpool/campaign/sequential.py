@@ -214,22 +214,35 @@ def seconds_on_record(campaign: Campaign) -> float:
 
 
 def announcement(campaigns: Sequence[Campaign]) -> list[str]:
-    """What is about to be run, a line a study: its place, its trials, their time, its questions."""
-    return [
-        f"study {place} of {len(campaigns)}: {plan_in_words(campaign)}" for place, campaign in enumerate(campaigns, 1)
-    ]
+    """What is about to be run: of several studies first their sum, then a line a study with its place."""
+    if len(campaigns) == 1:
+        return [plan_in_words(campaigns[0])]
+    trials, seconds = (
+        sum(len(each.first_round_specs()) for each in campaigns),
+        sum(expected_seconds(each.first_round_specs()) for each in campaigns),
+    )
+    studies = (f"study {place} of {len(campaigns)}: {plan_in_words(each)}" for place, each in enumerate(campaigns, 1))
+    return [f"{len(campaigns)} studies, {trials} trials planned, about {duration(seconds)}", *studies]
 
 
 def plan_in_words(campaign: Campaign) -> str:
-    """How many trials the plan has, or the first round, with its time; and how many questions."""
+    """How many trials the plan has, or the first round, with its time; what can't run; and how many questions."""
     specs = campaign.first_round_specs()
     which = "in the first round" if campaign.is_sequential else "in all"
+    unavailable = sum(item.unavailable is not None for item in campaign.planned)
     primary = sum(question.primary for question in campaign.questions)
     return (
         f"{campaign.study.name} ({campaign.profile.profile}), {len(specs)} trials {which}, about "
-        f"{expected_seconds(specs) / 60:.1f} minutes; {primary} primary and {len(campaign.questions) - primary} "
-        "secondary questions"
+        f"{duration(expected_seconds(specs))}{f' ({unavailable} more can not run here)' if unavailable else ''}; "
+        f"{primary} primary and {len(campaign.questions) - primary} secondary questions"
     )
+
+
+def duration(seconds: float) -> str:
+    """A time as a reader takes it in: seconds, minutes or hours."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def outcome(campaigns: Sequence[Campaign]) -> str:

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from allocpool import home
 from allocpool.campaign.registry import mode_named, modes
+from allocpool.campaign.tidy import TRIAL_COLUMNS
 from allocpool.errors import UserError, choices_of, from_validation
 from allocpool.machine.host import read_host
 from allocpool.trial.launch import Launcher
@@ -45,6 +46,20 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
 def summary_of(record: TrialRecord) -> dict[str, Any]:
     """A record as plain data, for a reader of JSON."""
     return mode_named(record.spec["mode"]).summarise(record)
+
+
+def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[str]:
+    """The keys of a summary that are told in words: how it ended, times of one packet, what else was measured, and last
+    what was stated, which trial it is and what went on around it."""
+    told = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
+    about = {*record.spec, *TRIAL_COLUMNS}
+
+    def rank(key: str) -> int:
+        if key == "status":
+            return 0
+        return 3 if key in about else 1 if "ns_per_" in key else 2
+
+    return sorted(told, key=rank)
 
 
 def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
