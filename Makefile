@@ -12,13 +12,14 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help prerequisites setup findings lab clean test \
+.PHONY: help prerequisites setup findings shipped lab clean test \
         test-style test-types test-notebooks test-java test-native test-python
 
 help:
 	@echo 'make findings   set up, run the studies, make the site  (PROFILE=$(PROFILE): smoke, quick, standard, article)'
 	@echo '                quick takes MINUTES=20 in all, set-up apart; more go on from there'
 	@echo 'make test       set up, then every test of Python, Java, C++ and the notebooks'
+	@echo 'make shipped    set up, then the pages of the shipped results, without a trial'
 	@echo 'make lab        set up, then open the notebooks in JupyterLab'
 	@echo 'make setup      .venv, Java runtimes and builds, without running anything'
 	@echo 'make bench-NAME set up, then measure a part of the instrument: allocpool bench NAME'
@@ -50,6 +51,9 @@ setup: .venv/.installed
 
 findings: setup
 	@$(BIN)/allocpool findings --profile $(PROFILE) $(if $(MINUTES),--minutes '$(MINUTES)')
+
+shipped: .venv/.installed
+	@$(BIN)/allocpool site --profile standard --execute
 
 lab: setup
 	@$(BIN)/jupyter lab $$([ "$$(id -u)" != 0 ] || echo --allow-root) notebooks

@@ -337,19 +337,28 @@ def findings(profile: str, minutes: str | None) -> None:
 
 @main.command(context_settings=CONTEXT)
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
-def site(profile: str) -> None:
-    """Build the pages again from the notebooks that `allocpool findings` executed; runs nothing."""
+@click.option(
+    "--execute", is_flag=True, help="Run the notebooks over what is stored or shipped first; measures nothing."
+)
+def site(profile: str, execute: bool) -> None:
+    """Build the pages again from the notebooks that `allocpool findings` executed; runs no trial."""
     from allocpool import home
     from allocpool.campaign.campaign import check_profile
-    from allocpool.site import build_site
+    from allocpool.machine.host import usable_cores
+    from allocpool.site import build_site, render
 
     check_profile(profile)
     executed = home.build_dir() / "executed" / profile
-    if not executed.is_dir():
+    if execute:
+        page = render(profile, jobs=usable_cores(), show_only=True)
+    elif executed.is_dir():
+        page = build_site(executed, home.build_dir() / "site" / profile)
+    else:
         raise UserError(
-            f"profile {profile} has no executed notebooks: `allocpool findings --profile {profile}` makes them"
+            f"profile {profile} has no executed notebooks: `allocpool site --profile {profile} --execute` makes them "
+            "of what is stored"
         )
-    click.echo(f"Pages: {build_site(executed, home.build_dir() / 'site' / profile)}")
+    click.echo(f"Pages: {page}")
 
 
 if __name__ == "__main__":
