@@ -17,7 +17,7 @@ from allocpool.errors import UserError
 from allocpool.machine import personality
 from allocpool.packets.specs import PacketsSpec, Solution
 from allocpool.studies.batch.claims import evaluate
-from allocpool.studies.instrument import experiments, story
+from allocpool.studies.instrument import experiments, speeds, story
 from allocpool.studies.instrument.specs import SIDES
 
 FLAT = synthetic.SOLUTIONS[-1:]
@@ -182,3 +182,42 @@ def test_addresses_are_fixed_where_the_system_lets_them_be() -> None:
         assert runs[0].stdout == runs[1].stdout
     else:
         assert "does not let a process go" in runs[0].stderr
+
+
+def noted(**notes: list[object]) -> pd.DataFrame:
+    """Trials of C++ flat, case A, strategy pool, with what was recorded around them."""
+    trials = campaign("twin")
+    cell = trials[(trials["strategy"] == "pool") & trials["control"].isna()].sort_values("ns_per_packet")
+    return cell.assign(**notes)
+
+
+def test_what_goes_with_slow_trials_is_named_and_what_does_not_is_not() -> None:
+    many = [
+        noted(steal_share=list(np.linspace(0, 0.2, 8)), minor_faults=[1, 2, 3, 4, 4, 3, 2, 1]).assign(case=case)
+        for case in ("A", "B", "C")
+    ]
+    table = speeds.traces(pd.concat(many, ignore_index=True)).set_index("trace")
+    assert table.loc["taken by the hypervisor", "correlation"] == pytest.approx(1.0)
+    assert table.loc["page faults", "p"] > 0.05
+    assert "taken by the hypervisor (+1.00)" in speeds.traces_sentence(table.reset_index())
+    turned = speeds.traces(
+        pd.concat([one.assign(steal_share=one["steal_share"].iloc[::-1].to_numpy()) for one in many])
+    )
+    assert "taken by the hypervisor (-1.00)" in speeds.traces_sentence(turned)
+    assert speeds.traces(many[0]).empty, "of so few trials nothing is told"
+
+
+@pytest.mark.parametrize(
+    ("slow_states", "told"),
+    [(["b", "c"], "in a slow one in 1 (C++ flat, pool, A)"), (["a", "c"], "in a slow one in 0; in 1")],
+)
+def test_fast_and_slow_trials_are_told_apart_by_the_compilers_logs(slow_states: list[str], told: str) -> None:
+    cell = noted(compiled_state=["a"] * 4 + slow_states * 2, deoptimizations=[0] * 4 + [9] * 4)
+    cell["ns_per_packet"] = [100.0, 101, 102, 103, 300, 301, 302, 303]
+    table = speeds.fast_against_slow(cell)
+    assert table["speed"].tolist() == ["fast", "slow"] and table["n"].tolist() == [4, 4]
+    assert table["compiled code given up while measuring"].tolist() == [0, 9]
+    assert table["compiled_states"].tolist() == [1, 2]
+    assert told in speeds.fast_against_slow_sentence(table)
+    cell["ns_per_packet"] = 100.0
+    assert "No configuration shows two speeds" in speeds.fast_against_slow_sentence(speeds.fast_against_slow(cell))

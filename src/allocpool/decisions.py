@@ -600,19 +600,31 @@ _SPEEDS_APART = math.log(1.25)
 _FAR = 3.0
 
 
+def split_of_speeds(logs: Array) -> int | None:
+    """How many of these logarithms, sorted, are of the faster of two speeds; None where they have one.
+
+    Two speeds: they fall apart into two groups of two trials or more, at least a ratio of 1.25 and three times either
+    group's own width apart.
+    """
+    ordered = np.sort(logs)
+    if ordered.size < FEWEST:
+        return None
+    gaps = np.diff(ordered)
+    split = int(np.argmax(gaps)) + 1
+    widths = (float(np.ptp(ordered[:split])), float(np.ptp(ordered[split:])))
+    apart = gaps[split - 1] > max(_SPEEDS_APART, _FAR * max(widths) / 2)
+    return split if apart and 2 <= split <= ordered.size - 2 else None
+
+
 def shape_of(logs: Array) -> str:
     """What an average of these logarithms would hide, in words; empty when nothing is seen.
 
-    Two speeds: sorted, they fall apart into two groups of two trials or more, at least a ratio of 1.25 and three times
-    either group's own width apart. Far off: beyond three interquartile ranges of the quartiles (Tukey, *Exploratory
+    Two speeds: see `split_of_speeds`. Far off: beyond three interquartile ranges of the quartiles (Tukey, *Exploratory
     Data Analysis*, 1977), and 1.25 from the median.
     """
     ordered = np.sort(logs)
     if ordered.size >= FEWEST and ordered[-1] - ordered[0] > _SPEEDS_APART:
-        gaps = np.diff(ordered)
-        split = int(np.argmax(gaps)) + 1
-        widths = (float(np.ptp(ordered[:split])), float(np.ptp(ordered[split:])))
-        if 2 <= split <= ordered.size - 2 and gaps[split - 1] > max(_SPEEDS_APART, _FAR * max(widths) / 2):
+        if (split := split_of_speeds(ordered)) is not None:
             slow, fast = math.exp(ordered[split:].mean()), math.exp(ordered[:split].mean())
             sizes = f"{significant(fast)} in {split} and {significant(slow)} in {ordered.size - split}"
             return f"two speeds, {sizes} trials"

@@ -111,6 +111,11 @@ TRIAL_COLUMNS: dict[str, Column] = {
     "deoptimizations": whole(
         "compiled methods that the JVM gave up in the measured window, deoptimised or replaced; empty as compilations"
     ),
+    "compiled_state": text(
+        "hash of which of the workload's methods were compiled at which level when the measured window ended; equal: "
+        "the same state; empty as compilations",
+        nullable=True,
+    ),
     "steady_state": choice(
         STEADY_STATES,
         "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,9 @@ _LINE = re.compile(
 )
 """A line of ``-Xlog:jit+compilation=debug``, JDK 11 to 25: number, properties, level, method, and the bytecode at which
 code replaces a running loop."""
+_OURS = "allocpool."
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+"""Of a hidden class: another one in every process."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,9 @@ class Compilations:
     compilations: int = 0
     recompilations: int = 0
     deoptimizations: int = 0
+    compiled_state: str | None = None
+    """When the second instant came: eight hex digits over which methods of the workload were compiled at which levels.
+    Trials that have them in common ran code of the same methods at the same levels, if not the same instructions."""
 
 
 def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
@@ -33,11 +41,15 @@ def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
         return None
     seen: set[tuple[str, str]] = set()
     compiled = again = given_up = 0
+    live: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         told = _LINE.match(line)
         if told is None:
             continue
         inside = start_ns <= int(told["at_ns"]) < end_ns
+        if told["method"].startswith(_OURS) and int(told["at_ns"]) < end_ns:
+            levels = live[_ADDRESS.sub("", told["method"])]
+            (levels.discard if told["given_up"] else levels.add)(told["level"])
         if told["given_up"]:
             given_up += inside
             continue
@@ -45,4 +57,5 @@ def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
         compiled += inside
         again += inside and code in seen
         seen.add(code)
-    return Compilations(compiled, again, given_up)
+    state = "\n".join(f"{method} {' '.join(sorted(levels))}" for method, levels in sorted(live.items()) if levels)
+    return Compilations(compiled, again, given_up, hashlib.sha256(state.encode()).hexdigest()[:8] if state else None)

@@ -53,7 +53,8 @@ class Noise(BaseModel):
         minor_faults, major_faults: of the child and its own children, without and with I/O.
         voluntary_switches, involuntary_switches: their context switches, by waiting and by preemption.
         huge_pages_granted, huge_pages_refused: transparent huge pages of the whole machine during the trial.
-        compilations, recompilations, deoptimizations: `allocpool.trial.jit.Compilations` of the measured window.
+        compilations, recompilations, deoptimizations, compiled_state: of the measured window, see
+            `allocpool.trial.jit.Compilations`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,6 +74,7 @@ class Noise(BaseModel):
     compilations: int | None = None
     recompilations: int | None = None
     deoptimizations: int | None = None
+    compiled_state: str | None = None
 
 
 class PaceMeter:

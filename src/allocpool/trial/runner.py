@@ -203,7 +203,7 @@ def _empty(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
-def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, int]:
+def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
     """What the JVM compiled in the window that a trial measured, where it says which that is."""
     window = (measurement or {}).get("cpu")
     counted = read_jit_log(folder / JIT_LOG, window["start_ns"], window["end_ns"]) if window else None
