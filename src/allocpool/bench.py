@@ -123,6 +123,73 @@ def _report_case(
         click.echo(f"  java/flat, dearest collector / cheapest: {stats.geometric_interval(spans).text(3)}")
 
 
+_DEPARTURES = (
+    ("the buffer inside its packet", "cpp/flat", "cpp/flat/glibc/inline", "alloc", "B", "B"),
+    ("the buffer inside its packet", "cpp/flat", "cpp/flat/glibc/inline", "pool", "B", "B"),
+    ("a pool in the order in which it was made", "cpp/flat", "cpp/flat/fresh", "pool", "B", "B"),
+    ("a pool in the order in which it was made", "java/heap/g1/25", "java/heap/g1/25/fresh", "pool", "C", "C"),
+    ("no read-only duplicate per parse", "java/heap/g1/25", "java/heap/g1/25/lean_view", "alloc", "B", "B"),
+    ("the payload read and written", "cpp/slab", "cpp/slab/payload", "pool", "B", "B"),
+    ("the payload read and written", "cpp/flat", "cpp/flat/payload", "pool", "B", "B"),
+    ("compiled for this processor", "cpp/flat", "cpp/flat/host_cpu", "pool", "B", "B"),
+    (
+        "G1's pause target given to Parallel",
+        "java/heap/parallel/11",
+        "java/heap/parallel/11/pause_target",
+        "alloc",
+        "B",
+        "B",
+    ),
+    ("a heap that is not touched before", "java/heap/g1/25", "java/heap/g1/25/lazy_heap", "alloc", "B", "B"),
+    ("explicit collections allowed", "java/heap/g1/25", "java/heap/g1/25/explicit_gc", "alloc", "B", "B"),
+    ("ten times the queue and store in case A", "java/heap/g1/25", "java/heap/g1/25", "alloc", "A", "A10k"),
+    ("ten times the queue and store in case A", "cpp/flat", "cpp/flat", "pool", "A", "A10k"),
+)
+"""What departs from the published set-up: words, solution as published, solution that departs, strategy, its case."""
+
+
+@bench_command.command("published")
+@click.option("--rounds", default=5, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
+@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
+@click.option("--warmup-seconds", default=1.0, show_default=True, type=click.FloatRange(0), help="Before that.")
+@click.option(
+    "--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
+)
+def published(rounds: int, seconds: float, warmup_seconds: float, scale: float) -> None:
+    """What each departure from the published experiment does to the cost of a packet: departing over published.
+
+    Every trial is a fresh process; all of them take turns, in an order that turns with the rounds.
+    """
+    import pandas as pd
+
+    from allocpool import decisions
+    from allocpool.campaign import single
+    from allocpool.packets.specs import Solution
+
+    def cost(solution: str, strategy: str, case: str) -> float:
+        settings = Solution.parse(solution).model_dump(mode="json", exclude_none=True)
+        spec = {
+            name: ",".join(value) if isinstance(value, list) else value
+            for name, value in {**settings, "strategy": strategy, "case": case, "scale": scale}.items()
+            if value != []
+        }
+        words = [f"{name}={value}" for name, value in spec.items()]
+        length = [f"seconds={seconds}", f"warmup_seconds={warmup_seconds}"]
+        return float(single.run_and_summarise(single.parse_spec(["mode=batch", *words, *length]))["ns_per_packet"])
+
+    sides = {(base, strategy, case) for _, base, _, strategy, case, _ in _DEPARTURES}
+    sides |= {(other, strategy, case) for _, _, other, strategy, _, case in _DEPARTURES}
+    costs: dict[tuple[str, str, str], list[float]] = {side: [] for side in sorted(sides)}
+    for round_number in range(rounds):
+        for side in list(costs)[:: 1 if round_number % 2 == 0 else -1]:
+            costs[side].append(cost(*side))
+    for what, base, other, strategy, case, other_case in _DEPARTURES:
+        compared = decisions.compare(
+            pd.Series(costs[other, strategy, other_case]), pd.Series(costs[base, strategy, case])
+        )
+        click.echo(f"{what}: {other} {strategy} {other_case}: {compared.text()}, n = {compared.decision.n}")
+
+
 _RIVALS = ("netty_pooled", "netty_adaptive", "agrona", "jctools")
 
 
