@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -179,8 +180,17 @@ class Campaign:
 
     def plan(self) -> list[Planned]:
         """The plan for a machine with so many processors as this one, whatever else this one has."""
-        planned: list[Planned] = self.study.plan(self.profile, _this_machine())
+        planned: list[Planned] = self.study.plan(self.profile, self.machine())
         return planned
+
+    def machine(self) -> Machine:
+        """What plans may depend on of the machine that measures."""
+        return Machine(cores=usable_cores())
+
+    @property
+    def where(self) -> str:
+        """What goes before a bar's title where several machines measure."""
+        return ""
 
     @cached_property
     def host(self) -> Host:
@@ -199,7 +209,7 @@ class Campaign:
         possible = {item.spec for item in self.planned if not item.unavailable}
         return [
             replace(question, family=self.study.name, effect=self.profile.effect_that_matters)
-            for question in dict.fromkeys(self.study.questions(self.profile, _this_machine()))
+            for question in dict.fromkeys(self.study.questions(self.profile, self.machine()))
             if possible.issuperset(question.cells)
         ]
 
@@ -237,7 +247,7 @@ class Campaign:
         order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
         meter = self.pace_meter()
         done = sum(self._record(task) is not None for task in self.tasks)
-        with alone(home.raw_dir()), self._bar(len(order), done) as bar:
+        with self.alone(), self._bar(len(order), done) as bar:
             for which in (1, 2):
                 block = None
                 for task in order:
@@ -255,13 +265,20 @@ class Campaign:
 
     def measure(self, task: Task, meter: PaceMeter, bar: Any) -> TrialRecord:
         """Run one trial now; what went wrong is told above the bar."""
-        launch = self._launcher.launch_of(task.spec)
-        record = run_trial(task, launch, self.host, meter, self.profile.disturbed_beyond)
+        record = self._run(task, meter)
         if record.status != "ok":
             bar.write(f"{record.trial_id} {record.status}: {record.reason}")
         if record.disturbed:
             bar.write(f"{record.trial_id} disturbed: {record.disturbed}")
         return record
+
+    def _run(self, task: Task, meter: PaceMeter) -> TrialRecord:
+        launch = self._launcher.launch_of(task.spec)
+        return run_trial(task, launch, self.host, meter, self.profile.disturbed_beyond)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Hold the machine that measures, as `allocpool.trial.runner.alone` says."""
+        return alone(home.raw_dir())
 
     def pace_meter(self) -> PaceMeter:
         """What reads the machine's pace between trials."""
@@ -377,12 +394,10 @@ class Campaign:
         self._launcher.prepare(task.spec for task in self.tasks if self._record(task) is None)
         for name in ("planned", "tasks", "questions", "_planned_ids"):
             self.__dict__.pop(name, None)
-        for task in self.tasks:
-            if self._due(task):
-                self._launcher.launch_of(task.spec)  # builds what is not built yet
+        self._launcher.build(task.spec for task in self.tasks if self._due(task))
 
     def _bar(self, total: int, done: int) -> Any:
-        title = f"{self.study.name} ({self.profile.profile})"
+        title = f"{self.where}{self.study.name} ({self.profile.profile})"
         # A terminal is redrawn; a log file gets a line's worth of progress now and then.
         seldom_s = 0.1 if sys.stderr.isatty() else 10.0
         return tqdm(
@@ -508,10 +523,6 @@ class Campaign:
         }
 
 
-def _this_machine() -> Machine:
-    return Machine(cores=usable_cores())
-
-
 def cell_name(spec: TrialSpec) -> str:
     """What a cell runs, for lists of questions."""
     facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
@@ -578,6 +589,14 @@ def _read_table(path: Path, remake: str) -> pd.DataFrame:
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
     """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
     sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
+    took_s = measure_together(campaigns, minutes)
+    for each in campaigns:
+        each.tables()
+    return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
+
+
+def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> dict[str, float]:
+    """Measure as `run_together` says, and make no tables; what the trials of each study took now, seconds."""
     if minutes is not None:
         sequential.require_sequential(campaigns)
     took_s: dict[str, float] = {}
@@ -591,9 +610,7 @@ def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) ->
         left_s = None if minutes is None else 60 * minutes - sum(map(sequential.seconds_on_record, fixed))
         measured_s = sequential.measure(pooled, left_s)
         took_s |= dict(zip((each.study.name for each in pooled), measured_s, strict=True))
-    for each in campaigns:
-        each.tables()
-    return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
+    return took_s
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
