@@ -71,7 +71,9 @@ def measure(
                 campaign, task = campaigns[place], next_task()
                 if not work.fits(task):
                     continue
-                bar.set_description_str(f"{campaign.where}{campaign.study.name} ({place + 1} of {len(campaigns)})", refresh=False)
+                bar.set_description_str(
+                    f"{campaign.where}{campaign.study.name} ({place + 1} of {len(campaigns)})", refresh=False
+                )
                 record = campaign.measure(task, meter, bar)
                 work.add(record.wall_s, task)
                 took_s[place] += record.wall_s
