@@ -230,7 +230,7 @@ def _run_on_fleet(
             click.echo(f"{host.name}: {_ended(study, campaigns[0].profile.profile, done)}")
     click.echo(f"Tables of each host in {home.hosts_dir()}")
     if problems := [host.problem for host in results if host.problem]:
-        raise UserError("; ".join(problems))
+        raise UserError("; ".join(dict.fromkeys(problems)))
 
 
 @main.command(context_settings=CONTEXT)

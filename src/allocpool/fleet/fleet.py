@@ -7,6 +7,7 @@ costs its trial, a scheduler that is lost costs those that run, and the same com
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import threading
@@ -59,6 +60,7 @@ def scheduler_at(address: str) -> Iterator[Client]:
     """
     from distributed import Client
 
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is told here, in a line
     try:
         client = Client(address, timeout=f"{_FIRST_S:g}s", set_as_default=False)
     except (OSError, ValueError) as error:
