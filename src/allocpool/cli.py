@@ -293,9 +293,36 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
                     f"{sequential.counts_in_words(state.primary, state.secondary)}"
                 )
                 if asked is not None and len(asked):
-                    click.echo(asked.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
+                    shown = asked.drop(columns=["level", "effect", "question"])
+                    click.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
     if as_json:
         click.echo(json.dumps(states, indent=1))
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("archive", type=click.Path(dir_okay=False))
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@click.option("--raw", is_flag=True, help="Also the record of every trial; not its logs.")
+def export(archive: str, profile: str, raw: bool) -> None:
+    """Write what this host has measured under a profile to an ARCHIVE (.tar.gz), for `allocpool import` elsewhere."""
+    from pathlib import Path
+
+    from allocpool.campaign import archive as archives
+
+    host, studies = archives.export(Path(archive), profile, raw)
+    click.echo(f"{archive}: host {host}, profile {profile}, {', '.join(studies)}")
+
+
+@main.command("import", context_settings=CONTEXT)
+@click.argument("archive", type=click.Path(dir_okay=False))
+def import_archive(archive: str) -> None:
+    """Take in the ARCHIVE of another host: pages show it beside this one, never mixed with it."""
+    from pathlib import Path
+
+    from allocpool.campaign import archive as archives
+
+    host, profile, studies = archives.take_in(Path(archive))
+    click.echo(f"{archive}: host {host}, profile {profile}, {', '.join(studies)}: shown beside this host's")
 
 
 @main.command(context_settings=CONTEXT)

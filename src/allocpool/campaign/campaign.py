@@ -24,6 +24,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
+from pandera.pandas import Column, DataFrameSchema
 from pydantic import ValidationError
 from tqdm import tqdm
 
@@ -32,7 +33,7 @@ from allocpool.campaign import sequential, tidy
 from allocpool.campaign.registry import every_study, mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import PROFILE_NAME, Machine, Planned, Study, StudyProfile
-from allocpool.decisions import FEWEST, Decision
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, FEWEST, OPEN, Decision
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
@@ -44,6 +45,25 @@ from allocpool.trial.spec import TrialSpec
 
 SHOW_ONLY = "ALLOCPOOL_SHOW_ONLY"
 """Set in the environment of notebooks that are to show what there is, and to measure nothing."""
+QUESTIONS = DataFrameSchema(
+    {
+        "a": tidy.text("one side"),
+        "b": tidy.text("the other one"),
+        "primary": Column("bool", description="whether it comes before others"),
+        "verdict": tidy.choice((A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN), "what is decided so far"),
+        "ratio": tidy.number("a's cost over b's"),
+        "low": tidy.number("where that lies, whenever one looks"),
+        "high": tidy.number("where that lies, whenever one looks"),
+        "n": Column("int64", tidy.COUNT, description="trials of the smaller side"),
+        "blocks_needed": tidy.whole("about how many more trials a side it takes; empty where it is too noisy"),
+        "level": tidy.number("share of such intervals that may miss"),
+        "effect": tidy.number("the smallest ratio that matters"),
+        "question": tidy.text("hash of both sides, the same on every host"),
+    },
+    strict=True,
+    coerce=True,
+)
+"""Of the table that is stored beside those of a study: what it decides, and how that ended so far on this host."""
 _FACTS = ("strategy", "case", "bytes", "touch")
 """Of a spec, beside its configuration, as far as it has them."""
 
@@ -333,17 +353,18 @@ class Campaign:
 
     def questions_table(self) -> pd.DataFrame:
         """One row per question: its sides, whether it is primary, the verdict so far, a's cost over b's with its
-        interval, trials of the smaller side, about how many more it takes."""
+        interval, trials of the smaller side, about how many more it takes; the interval's level, the smallest ratio
+        that matters, and a name that the question has on every host."""
         rows = [
             {
                 "a": cell_name(question.a), "b": cell_name(question.b), "primary": question.primary,
                 "verdict": told.verdict, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
-                "blocks_needed": told.blocks_needed,
+                "blocks_needed": told.blocks_needed, "level": told.level, "effect": question.effect,
+                "question": _name_of(question),
             }
             for question, told in zip(self.questions, self.decisions(), strict=True)
         ]  # fmt: skip
-        names = ["a", "b", "primary", "verdict", "ratio", "low", "high", "n", "blocks_needed"]
-        return pd.DataFrame(rows, columns=names)
+        return tidy.frame(rows, QUESTIONS)
 
     def first_round_specs(self) -> list[TrialSpec]:
         """All that is planned and can run here; in a sequential campaign also what its primary questions take to be
@@ -467,7 +488,7 @@ class Campaign:
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
         tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
-        tidy.write_tables(self.tidy_folder, tables)
+        tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
         write_provenance(self.tidy_folder, self.provenance())
         return tables
 
@@ -521,6 +542,11 @@ class Campaign:
             "repeated": len(self._stood_in_for()),
             "measured_seconds": sum(record.wall_s for record in (*records, *self._stood_in_for())),
         }
+
+
+def _name_of(question: Question[TrialSpec]) -> str:
+    sides = [side.model_dump(mode="json", exclude={"timeout_s"}) for side in question.cells]
+    return hashlib.sha256(json.dumps(sides, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def cell_name(spec: TrialSpec) -> str:
@@ -613,6 +639,23 @@ def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None
     return took_s
 
 
+def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The tables and the provenance that a campaign left in a folder, in today's columns.
+
+    Raises:
+        UserError: a file of theirs can't be read; ends with ``remake``, what to do.
+    """
+    stored = {path.stem: _read_table(path, remake) for path in sorted(folder.glob("*.parquet"))}
+    tables = {
+        name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
+        for name, table in known.as_now(stored).items()
+    }
+    try:
+        return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+
+
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """The stored tables and provenance of a campaign, the reader's own before the shipped ones.
 
@@ -626,16 +669,7 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
     for root in (home.tidy_dir(), home.shipped_dir()):
         folder = root / profile / study
         if (folder / "provenance.json").exists():
-            remake = f"`allocpool run {study} --profile {profile}` makes it anew"
-            stored = {path.stem: _read_table(path, remake) for path in sorted(folder.glob("*.parquet"))}
-            tables = {
-                name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
-                for name, table in known.as_now(stored).items()
-            }
-            try:
-                return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+            return read_folder(known, folder, f"`allocpool run {study} --profile {profile}` makes it anew")
     raise NoTables(
         f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
     )

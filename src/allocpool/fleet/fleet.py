@@ -60,7 +60,7 @@ def scheduler_at(address: str) -> Iterator[Client]:
     """
     from distributed import Client
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is told here, in a line
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what is lost is told here, in a line
     try:
         client = Client(address, timeout=f"{_FIRST_S:g}s", set_as_default=False)
     except (OSError, ValueError) as error:
