@@ -23,7 +23,19 @@ def allocpool(*words: str) -> Result:
 
 def test_bare_help_names_every_command_and_where_to_start() -> None:
     told = allocpool("--help").output
-    for command in ("doctor", "trial", "run", "status", "plan", "site", "findings", "gclog", "bench"):
+    for command in (
+        "doctor",
+        "trial",
+        "run",
+        "status",
+        "plan",
+        "site",
+        "findings",
+        "gclog",
+        "bench",
+        "export",
+        "import",
+    ):
         assert re.search(rf"^  {command} ", told, re.MULTILINE), command
     assert "Start with `allocpool doctor`" in told
 

@@ -7,6 +7,7 @@ import importlib
 import json
 import signal
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -14,7 +15,7 @@ import click
 from allocpool.errors import UserError
 
 if TYPE_CHECKING:
-    from allocpool.campaign.campaign import Campaign
+    from allocpool.campaign.campaign import Campaign, CampaignStatus
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -205,11 +206,23 @@ def _planned(opened: Campaign) -> dict[str, Any]:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
 @_MINUTES
 @click.option("--retry", type=click.Choice(["failed"]), help="Run once more what has not ended well; both are kept.")
-def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None, retry: str | None) -> None:
+@click.option("--scheduler", metavar="tcp://HOST:8786", help="Run it on every machine of this Dask scheduler.")
+@click.option("--local-workers", metavar="N", type=click.IntRange(1, 64), help="To try that: N workers here, in turns.")
+def run(
+    study: str,
+    profile: str,
+    settings: tuple[str, ...],
+    minutes: str | None,
+    retry: str | None,
+    scheduler: str | None,
+    local_workers: int | None,
+) -> None:
     """Run a STUDY (or `all`) under a profile; continues where an earlier run stopped.
 
     Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial. A sequential
     profile (quick) runs its first round, or with --minutes goes on to its open questions.
+
+    With --scheduler every machine of a fleet runs all of it; README, "A fleet", says how one is started.
 
     \b
     Example, another solution than the profile has:
@@ -221,14 +234,42 @@ def run(study: str, profile: str, settings: tuple[str, ...], minutes: str | None
     campaigns = _campaigns(study, profile, settings)
     for opened in campaigns:
         opened.retries_failed = retry == "failed"
+    if scheduler is not None or local_workers is not None:
+        _run_on_fleet(campaigns, limit, scheduler, local_workers)
+        return
     for opened, done in zip(campaigns, campaign.run_together(campaigns, limit), strict=True):
-        click.echo(
-            f"{opened.study.name} ({profile}): {done.finished} of {done.planned} trials have a record, "
-            f"{done.failed} of them not ok, {done.unavailable} can't run here; {done.seconds:.0f} s measured now; "
-            f"tables in {opened.tidy_folder}"
-        )
+        click.echo(f"{_ended(opened.study.name, profile, done)}; tables in {opened.tidy_folder}")
         if opened.questions:
             click.echo(f"  {sequential.counts_in_words(done.primary, done.secondary)}")
+
+
+def _ended(study: str, profile: str, done: CampaignStatus) -> str:
+    return (
+        f"{study} ({profile}): {done.finished} of {done.planned} trials have a record, {done.failed} of them not ok, "
+        f"{done.unavailable} can't run here; {done.seconds:.0f} s measured now"
+    )
+
+
+def _run_on_fleet(
+    campaigns: Sequence[Campaign], minutes: float | None, scheduler: str | None, local_workers: int | None
+) -> None:
+    from allocpool import home
+    from allocpool.campaign import sequential
+    from allocpool.fleet import fleet
+
+    if scheduler is not None and local_workers is not None:
+        raise UserError("--scheduler names machines and --local-workers starts some: give one of them")
+    if minutes is not None:
+        sequential.require_sequential(campaigns)
+    behind = fleet.scheduler_at(scheduler) if scheduler is not None else fleet.local_workers(local_workers or 1)
+    with behind as client:
+        results = fleet.run_on(client, campaigns, minutes, lambda line: click.echo(line, err=True))
+    for host in results:
+        for study, done in host.states.items():
+            click.echo(f"{host.name}: {_ended(study, campaigns[0].profile.profile, done)}")
+    click.echo(f"Tables of each host in {home.hosts_dir()}")
+    if problems := [host.problem for host in results if host.problem]:
+        raise UserError("; ".join(dict.fromkeys(problems)))
 
 
 @main.command(context_settings=CONTEXT)
@@ -292,13 +333,40 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
                     f"{sequential.counts_in_words(state.primary, state.secondary)}"
                 )
                 if asked is not None and len(asked):
-                    click.echo(asked.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
+                    shown = asked.drop(columns=["level", "effect", "question"])
+                    click.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
     if as_json:
         click.echo(json.dumps(states, indent=1))
     elif not states:
         click.echo("nothing was started yet: `allocpool findings`, or `allocpool run STUDY`")
     elif idle:
         click.echo(f"not started: {len(idle)} more; `allocpool status --profile NAME` lists those of one profile")
+
+
+@main.command(context_settings=CONTEXT)
+@click.argument("archive", type=click.Path(dir_okay=False))
+@click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
+@click.option("--raw", is_flag=True, help="Also the record of every trial; not its logs.")
+def export(archive: str, profile: str, raw: bool) -> None:
+    """Write what this host has measured under a profile to an ARCHIVE (.tar.gz), for `allocpool import` elsewhere."""
+    from pathlib import Path
+
+    from allocpool.campaign import archive as archives
+
+    host, studies = archives.export(Path(archive), profile, raw)
+    click.echo(f"{archive}: host {host}, profile {profile}, {', '.join(studies)}")
+
+
+@main.command("import", context_settings=CONTEXT)
+@click.argument("archive", type=click.Path(dir_okay=False))
+def import_archive(archive: str) -> None:
+    """Take in the ARCHIVE of another host: pages show it beside this one, never mixed with it."""
+    from pathlib import Path
+
+    from allocpool.campaign import archive as archives
+
+    host, profile, studies = archives.take_in(Path(archive))
+    click.echo(f"{archive}: host {host}, profile {profile}, {', '.join(studies)}: shown beside this host's")
 
 
 @main.command(context_settings=CONTEXT)

@@ -31,7 +31,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special
+from scipy import optimize, special
 
 from allocpool.stats import Interval, ends, significant
 
@@ -551,6 +551,78 @@ def mean_of(trials: Sequence[float] | Array) -> Mean:
     values = values[: look_at(values.size)]
     n = values.size
     return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """One comparison made on several hosts, each a block of its own, and combined.
+
+    Attributes:
+        ratio: a / b over hosts; NaN without any.
+        low, high: where the mean over such hosts lies; NaN of one host, which says nothing of others.
+        hosts: those with an interval of their own.
+        spread: standard deviation between hosts beyond their own noise, as a ratio: 1 where none is seen.
+        next_low, next_high: where one more such host would lie; NaN of fewer than three.
+        verdict: as of a `Decision`, of the mean over hosts.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    hosts: int
+    spread: float
+    next_low: float
+    next_high: float
+    verdict: str
+
+
+def combine(within: Sequence[Decision], effect: float = EFFECT, alpha: float = ALPHA) -> Combined:
+    """Combine the decisions of one comparison, a host each, as random effects.
+
+    A host weighs by its own interval, which holds whenever one stopped there, and by the spread between hosts (Paule
+    and Mandel, "Consensus values and weighting factors", J. Research of the NBS 87, 1982). The interval is Hartung and
+    Knapp's ("A refined method for the meta-analysis of controlled clinical trials with binary outcome", Statistics in
+    Medicine 20, 2001), never narrower than that noise asks for (Roever, Knapp and Friede, BMC Medical Research
+    Methodology 15:99, 2015); that of one more host is Higgins, Thompson and Spiegelhalter's (JRSS A 172, 2009).
+    """
+    known = [each for each in within if 0 < each.low <= each.high < math.inf]
+    if not known:
+        ratio = math.exp(np.mean([math.log(each.ratio) for each in within])) if _all_told(within) else math.nan
+        return Combined(ratio, math.nan, math.nan, 0, 1.0, math.nan, math.nan, OPEN)
+    middles = np.log([each.ratio for each in known])
+    low, high = np.log([each.low for each in known]), np.log([each.high for each in known])
+    reach = -np.asarray(special.ndtri(np.array([each.level for each in known]) / 2))
+    variances = np.maximum(np.maximum(high - middles, middles - low) / reach, 1e-9) ** 2
+    between = _between(middles, variances)
+    weights = 1 / (variances + between)
+    middle, k = float(np.average(middles, weights=weights)), len(known)
+    if k == 1:
+        return Combined(math.exp(middle), math.nan, math.nan, 1, 1.0, math.nan, math.nan, OPEN)
+    scatter = float(weights @ (middles - middle) ** 2) / (k - 1)
+    error = math.sqrt(max(1.0, scatter) / float(weights.sum()))
+    half = -float(special.stdtrit(k - 1, alpha / 2)) * error
+    more = -float(special.stdtrit(k - 2, alpha / 2)) * math.hypot(error, math.sqrt(between)) if k > 2 else math.nan
+    ratio, *ends_ = (math.exp(middle + part) for part in (0.0, -half, half, -more, more))
+    verdict = _verdict(middle - half, middle + half, math.log(effect))
+    return Combined(ratio, ends_[0], ends_[1], k, math.exp(math.sqrt(between)), ends_[2], ends_[3], verdict)
+
+
+def _all_told(within: Sequence[Decision]) -> bool:
+    return bool(within) and all(each.ratio > 0 for each in within)
+
+
+def _between(middles: Array, variances: Array) -> float:
+    """The variance between hosts with which the weighted squares sum up to their degrees of freedom; 0 where less than
+    that is seen. They fall as it rises, so it is bisected for."""
+
+    def excess(between: float) -> float:
+        weights = 1 / (variances + between)
+        return float(weights @ (middles - np.average(middles, weights=weights)) ** 2) - (middles.size - 1)
+
+    if middles.size < 2 or excess(0.0) <= 0:
+        return 0.0
+    high = float(np.ptp(middles)) ** 2 * middles.size + float(variances.max())
+    return float(optimize.brentq(excess, 0.0, high))
 
 
 def _verdict(low: float, high: float, margin: float) -> str:

@@ -60,6 +60,11 @@ def tidy_dir() -> Path:
     return data_dir() / "tidy"
 
 
+def hosts_dir() -> Path:
+    """Tables of campaigns on other machines, a folder per host, each laid out like ``tidy_dir``."""
+    return data_dir() / "hosts"
+
+
 def shipped_dir() -> Path:
     """Tidy tables of campaigns that the repository ships, laid out like ``tidy_dir``."""
     return home() / "data" / "shipped"

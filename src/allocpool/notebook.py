@@ -17,9 +17,10 @@ from great_tables import GT
 from IPython.display import HTML, Image, Markdown, display
 from matplotlib.figure import Figure
 
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, hosts
 from allocpool.campaign.registry import every_study, room
 from allocpool.errors import unknown_choice
+from allocpool.evidence.hosts import agreement, drawn, forest, forest_caption
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
@@ -62,6 +63,15 @@ def take_homes(profile: str, apart_from: Iterable[str] = ()) -> Markdown:
         if study.name not in apart_from
     ]
     return say("\n\n".join(sections))
+
+
+def elsewhere(profile: str) -> None:
+    """What holds on other hosts too, as far as a fleet or an archive has brought some: in words, and host by host."""
+    questions = hosts.questions_of_hosts(profile)
+    together = hosts.combined(questions)
+    show(say(agreement(questions, together), hosts.mixed(profile)))
+    if len(drawn(together)):
+        figure(forest(questions, together), forest_caption(together))
 
 
 def contents() -> Markdown:

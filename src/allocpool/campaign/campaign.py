@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
+from pandera.pandas import Column, DataFrameSchema
 from pydantic import ValidationError
 from tqdm import tqdm
 
@@ -31,7 +33,7 @@ from allocpool.campaign import sequential, tidy
 from allocpool.campaign.registry import every_study, mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import PROFILE_NAME, Machine, Planned, Study, StudyProfile
-from allocpool.decisions import FEWEST, Decision
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, FEWEST, OPEN, Decision
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
@@ -43,6 +45,25 @@ from allocpool.trial.spec import TrialSpec
 
 SHOW_ONLY = "ALLOCPOOL_SHOW_ONLY"
 """Set in the environment of notebooks that are to show what there is, and to measure nothing."""
+QUESTIONS = DataFrameSchema(
+    {
+        "a": tidy.text("one side"),
+        "b": tidy.text("the other one"),
+        "primary": Column("bool", description="whether it comes before others"),
+        "verdict": tidy.choice((A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN), "what is decided so far"),
+        "ratio": tidy.number("a's cost over b's"),
+        "low": tidy.number("where that lies, whenever one looks"),
+        "high": tidy.number("where that lies, whenever one looks"),
+        "n": Column("int64", tidy.COUNT, description="trials of the smaller side"),
+        "blocks_needed": tidy.whole("about how many more trials a side it takes; empty where it is too noisy"),
+        "level": tidy.number("share of such intervals that may miss"),
+        "effect": tidy.number("the smallest ratio that matters"),
+        "question": tidy.text("hash of both sides, the same on every host"),
+    },
+    strict=True,
+    coerce=True,
+)
+"""Of the table that is stored beside those of a study: what it decides, and how that ended so far on this host."""
 _FACTS = ("strategy", "case", "bytes", "touch")
 """Of a spec, beside its configuration, as far as it has them."""
 
@@ -179,8 +200,17 @@ class Campaign:
 
     def plan(self) -> list[Planned]:
         """The plan for a machine with so many processors as this one, whatever else this one has."""
-        planned: list[Planned] = self.study.plan(self.profile, _this_machine())
+        planned: list[Planned] = self.study.plan(self.profile, self.machine())
         return planned
+
+    def machine(self) -> Machine:
+        """What plans may depend on of the machine that measures."""
+        return Machine(cores=usable_cores())
+
+    @property
+    def where(self) -> str:
+        """What goes before a bar's title where several machines measure."""
+        return ""
 
     @cached_property
     def host(self) -> Host:
@@ -199,7 +229,7 @@ class Campaign:
         possible = {item.spec for item in self.planned if not item.unavailable}
         return [
             replace(question, family=self.study.name, effect=self.profile.effect_that_matters)
-            for question in dict.fromkeys(self.study.questions(self.profile, _this_machine()))
+            for question in dict.fromkeys(self.study.questions(self.profile, self.machine()))
             if possible.issuperset(question.cells)
         ]
 
@@ -237,7 +267,7 @@ class Campaign:
         order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
         meter = self.pace_meter()
         done = sum(self._record(task) is not None for task in self.tasks)
-        with alone(home.raw_dir()), self._bar(len(order), done) as bar:
+        with self.alone(), self._bar(len(order), done) as bar:
             for which in (1, 2):
                 block = None
                 for task in order:
@@ -255,13 +285,20 @@ class Campaign:
 
     def measure(self, task: Task, meter: PaceMeter, bar: Any) -> TrialRecord:
         """Run one trial now; what went wrong is told above the bar."""
-        launch = self._launcher.launch_of(task.spec)
-        record = run_trial(task, launch, self.host, meter, self.profile.disturbed_beyond)
+        record = self._run(task, meter)
         if record.status != "ok":
             bar.write(f"{record.trial_id} {record.status}: {record.reason}")
         if record.disturbed:
             bar.write(f"{record.trial_id} disturbed: {record.disturbed}")
         return record
+
+    def _run(self, task: Task, meter: PaceMeter) -> TrialRecord:
+        launch = self._launcher.launch_of(task.spec)
+        return run_trial(task, launch, self.host, meter, self.profile.disturbed_beyond)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Hold the machine that measures, as `allocpool.trial.runner.alone` says."""
+        return alone(home.raw_dir())
 
     def pace_meter(self) -> PaceMeter:
         """What reads the machine's pace between trials."""
@@ -316,17 +353,18 @@ class Campaign:
 
     def questions_table(self) -> pd.DataFrame:
         """One row per question: its sides, whether it is primary, the verdict so far, a's cost over b's with its
-        interval, trials of the smaller side, about how many more it takes."""
+        interval, trials of the smaller side, about how many more it takes; the interval's level, the smallest ratio
+        that matters, and a name that the question has on every host."""
         rows = [
             {
                 "a": cell_name(question.a), "b": cell_name(question.b), "primary": question.primary,
                 "verdict": told.verdict, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
-                "blocks_needed": told.blocks_needed,
+                "blocks_needed": told.blocks_needed, "level": told.level, "effect": question.effect,
+                "question": _name_of(question),
             }
             for question, told in zip(self.questions, self.decisions(), strict=True)
         ]  # fmt: skip
-        names = ["a", "b", "primary", "verdict", "ratio", "low", "high", "n", "blocks_needed"]
-        return pd.DataFrame(rows, columns=names)
+        return tidy.frame(rows, QUESTIONS)
 
     def first_round_specs(self) -> list[TrialSpec]:
         """All that is planned and can run here; in a sequential campaign also what its primary questions take to be
@@ -377,12 +415,10 @@ class Campaign:
         self._launcher.prepare(task.spec for task in self.tasks if self._record(task) is None)
         for name in ("planned", "tasks", "questions", "_planned_ids"):
             self.__dict__.pop(name, None)
-        for task in self.tasks:
-            if self._due(task):
-                self._launcher.launch_of(task.spec)  # builds what is not built yet
+        self._launcher.build(task.spec for task in self.tasks if self._due(task))
 
     def _bar(self, total: int, done: int) -> Any:
-        title = f"{self.study.name} ({self.profile.profile})"
+        title = f"{self.where}{self.study.name} ({self.profile.profile})"
         # A terminal is redrawn; a log file gets a line's worth of progress now and then.
         seldom_s = 0.1 if sys.stderr.isatty() else 10.0
         return tqdm(
@@ -456,7 +492,7 @@ class Campaign:
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
         tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
-        tidy.write_tables(self.tidy_folder, tables)
+        tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
         write_provenance(self.tidy_folder, self.provenance())
         return tables
 
@@ -512,8 +548,9 @@ class Campaign:
         }
 
 
-def _this_machine() -> Machine:
-    return Machine(cores=usable_cores())
+def _name_of(question: Question[TrialSpec]) -> str:
+    sides = [side.model_dump(mode="json", exclude={"timeout_s"}) for side in question.cells]
+    return hashlib.sha256(json.dumps(sides, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def cell_name(spec: TrialSpec) -> str:
@@ -582,6 +619,14 @@ def _read_table(path: Path, remake: str) -> pd.DataFrame:
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
     """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
     sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
+    took_s = measure_together(campaigns, minutes)
+    for each in campaigns:
+        each.tables()
+    return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
+
+
+def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> dict[str, float]:
+    """Measure as `run_together` says, and make no tables; what the trials of each study took now, seconds."""
     if minutes is not None:
         sequential.require_sequential(campaigns)
     took_s: dict[str, float] = {}
@@ -595,9 +640,24 @@ def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) ->
         left_s = None if minutes is None else 60 * minutes - sum(map(sequential.seconds_on_record, fixed))
         measured_s = sequential.measure(pooled, left_s)
         took_s |= dict(zip((each.study.name for each in pooled), measured_s, strict=True))
-    for each in campaigns:
-        each.tables()
-    return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
+    return took_s
+
+
+def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The tables and the provenance that a campaign left in a folder, in today's columns.
+
+    Raises:
+        UserError: a file of theirs can't be read; ends with ``remake``, what to do.
+    """
+    stored = {path.stem: _read_table(path, remake) for path in sorted(folder.glob("*.parquet"))}
+    tables = {
+        name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
+        for name, table in known.as_now(stored).items()
+    }
+    try:
+        return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
@@ -613,16 +673,7 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
     for root in (home.tidy_dir(), home.shipped_dir()):
         folder = root / profile / study
         if (folder / "provenance.json").exists():
-            remake = f"`allocpool run {study} --profile {profile}` makes it anew"
-            stored = {path.stem: _read_table(path, remake) for path in sorted(folder.glob("*.parquet"))}
-            tables = {
-                name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
-                for name, table in known.as_now(stored).items()
-            }
-            try:
-                return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+            return read_folder(known, folder, f"`allocpool run {study} --profile {profile}` makes it anew")
     raise NoTables(
         f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
     )

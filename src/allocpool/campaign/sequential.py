@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from allocpool import home
 from allocpool.campaign.schedule import (
     Progress,
     Verdicts,
@@ -33,7 +32,7 @@ from allocpool.campaign.schedule import (
     verdicts_of,
 )
 from allocpool.errors import UserError
-from allocpool.trial.runner import Task, alone, shuffled_in_blocks
+from allocpool.trial.runner import Task, shuffled_in_blocks
 from allocpool.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
@@ -65,14 +64,16 @@ def measure(
     if not due:
         return took_s
     meter = campaigns[0].pace_meter()
-    with alone(home.raw_dir()), work.bar() as bar:
+    with campaigns[0].alone(), work.bar() as bar:
         while due:
             bar.set_postfix_str(counts_in_words(*work.verdicts()), refresh=False)
             for place, next_task in due:
                 campaign, task = campaigns[place], next_task()
                 if not work.fits(task):
                     continue
-                bar.set_description_str(f"{campaign.study.name} ({place + 1} of {len(campaigns)})", refresh=False)
+                bar.set_description_str(
+                    f"{campaign.where}{campaign.study.name} ({place + 1} of {len(campaigns)})", refresh=False
+                )
                 record = campaign.measure(task, meter, bar)
                 work.add(record.wall_s, task)
                 took_s[place] += record.wall_s

@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
 
+NAME = "ALLOCPOOL_HOST"
+"""Environment variable that names this machine where others are just like it, as the nodes of a cluster are."""
 _MEMORY_STEP_MB = 4096
 
 
@@ -43,6 +45,7 @@ class Host(BaseModel):
         load_average: over 1, 5 and 15 minutes.
         python_version: of this process.
         git_commit: of the checkout, with ``-dirty`` if files differ from it; None without git.
+        name: what `NAME` calls it; None where it is not called, and in records of earlier versions.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,11 +67,13 @@ class Host(BaseModel):
     load_average: tuple[float, float, float]
     python_version: str
     git_commit: str | None
+    name: str | None = None
 
     def fingerprint(self) -> str:
         """12 hexadecimal digits that name this machine as long as trials on it are comparable.
 
-        Covers processor, cores, memory in steps of 4 GiB and kernel release; not what changes by the minute.
+        Covers processor, cores, memory in steps of 4 GiB and kernel release; not what changes by the minute. Machines
+        that are alike in these are one, unless they have names (`NAME`).
         """
         lasting = [
             self.cpu_model,
@@ -79,6 +84,7 @@ class Host(BaseModel):
             round(self.memory_mb / _MEMORY_STEP_MB),
             self.system,
             self.kernel,
+            *([self.name] if self.name else []),
         ]
         return hashlib.sha256(json.dumps(lasting).encode()).hexdigest()[:12]
 
@@ -108,6 +114,7 @@ def read_host() -> Host:
         load_average=psutil.getloadavg(),
         python_version=platform.python_version(),
         git_commit=_git_commit(),
+        name=os.environ.get(NAME) or None,
     )
 
 

@@ -99,6 +99,11 @@ class Launcher:
             environment={**(environment_of(needs.allocator) if needs.jvm is None else {}), **needs.environment},
         )
 
+    def build(self, specs: Iterable[TrialSpec]) -> None:
+        """Build what these specs need and is not built yet; errors as :meth:`launch_of`."""
+        for spec in specs:
+            self.launch_of(spec)
+
     def pace_meter(self) -> PaceMeter:
         """What reads the machine's pace between trials; reads nothing where the native library is not built yet."""
         built = compiled.native_library_if_built()

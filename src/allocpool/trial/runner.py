@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from allocpool import home
 from allocpool.errors import UserError
@@ -51,6 +51,7 @@ from allocpool.trial.spec import TrialSpec
 
 TAIL_LINES = 20
 _LOOK_S = 0.5
+_TURN_S = 0.1
 _MACHINE_LOCK = "/tmp/allocpool.lock"
 _INHERITED = (
     "PATH",
@@ -104,8 +105,10 @@ def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
     """Hold the machine for measuring into ``folder``: a second campaign beside the first would spoil both.
+
+    It is waited for ``patience_s`` seconds at most.
 
     The lock is one file for all users of the machine, ``ALLOCPOOL_LOCK`` or a name in ``/tmp`` that does not depend on
     the environment. It is held by the process, so that it is free as soon as that has died.
@@ -120,17 +123,24 @@ def alone(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise UserError(f"the machine's lock {path} can't be opened ({error}): set ALLOCPOOL_LOCK to another") from None
     with os.fdopen(descriptor, "r+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = lock.read().strip() or "unknown"
-            raise UserError(
-                f"another campaign is measuring on this machine ({holder}): wait for it or stop it"
-            ) from None
+        ends_s = time.monotonic() + patience_s
+        while not _taken(lock):
+            if time.monotonic() >= ends_s:
+                holder = lock.read().strip() or "unknown"
+                raise UserError(f"another campaign is measuring on this machine ({holder}): wait for it or stop it")
+            time.sleep(_TURN_S)
         lock.truncate(0)
         lock.write(f"process {os.getpid()}, into {folder}")
         lock.flush()
         yield
+
+
+def _taken(lock: TextIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _open_lock(path: Path) -> int:

@@ -1,0 +1,132 @@
+"""Campaigns on several hosts, each a block of its own: this machine's, and those that a fleet or an archive brought.
+
+Nothing here pools trials of several hosts: a comparison is made within each, and what came out is set side by side.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandera.errors import SchemaError, SchemaErrors
+
+from allocpool import home
+from allocpool.campaign.campaign import QUESTIONS, read_folder
+from allocpool.campaign.registry import every_study, study_named
+from allocpool.decisions import Decision, combine, together
+from allocpool.errors import UserError
+
+_KEY = ["study", "question"]
+
+
+@dataclass(frozen=True)
+class OfHost:
+    """What one study left on one host under one profile."""
+
+    host_id: str
+    label: str
+    tables: dict[str, pd.DataFrame]
+    provenance: dict[str, Any]
+
+
+def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
+    """What a study left on each host, this machine first; a host that can't be read ends in a UserError that names the
+    file."""
+    seen = set()
+    folders = [home.tidy_dir(), *sorted(home.hosts_dir().glob("*/"))]
+    for folder in (root / profile / study for root in folders):
+        if not (folder / "provenance.json").is_file():
+            continue
+        remake = f"remove {folder}, then run or import it again"
+        tables, provenance = read_folder(study_named(study), folder, remake)
+        try:
+            host_id, host = str(provenance["host_id"]), provenance["host"]
+            label = f"{host.get('name') or host['cpu_model']} ({host_id[:4]})"
+            if "questions" in tables:
+                QUESTIONS.validate(tables["questions"])
+        except (KeyError, TypeError, AttributeError, SchemaError, SchemaErrors) as error:
+            raise UserError(f"{folder} holds no campaign ({' '.join(str(error).split())[:200]}): {remake}") from None
+        if host_id not in seen:
+            seen.add(host_id)
+            yield OfHost(host_id, label, tables, provenance)
+
+
+def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
+    """The tables of a study on all hosts, one below the other, with the host in every row, first."""
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for one in of_hosts(study, profile):
+        for name, table in one.tables.items():
+            bare = table.drop(columns="host_id", errors="ignore")
+            bare.insert(0, "host_id", one.host_id)
+            parts.setdefault(name, []).append(bare)
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+
+
+def questions_of_hosts(profile: str) -> pd.DataFrame:
+    """One row per question of any study and host that has figures of it: ``study``, ``host_id``, ``host`` (its label),
+    and what `Campaign.questions_table` says."""
+    parts = [
+        one.tables["questions"].assign(study=study.name, host_id=one.host_id, host=one.label)
+        for study in every_study()
+        for one in of_hosts(study.name, profile)
+        if "questions" in one.tables
+    ]
+    names = ["study", "host_id", "host", *QUESTIONS.columns]
+    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
+    return rows[rows["n"].astype(int) > 0][names].reset_index(drop=True)
+
+
+def combined(questions: pd.DataFrame) -> pd.DataFrame:
+    """One row per question that several hosts have figures of: its names, and the fields of
+    `allocpool.decisions.Combined`; all decided together."""
+    groups = [(key, group) for key, group in questions.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
+    decide = [
+        functools.partial(combine, [_decision(row) for row in group.itertuples()], float(group["effect"].iloc[0]))
+        for _, group in groups
+    ]
+    rows = [
+        {"study": key[0], "question": key[1], "a": group["a"].iloc[0], "b": group["b"].iloc[0],
+         "primary": bool(group["primary"].iloc[0]), **vars(told)}
+        for (key, group), told in zip(groups, together(decide), strict=True)
+    ]  # fmt: skip
+    fields = ["ratio", "low", "high", "hosts", "spread", "next_low", "next_high", "verdict"]
+    return pd.DataFrame(rows, columns=[*_KEY, "a", "b", "primary", *fields])
+
+
+def _decision(row: Any) -> Decision:
+    low, high = (float("nan") if pd.isna(end) else float(end) for end in (row.low, row.high))
+    return Decision(
+        float(row.ratio), low, high, int(row.n), int(row.n), str(row.verdict), None, float(row.level),
+        float(row.ratio), "",
+    )  # fmt: skip
+
+
+def mixed(profile: str) -> str:
+    """That the tables which pages show are of several hosts, in a sentence; empty where they are of one.
+
+    A study that this machine has not run is shown as it was shipped.
+    """
+    hosts: dict[str, list[str]] = {}
+    for study in every_study():
+        for root in (home.tidy_dir(), home.shipped_dir()):
+            path = root / profile / study.name / "provenance.json"
+            if path.is_file():
+                hosts.setdefault(_host_in(path), []).append(study.name)
+                break
+    if len(hosts) < 2:
+        return ""
+    told = "; ".join(f"{', '.join(studies)} of {host}" for host, studies in hosts.items())
+    return f"**The studies shown here are of {len(hosts)} machines**: {told}. Costs of one are no costs of another."
+
+
+def _host_in(path: Path) -> str:
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return f"{told['host']['cpu_model']} ({str(told['host_id'])[:4]})"
+    except (OSError, ValueError, LookupError, TypeError):
+        return f"a host that {path} does not tell"

@@ -1,0 +1,388 @@
+"""Campaigns on all machines of a Dask scheduler at once: what is next is asked per host, and every record is kept here.
+
+The client decides what runs, host by host, as it would on one machine; a Dask task is one trial. Workers carry the
+resource `TRIAL`, one each, so that nothing else runs beside one. Nothing is known to Dask alone: a worker that is lost
+costs its trial, a scheduler that is lost costs those that run, and the same command goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from allocpool import home
+from allocpool.campaign.campaign import Campaign, CampaignStatus, measure_together
+from allocpool.campaign.study import Machine, Study, StudyProfile
+from allocpool.errors import UserError
+from allocpool.files import replacing
+from allocpool.fleet import worker
+from allocpool.machine.host import NAME, Host, read_host
+from allocpool.trial.launch import Launcher
+from allocpool.trial.noise import PaceMeter
+from allocpool.trial.record import RESULT, TrialRecord, read_record
+from allocpool.trial.runner import Task
+from allocpool.trial.spec import TrialSpec
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+TRIAL = "TRIAL"
+"""The resource of a worker that a trial takes."""
+START = f"dask worker SCHEDULER --nthreads 1 --resources {TRIAL}=1"
+"""How a worker is started."""
+LOST_AFTER_S = 60.0
+"""A host without a worker for so long is given up."""
+_LOOK_S = 0.5
+_FIRST_S = 30.0
+_T = TypeVar("_T")
+
+
+class Lost(UserError):
+    """A host, or the scheduler, is gone."""
+
+
+@contextmanager
+def scheduler_at(address: str) -> Iterator[Client]:
+    """A client of the scheduler at ``tcp://HOST:PORT``.
+
+    Raises:
+        UserError: there is none.
+    """
+    from distributed import Client
+
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what is lost is told here, in a line
+    try:
+        client = Client(address, timeout=f"{_FIRST_S:g}s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"no scheduler answers at {address} ({' '.join(str(error).split())}): start one there with `dask "
+            "scheduler` and name it as tcp://HOST:8786"
+        ) from None
+    with client:
+        yield client
+
+
+@contextmanager
+def local_workers(count: int, settings: Sequence[Mapping[str, str]] = ()) -> Iterator[Client]:
+    """A client of a scheduler on this machine with so many workers, each a host by name with data of its own.
+
+    They listen on loopback only, and measure in turns. ``settings`` are environment variables of each beside that.
+    """
+    import dask
+    from distributed import Client, Nanny, Scheduler, SpecCluster
+
+    folder = home.build_dir() / "fleet"
+    workers: dict[str, Any] = {}
+    for place in range(count):
+        name = f"local-{place + 1}"
+        own = {NAME: name, "ALLOCPOOL_DATA": str(folder / name), "DASK_LOGGING__DISTRIBUTED": "error"}
+        more = settings[place] if place < len(settings) else {}
+        options = {
+            "nthreads": 1, "resources": {TRIAL: 1}, "host": "127.0.0.1", "dashboard": False, "memory_limit": 0,
+            "env": {**own, **more}, "local_directory": str(folder),
+        }  # fmt: skip
+        workers[name] = {"cls": Nanny, "options": options}
+    scheduler = {"cls": Scheduler, "options": {"host": "127.0.0.1", "port": 0, "dashboard": False}}
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),  # it would look at the worker every 10 ms
+        SpecCluster(workers=workers, scheduler=scheduler, silence_logs="ERROR") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@dataclass
+class RemoteHost:
+    """A machine of the fleet, with the addresses of its workers."""
+
+    fleet: Fleet
+    host: Host
+    cores: int
+    machine: str
+    addresses: set[str] = field(default_factory=set)
+
+    @property
+    def name(self) -> str:
+        """What a reader calls it."""
+        return self.host.name or self.machine.split()[0]
+
+    def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
+        """What a function returns on this host; a worker that is lost meanwhile costs one more attempt.
+
+        Raises:
+            Lost: the host has had no worker for long, or the scheduler is lost.
+            UserError: the function's own.
+        """
+        while True:
+            addresses = self.fleet.workers_of(self)
+            try:
+                future = self.fleet.client.submit(
+                    function, *arguments, workers=sorted(addresses), resources={TRIAL: 1}, pure=False
+                )
+                if (answer := self._answer(future, addresses)) is not None:
+                    return answer[0]
+            except (OSError, CancelledError):
+                self.fleet.require_scheduler()
+
+    def _answer(self, future: Any, addresses: set[str]) -> tuple[Any] | None:
+        """The answer in a tuple; None where nobody is left to give it."""
+        from distributed import KilledWorker
+
+        while True:
+            try:
+                return (future.result(timeout=_LOOK_S),)
+            except TimeoutError:
+                self.fleet.require_scheduler()
+                if not addresses & self.fleet.alive():
+                    future.cancel()
+                    return None
+            except KilledWorker:
+                return None
+
+
+class Fleet:
+    """The machines behind a scheduler."""
+
+    def __init__(self, client: Client, tell: Callable[[str], None]) -> None:
+        self.client = client
+        self.hosts: dict[str, RemoteHost] = {}
+        """By the fingerprint of the machine."""
+        self._tell = tell
+        self._asked = worker.checkout(read_host())
+        self._seen: set[str] = set()
+        self._examining: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
+    def require_scheduler(self) -> None:
+        """That the scheduler is there; Lost where it is not."""
+        if self.client.status not in ("running", "newly-created"):
+            raise Lost("the scheduler is lost: nothing finished is; start it again, and the same command goes on")
+
+    def _workers(self) -> dict[str, Any]:
+        self.require_scheduler()
+        try:
+            workers: dict[str, Any] = self.client.scheduler_info()["workers"]
+        except (OSError, CancelledError, TimeoutError):
+            self.require_scheduler()
+            return {}
+        return workers
+
+    def alive(self) -> set[str]:
+        """Addresses of all workers."""
+        return set(self._workers())
+
+    def workers_of(self, host: RemoteHost) -> set[str]:
+        """The addresses of a host's workers, waited for where there is none just now."""
+        ends_s = time.monotonic() + LOST_AFTER_S
+        while not (living := host.addresses & self.alive()):
+            if time.monotonic() > ends_s:
+                raise Lost(f"host {host.name} is lost: start its worker again, and the same command goes on")
+            self.look()
+            time.sleep(_LOOK_S)
+        return living
+
+    def look(self) -> None:
+        """Have new workers examined, and take in those that have been; who takes no part is told in a line, once."""
+        with self._lock:
+            workers = self._workers()
+            for address, told in workers.items():
+                if address in self._seen:
+                    continue
+                self._seen.add(address)
+                if told["resources"].get(TRIAL) == 1:
+                    self._examining[address] = self.client.submit(
+                        worker.examine, self._asked, workers=[address], resources={TRIAL: 1}, pure=False
+                    )
+                else:
+                    self._tell(f"worker {address} takes no part: it has no {TRIAL}=1; start it with `{START}`")
+            for address, future in list(self._examining.items()):
+                if future.done():
+                    self._take_in(address, future)
+                if future.done() or address not in workers:
+                    del self._examining[address]
+
+    def _take_in(self, address: str, future: Any) -> None:
+        try:
+            examined: worker.Examined = future.result()
+        except Exception as error:  # of any kind: what a worker of another version raises is not ours to know
+            self.require_scheduler()
+            self._tell(f"worker {address} takes no part: {type(error).__name__}: {' '.join(str(error).split())}")
+            return
+        known = self.hosts.get(examined.host.fingerprint())
+        where = examined.host.name or examined.machine.split()[0]
+        if examined.refused:
+            self._tell(f"{where} ({address}) takes no part: {examined.refused}")
+        elif known is None:
+            host = RemoteHost(self, examined.host, examined.cores, examined.machine, {address})
+            self.hosts[examined.host.fingerprint()] = host
+            self._tell(f"{host.name}: {examined.host.cpu_model}, host {examined.host.fingerprint()}")
+        elif known.machine != examined.machine:
+            self._tell(f"{where} ({address}) takes no part: it is just like {known.name}; name each with {NAME}=NAME")
+        else:
+            known.addresses.add(address)
+
+
+class _RemoteLauncher(Launcher):
+    """What another machine says to specs; its answers do not depend on the block."""
+
+    def __init__(self, remote: RemoteHost) -> None:
+        self._remote = remote
+        self._answers: dict[TrialSpec, worker.Answer] = {}
+
+    def ask(self, specs: Iterable[TrialSpec], try_flags: bool = False) -> None:
+        """Get the answers to these specs, all at once."""
+        cells = list(dict.fromkeys(spec.model_copy(update={"block": 0}) for spec in specs))
+        if cells:
+            told = self._remote.ask(worker.answers, cells, try_flags)
+            self._answers |= dict(zip(cells, told, strict=True))
+
+    def refusal(self, spec: TrialSpec) -> str | None:
+        return self._answer(spec)[0]
+
+    def code_hash(self, spec: TrialSpec) -> str:
+        return self._answer(spec)[1]
+
+    def prepare(self, specs: Iterable[TrialSpec]) -> None:
+        self.ask(specs, try_flags=True)
+
+    def build(self, specs: Iterable[TrialSpec]) -> None:
+        cells = list(dict.fromkeys(spec.model_copy(update={"block": 0}) for spec in specs))
+        if cells:
+            self._remote.ask(worker.build, cells)
+
+    def pace_meter(self) -> PaceMeter:
+        return PaceMeter(None)  # the worker reads its own
+
+    def _answer(self, spec: TrialSpec) -> worker.Answer:
+        cell = spec.model_copy(update={"block": 0})
+        if cell not in self._answers:
+            self.ask([cell])
+        return self._answers[cell]
+
+
+class HostCampaign(Campaign):
+    """One study under one profile on one machine of the fleet; its records are kept here."""
+
+    def __init__(self, study: Study[Any], profile: StudyProfile, remote: RemoteHost) -> None:
+        super().__init__(study, profile)
+        self._remote = remote
+        self._answers = _RemoteLauncher(remote)
+        self._launcher = self._answers
+        self._answers.ask(item.spec for item in self.plan() if not item.unavailable)
+
+    @cached_property
+    def host(self) -> Host:
+        """The machine that measures."""
+        return self._remote.host
+
+    def machine(self) -> Machine:
+        return Machine(cores=self._remote.cores)
+
+    @property
+    def where(self) -> str:
+        return f"{self._remote.name}: "
+
+    @property
+    def tidy_folder(self) -> Path:
+        return home.hosts_dir() / self.host.fingerprint() / self.profile.profile / self.study.name
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Nothing is held here: the worker holds its machine, a trial long."""
+        return nullcontext()
+
+    def _run(self, task: Task, meter: PaceMeter) -> TrialRecord:
+        files = self._remote.ask(worker.trial, task.trial_id, task.spec, task.attempt, self.profile.disturbed_beyond)
+        keep(files, task.folder)
+        record = read_record(task.folder)
+        if record is None:
+            raise UserError(f"{self._remote.name} sent a record of trial {task.trial_id} that can't be read")
+        return record
+
+
+def keep(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write the files of a trial, its record last: without that it never took place.
+
+    Raises:
+        UserError: a name that is none of a file in that folder.
+    """
+    if bad := [name for name in files if os.path.basename(name) != name or name in ("", ".", "..")]:
+        raise UserError(f"a worker sent a file named {bad[0]!r}, which is none of a trial: start its worker anew")
+    if folder.exists():
+        shutil.rmtree(folder)
+    for name, content in sorted(files.items(), key=lambda item: item[0] == RESULT):
+        with replacing(folder / name) as scratch:
+            scratch.write_bytes(content)
+
+
+@dataclass
+class HostResult:
+    """How a host's campaigns ended: the state of each by its study, or in one line why they did not go on."""
+
+    name: str
+    states: dict[str, CampaignStatus] = field(default_factory=dict)
+    problem: str | None = None
+
+
+def run_on(
+    client: Client,
+    campaigns: Sequence[Campaign],
+    minutes: float | None = None,
+    tell: Callable[[str], None] = print,
+) -> list[HostResult]:
+    """Run campaigns on every machine behind the client, each in its own order and time, and make the tables of each.
+
+    A host that joins meanwhile takes part; one that is lost, or refused, ends alone.
+
+    Raises:
+        UserError: no machine takes part.
+    """
+    fleet = Fleet(client, tell)
+    results: dict[str, HostResult] = {}
+    threads: list[threading.Thread] = []
+    ends_s = time.monotonic() + _FIRST_S
+    while True:
+        with suppress(Lost):  # told by each host
+            fleet.look()
+        for fingerprint, host in list(fleet.hosts.items()):
+            if fingerprint not in results:
+                results[fingerprint] = HostResult(host.name)
+                threads.append(
+                    threading.Thread(target=_run_host, args=(host, campaigns, minutes, results[fingerprint]))
+                )
+                threads[-1].daemon = True  # Ctrl-C does not wait for trials elsewhere, which end there
+                threads[-1].start()
+        if threads and not any(thread.is_alive() for thread in threads):
+            return list(results.values())
+        if not threads and time.monotonic() > ends_s:
+            raise UserError(
+                f"no machine takes part: start a worker on each with `{START}`, in a checkout of this commit"
+            )
+        time.sleep(_LOOK_S)
+
+
+def _run_host(host: RemoteHost, campaigns: Sequence[Campaign], minutes: float | None, result: HostResult) -> None:
+    here: list[HostCampaign] = []
+    try:
+        for each in campaigns:
+            here.append(HostCampaign(each.study, each.profile, host))
+            here[-1].retries_failed = each.retries_failed
+        took_s = measure_together(here, minutes)
+        for own in here:
+            own.tables()
+            result.states[own.study.name] = own.status(took_s.get(own.study.name, 0.0))
+    except Lost as lost:
+        result.problem = str(lost)
+        for own in here:  # of what is finished
+            own.tables()
+    except (UserError, OSError) as error:
+        result.problem = f"{host.name}: {error}"

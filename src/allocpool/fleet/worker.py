@@ -1,0 +1,149 @@
+"""What a worker does on its machine: it is examined, says what it can run, and runs one trial after the other.
+
+Trials run as on one machine, in children, into the worker's own data folder. So a trial that ends while nobody waits
+for it any more is found there, and handed over when it is asked for again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from allocpool import doctor, home
+from allocpool.compile import code_hash, source_sets
+from allocpool.errors import UserError
+from allocpool.machine.host import Host, read_host, usable_cores
+from allocpool.runtimes import provision
+from allocpool.trial.launch import Launcher
+from allocpool.trial.noise import PaceMeter
+from allocpool.trial.record import read_record
+from allocpool.trial.runner import alone, run_trial, task_for
+from allocpool.trial.spec import TrialSpec
+
+_PATIENCE_S = 600.0
+"""So long a trial waits for its turn where another one runs on its machine."""
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """What a machine measures with: the commit of its checkout, None without git, and a hash of its code."""
+
+    commit: str | None
+    code: str
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A machine that was looked at; ``refused`` says why it takes no part, in one line, and is None where it does."""
+
+    host: Host
+    cores: int
+    machine: str
+    """Tells machines apart, also those that are alike."""
+    refused: str | None
+
+
+def checkout(host: Host) -> Checkout:
+    """The checkout that this process runs, on a machine that has been read."""
+    package = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256(code_hash(*source_sets()).encode())
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
+    return Checkout(host.git_commit, digest.hexdigest()[:16])
+
+
+@cache
+def _checkout_at_start() -> Checkout:
+    """The one whose modules this process has."""
+    return checkout(read_host())
+
+
+class _Here:
+    """What a worker keeps between trials: this machine, what starts trials on it, and its usual pace."""
+
+    def __init__(self) -> None:
+        self.host = read_host()
+        self.launcher = Launcher()
+        self._meter: PaceMeter | None = None
+
+    @property
+    def meter(self) -> PaceMeter:
+        """Made with the first trial: before, the library that it reads with may not be built."""
+        if self._meter is None:
+            self._meter = self.launcher.pace_meter()
+        return self._meter
+
+
+_here = cache(_Here)
+
+
+def examine(asked: Checkout) -> Examined:
+    """Set this machine up and look whether it can take part in a campaign of this checkout."""
+    _here.cache_clear()
+    host = _here().host
+    return Examined(host, usable_cores(), _machine(), _why_not(asked, checkout(host)))
+
+
+def _machine() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        boot = ""
+    return f"{socket.gethostname()} {boot}"
+
+
+def _why_not(asked: Checkout, own: Checkout) -> str | None:
+    if own != asked:
+        return (
+            f"it has commit {own.commit} with code {own.code}, asked is {asked.commit} with {asked.code}: "
+            "check out that commit there, run `make setup`, and start its worker anew"
+        )
+    if own != _checkout_at_start():
+        return "its checkout has changed since its worker was started: start it anew"
+    with suppress(UserError):  # a runtime that can't be had is among what the doctor misses
+        provision()
+    diagnosis = doctor.diagnose()
+    return None if diagnosis.ready else "; ".join(diagnosis.missing())
+
+
+Answer = tuple[str | None, str]
+"""Of a spec: why this machine can't run it, or None; and the hash of the code that it runs here."""
+
+
+def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[Answer]:
+    """What this machine says to each spec; with ``try_flags`` after it has tried the flags that they start a JVM with.
+    Of what can't run the hash is empty."""
+    launcher = _here().launcher
+    if try_flags:
+        launcher.prepare(specs)
+    told = [(launcher.refusal(spec), spec) for spec in specs]
+    return [(refused, "" if refused else launcher.code_hash(spec)) for refused, spec in told]
+
+
+def build(specs: Sequence[TrialSpec]) -> None:
+    """Build what these specs need."""
+    _here().launcher.build(specs)
+
+
+def trial(trial_id: str, spec: TrialSpec, attempt: int, disturbed_beyond: float | None) -> dict[str, bytes]:
+    """Run a trial, unless it has run here; the files that it left, by name.
+
+    Raises:
+        UserError: here it is another trial, because the code is another one; or something else was measured too long.
+    """
+    here = _here()
+    first = task_for(spec, here.launcher, here.host, home.raw_dir())
+    task = first if attempt == 1 else first.again()
+    if task.trial_id != trial_id:
+        raise UserError(f"trial {trial_id} is {task.trial_id} here: code or machine have changed, start again")
+    if read_record(task.folder) is None:
+        launch = here.launcher.launch_of(spec)
+        with alone(home.raw_dir(), patience_s=_PATIENCE_S):
+            if read_record(task.folder) is None:
+                run_trial(task, launch, here.host, here.meter, disturbed_beyond)
+    return {file.name: file.read_bytes() for file in task.folder.iterdir() if file.is_file()}

@@ -1,0 +1,276 @@
+"""Several hosts: comparisons within each, then combined; archives from elsewhere; pages that say what is of whom."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from scipy import stats as scipy_stats
+
+from allocpool.campaign import archive, campaign, hosts
+from allocpool.cli import main
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
+from allocpool.errors import UserError
+from allocpool.evidence import hosts as shown
+from allocpool.machine.host import NAME, read_host
+
+Z = 1.959963984540054
+SETTINGS: dict[str, Any] = {
+    "blocks": 2, "solutions": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"], "seconds": 0.02,
+    "warmup_seconds": 0.0,
+}  # fmt: skip
+
+
+def within(middle: float, error: float, verdict: str = OPEN) -> Decision:
+    low, high = math.exp(middle - Z * error), math.exp(middle + Z * error)
+    return Decision(math.exp(middle), low, high, 8, 8, verdict, None, 0.05, math.exp(middle), "")
+
+
+def test_hosts_that_are_equally_sure_weigh_the_same_and_their_scatter_is_students() -> None:
+    """With equal errors all is in closed form: a mean of k figures, whose variance less the errors' is the spread."""
+    middles, error = [0.1, 0.35, 0.2, 0.55], 0.05
+    told = combine([within(middle, error) for middle in middles])
+    variance = np.var(middles, ddof=1)
+    low, high = scipy_stats.t.interval(0.95, 3, np.mean(middles), math.sqrt(variance / 4))
+    assert math.log(told.ratio) == pytest.approx(np.mean(middles))
+    assert (math.log(told.low), math.log(told.high)) == pytest.approx((low, high))
+    assert math.log(told.spread) ** 2 == pytest.approx(variance - error**2)
+    assert told.hosts == 4 and told.verdict == (B_CHEAPER if low > 0 else OPEN)
+    assert told.next_low < told.low and told.next_high > told.high
+
+
+def test_a_published_example_gives_the_published_spread() -> None:
+    """Thirteen trials of a vaccine (Colditz et al., JAMA 271, 1994), Paule and Mandel's estimate as metafor gives it:
+    0.3181, mean -0.7150."""
+    logs = [-0.8893, -1.5854, -1.3481, -1.4416, -0.2175, -0.7861, -1.6209, 0.0120, -0.4694, -1.3713, -0.3394, 0.4459,
+            -0.0173]  # fmt: skip
+    variances = [0.3256, 0.1946, 0.4154, 0.0200, 0.0512, 0.0069, 0.2230, 0.0040, 0.0564, 0.0730, 0.0124, 0.5325,
+                 0.0714]  # fmt: skip
+    told = combine([within(log, math.sqrt(variance)) for log, variance in zip(logs, variances, strict=True)])
+    assert math.log(told.spread) ** 2 == pytest.approx(0.3181, abs=2e-4)
+    assert math.log(told.ratio) == pytest.approx(-0.7150, abs=2e-4)
+
+
+def test_hosts_that_agree_by_chance_are_no_surer_than_their_own_noise() -> None:
+    told = combine([within(0.3, 0.05)] * 3)
+    half = scipy_stats.t.ppf(0.975, 2) * 0.05 / math.sqrt(3)
+    assert told.spread == 1.0
+    assert (math.log(told.low), math.log(told.high)) == pytest.approx((0.3 - half, 0.3 + half))
+
+
+@pytest.mark.parametrize("between", [0.0, 0.15])
+def test_the_interval_over_hosts_holds_the_truth_about_as_often_as_it_says(between: float) -> None:
+    rng = np.random.default_rng(7)
+    missed = 0
+    for _ in range(400):
+        errors = rng.uniform(0.02, 0.1, 5)
+        told = combine([
+            within(0.2 + rng.normal(0, between) + rng.normal(0, error), float(error)) for error in errors
+        ])  # fmt: skip
+        missed += not math.log(told.low) < 0.2 < math.log(told.high)
+    assert missed < 400 * 0.09
+
+
+def test_one_host_says_nothing_of_others_and_none_nothing_at_all() -> None:
+    alone = combine([within(0.5, 0.01)])
+    assert alone.hosts == 1 and alone.verdict == OPEN and math.isnan(alone.low)
+    assert combine([]).hosts == 0 and math.isnan(combine([]).ratio)
+    assert combine([within(0.001, 0.002)] * 6).verdict == EQUIVALENT
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What two hosts have measured: this machine, by two names, one of them in the other's store through an archive."""
+    folder = tmp_path_factory.mktemp("stores")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(campaign, "all_of_profile", lambda _profile: [campaign.open_study("batch", "smoke", SETTINGS)])
+        patch.setattr(archive, "all_of_profile", campaign.all_of_profile)
+        patch.setattr(archive, "check_profile", lambda _profile: None)
+        for name in ("elsewhere", "here"):
+            patch.setenv(NAME, name)
+            patch.setenv("ALLOCPOOL_DATA", str(folder / name))
+            opened = campaign.open_study("batch", "smoke", SETTINGS)
+            opened.run()
+            if name == "elsewhere":
+                archive.export(folder / "elsewhere.tar.gz", opened.profile.profile, raw=True)
+        yield folder
+
+
+PROFILE = campaign.open_study("batch", "smoke", SETTINGS).profile.profile
+
+
+def allocpool(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_it(store: Path) -> None:
+    assert hosts.questions_of_hosts(PROFILE)["host_id"].nunique() == 1
+    assert shown.agreement(hosts.questions_of_hosts(PROFILE), hosts.combined(hosts.questions_of_hosts(PROFILE))) == (
+        shown.ONE_HOST
+    )
+    own = campaign.read_tables("batch", PROFILE)[0]["trials"]
+    told = allocpool("import", str(store / "elsewhere.tar.gz"))
+    assert told.exit_code == 0, told.output
+    pd.testing.assert_frame_equal(campaign.read_tables("batch", PROFILE)[0]["trials"], own)
+    both = hosts.tables_of_hosts("batch", PROFILE)
+    assert {name: table["host_id"].nunique() for name, table in both.items()} == dict.fromkeys(both, 2)
+    assert both["trials"]["host_id"].iloc[0] == read_host().fingerprint()
+    questions = hosts.questions_of_hosts(PROFILE)
+    combined = hosts.combined(questions)
+    assert list(combined["hosts"]) == [2] and len(questions) == 2
+    assert {label.partition(" ")[0] for label in questions["host"]} == {"here", "elsewhere"}
+    assert shown.agreement(questions, combined).startswith("2 hosts were measured, each a block of its own. Of 1 ")
+    axis = shown.forest(questions, combined).axes[0]
+    legend = axis.get_legend()
+    assert legend is not None
+    assert {text.get_text() for text in legend.get_texts()} == {*questions["host"], "mean over hosts"}
+
+
+def made(ratios: dict[str, list[tuple[float, str]]]) -> pd.DataFrame:
+    """Questions of hosts: for each, the ratio and the verdict on every question."""
+    rows = [
+        {"study": "batch", "host_id": host, "host": host, "a": f"a{k}", "b": f"b{k}", "primary": True, "n": 8,
+         "verdict": verdict, "ratio": ratio, "low": ratio / 1.05, "high": ratio * 1.05, "blocks_needed": 0,
+         "level": 0.05, "effect": 1.1, "question": f"q{k}"}
+        for host, told in ratios.items() for k, (ratio, verdict) in enumerate(told)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_where_hosts_contradict_each_other_it_is_said_by_name() -> None:
+    questions = made({
+        "x": [(0.5, A_CHEAPER), (0.8, A_CHEAPER), (1.3, B_CHEAPER), (1.0, EQUIVALENT)],
+        "y": [(0.5, A_CHEAPER), (1.25, B_CHEAPER), (1.0, EQUIVALENT), (1.2, OPEN)],
+    })  # fmt: skip
+    combined = hosts.combined(questions)
+    told = shown.agreement(questions, combined)
+    assert "3 are decided on two or more: they agree on 1, contradict each other on 1, and on 1 one sees" in told
+    assert "They contradict each other on a1 against b1." in told
+    assert set(combined["question"]) == {"q0", "q1", "q2", "q3"}
+    assert combined.set_index("question").loc["q1", "spread"] > 1.2
+    labels = [text.get_text() for text in shown.forest(questions, combined).axes[0].get_yticklabels()]
+    assert sorted(labels) == [f"a{k}\nover b{k}" for k in range(4)]
+
+
+def test_that_studies_shown_are_of_two_machines_is_said(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = store / "shipped"
+    folder = shipped / PROFILE / "native"
+    folder.mkdir(parents=True)
+    about = {"host_id": "0123456789ab", "host": {"cpu_model": "Another processor"}}
+    (folder / "provenance.json").write_text(json.dumps(about), encoding="utf-8")
+    assert hosts.mixed(PROFILE) == ""
+    monkeypatch.setattr("allocpool.home.shipped_dir", lambda: shipped)
+    told = hosts.mixed(PROFILE)
+    assert "of 2 machines" in told and "native of Another processor (0123)" in told
+
+
+def repacked(whole: Path, to: Path, change: Callable[[dict[str, bytes]], None], manifest: bool = False) -> Path:
+    """The archive with other files, and with a manifest that fits them if asked for."""
+    with tarfile.open(whole) as packed:
+        files = {name: archive._content(packed, packed.getmember(name)) for name in packed.getnames()}
+    change(files)
+    if manifest:
+        told = json.loads(files["manifest.json"])
+        told["files"] = {
+            name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name != "manifest.json"
+        }
+        files["manifest.json"] = json.dumps(told).encode()
+    with tarfile.open(to, "w:gz") as packed:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            packed.addfile(member, io.BytesIO(content))
+    return to
+
+
+def _flip(files: dict[str, bytes]) -> None:
+    content = bytearray(files["batch/trials.parquet"])
+    content[len(content) // 2] ^= 1
+    files["batch/trials.parquet"] = bytes(content)
+
+
+def _cut(files: dict[str, bytes]) -> None:
+    files["batch/trials.parquet"] = files["batch/trials.parquet"][:-64]
+
+
+def _foreign(files: dict[str, bytes]) -> None:
+    files["manifest.json"] = files["manifest.json"].replace(b'"format":1', b'"format":2').replace(
+        b'"format": 1', b'"format": 2'
+    )  # fmt: skip
+
+
+def _other_columns(files: dict[str, bytes]) -> None:
+    table = pd.read_parquet(io.BytesIO(files["batch/trials.parquet"])).assign(status="splendid")
+    files["batch/trials.parquet"] = table.to_parquet()
+
+
+@pytest.mark.parametrize(
+    ("change", "manifest", "told"),
+    [
+        (_flip, False, "is damaged: 'batch/trials.parquet' is not what was packed"),
+        (_cut, True, "study batch can't be shown"),
+        (lambda files: files.pop("batch/provenance.json"), False, "is damaged: 'batch/provenance.json'"),
+        (lambda files: files.pop("manifest.json"), False, "is damaged, or not an archive of a campaign"),
+        (lambda files: files.update({"../../escaped.parquet": b""}), True, "which is no file of a campaign"),
+        (lambda files: files.update({"/tmp/escaped.json": b""}), True, "which is no file of a campaign"),
+        (lambda files: files.update({"batch/../escaped.json": b""}), True, "which is no file of a campaign"),
+        (_foreign, False, "is of another version"),
+        (_other_columns, True, "study batch can't be shown"),
+    ],
+)
+def test_a_damaged_or_foreign_archive_is_one_line_and_leaves_nothing(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, manifest: bool, told: str
+) -> None:
+    monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path / "data"))
+    bad = repacked(store / "elsewhere.tar.gz", tmp_path / "bad.tar.gz", change, manifest)
+    result = allocpool("import", str(bad))
+    assert result.exit_code == 2 and told in result.output and result.output.count("\n") == 1, result.output
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [bad]
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", None], ids=["empty", "text", "missing"])
+def test_what_is_no_archive_is_one_line(data: Path, tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "some.tar.gz"
+    if content is not None:
+        path.write_bytes(content)
+    result = allocpool("import", str(path))
+    assert result.exit_code == 2 and result.output.count("\n") == 1 and str(path) in result.output
+
+
+def test_an_archive_that_is_cut_anywhere_is_one_line(store: Path, tmp_path: Path, data: Path) -> None:
+    whole = (store / "elsewhere.tar.gz").read_bytes()
+    cut = tmp_path / "cut.tar.gz"
+    for size in range(0, len(whole) * 9 // 10, len(whole) // 20):  # after that comes only what fills a block
+        cut.write_bytes(whole[:size])
+        with pytest.raises(UserError, match=r"cut\.tar\.gz"):
+            archive.take_in(cut)
+    assert not list(data.glob("hosts/*/*"))
+
+
+def test_links_in_an_archive_are_refused(tmp_path: Path, data: Path) -> None:
+    path = tmp_path / "link.tar.gz"
+    with tarfile.open(path, "w:gz") as packed:
+        member = tarfile.TarInfo("batch/trials.parquet")
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        packed.addfile(member)
+    with pytest.raises(UserError, match="is not an archive of a campaign"):
+        archive.take_in(path)
+
+
+def test_this_hosts_own_archive_and_an_empty_store_are_one_line(store: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.tar.gz"
+    archive.export(own, PROFILE)
+    with pytest.raises(UserError, match="is of this host"):
+        archive.take_in(own)
+    told = allocpool("export", str(tmp_path / "none.tar.gz"), "--profile", "article")
+    assert told.exit_code == 2 or "article" in told.output
