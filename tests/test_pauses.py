@@ -15,6 +15,7 @@ from allocpool.packets.cells import too_short
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.pauses.specs import LiveSetSpec
 from allocpool.studies.pauses.tables import tidy_pauses
+from allocpool.trial.child.gc_log import PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
@@ -120,7 +121,8 @@ def test_a_live_set_has_the_objects_asked_for(data: Path, strategy: str, sizes: 
     queue, stored, pool = sizes
     record = run(
         *LIVE_SET.split()[:-2], f"strategy={strategy}", "runtime=25", "collector=parallel", "heap_mb=256", "block=1",
-        f"queue_size={queue}", f"stored_count={stored}", f"pool_size={pool}", "seconds=0.2", "warmup_seconds=0.1",
+        f"queue_size={queue}", f"stored_count={stored}", f"pool_size={pool}", "seconds=0.1", "warmup_seconds=0.1",
+        "min_collections=1", "longest_factor=1000",
     )  # fmt: skip
     tables = tidy_pauses([record])
     (trial,) = tables["trials"].to_dict("records")
@@ -138,7 +140,7 @@ def test_a_live_set_has_the_objects_asked_for(data: Path, strategy: str, sizes: 
 def test_a_batch_trial_goes_on_until_it_holds_its_laps_and_collections_or_says_that_it_does_not(data: Path) -> None:
     short = ("mode=batch", "case=C", "scale=0.05", "strategy=pool", "seconds=0.01", "warmup_seconds=0")
     java = ("layout=heap", "runtime=25", "collector=parallel")
-    asked = run(*short, *java, "min_collections=2", "longest_factor=100")
+    asked = run(*short, *java, "min_collections=2", "longest_factor=1000")
     cut = run(*short, "layout=flat", "language=cpp", "min_laps=1000")
     first, second = tidy_pauses([asked, cut])["trials"].to_dict("records")
     assert first["laps"] >= 2 and first["gc_collections"] >= 2 and not first["too_short"]
@@ -146,6 +148,16 @@ def test_a_batch_trial_goes_on_until_it_holds_its_laps_and_collections_or_says_t
     assert "1 of 2 trials ended before the laps" in too_short(pd.DataFrame([first, second]))
     with pytest.raises(UserError, match="nothing is ever collected there"):
         single.parse_spec([*short, "layout=flat", "language=cpp", "min_collections=1"])
+
+
+def test_a_collection_that_began_before_the_window_is_not_one_of_it(tmp_path: Path) -> None:
+    log = tmp_path / "gc.log"
+    told = ((900, 1, 0.0002), (1_100, 2, 0.0002), (1_900, 3, 0.0003), (2_100, 4, 0.0002))
+    log.write_text("".join(f"[{end}ns] GC({n}) Pause Young (Normal) 9M->1M(40M) {ms:.4f}ms\n" for end, n, ms in told))
+    seen = Collections(log, PAUSING, from_start=True)
+    assert seen.since(1_000) == 3
+    assert seen.begun_within(1_000, 2_000) == 2, "the third, and the fourth, which ended later"
+    assert seen.begun_within(1_000, 1_900) == 1
 
 
 EXPECTED = {
@@ -167,7 +179,7 @@ BY_THE_SAME_ACT: dict[str, tuple[str, ...]] = {
 def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, collector: str, disturbance: str) -> None:
     record = run(
         "mode=disturbed", "layout=heap", f"runtime={runtime}", f"collector={collector}", "strategy=pool", "scale=0.1",
-        "interval_ns=1000", "seconds=1", "warmup_seconds=0.2", "disturb_at_s=0.5", f"disturbance={disturbance}",
+        "interval_ns=4000", "seconds=1", "warmup_seconds=0.2", "disturb_at_s=0.5", f"disturbance={disturbance}",
         "input_queue_ms=4", "heap_mb=2000",
     )  # fmt: skip
     # So large a heap collects seldom of itself: a pause next to the disturbance would share its burst.

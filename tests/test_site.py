@@ -242,7 +242,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("name", "words"),
     [
         ("01_raises", "told in one line"),
-        ("02_dies", "kernel died"),
+        ("02_dies", "its process ended with status 0 before its end"),
         ("03_endless", "stopped before its end"),
         ("04_unconfigured", "profile tiny has no parameters for it"),
     ],

@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -681,9 +681,9 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
 
 def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
     """Like `read_tables`, but where nothing is stored every table of the study without rows, and None."""
-    empty = {name: tidy.frame([], schema) for name, schema in study_named(study).schemas.items()}
-    try:
+    tables: dict[str, pd.DataFrame] = {}
+    provenance = None
+    with suppress(NoTables):
         tables, provenance = read_tables(study, profile)
-    except NoTables:
-        return empty, None
-    return empty | tables, provenance
+    schemas = study_named(study).schemas
+    return {name: tidy.frame([], schema) for name, schema in schemas.items() if name not in tables} | tables, provenance

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -250,6 +251,7 @@ def _holm(chances: Sequence[float]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
+@cache
 def published_says(claim: Claim[Any]) -> str | None:
     """What the source's own figures say of a claim, counted by rows of evidence; None where they are not asked."""
     if claim.published is None:

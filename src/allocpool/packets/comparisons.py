@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from allocpool.evidence.claims import (
     of_orderings,
 )
 from allocpool.evidence.figures import as_figures
-from allocpool.evidence.trials import NOT_PART, gap_of
+from allocpool.evidence.trials import NOT_PART, gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.published import ARTICLE, family, published_as_trials
@@ -179,18 +179,19 @@ class Batch:
         collector: str | None = None,
     ) -> list[str]:
         """The solutions of the campaign that match every given fact, in reading order."""
-        facts = self.facts
-        if language is not None:
-            facts = facts[facts["language"] == language]
-        if layout is not None:
-            facts = facts[facts["layout"] == layout]
-        if collector is not None:
-            facts = facts[facts["collector"] == collector]
-        else:
-            facts = facts[~facts["collector"].isin(cell_data.CONTROLS)]
-        if families:
-            facts = facts[facts["family"].isin(families)]
-        return cell_data.solution_order(facts.reset_index()) if len(facts) else []
+        return [
+            row.Index
+            for row in self._in_order
+            if language in (None, row.language)
+            and layout in (None, row.layout)
+            and (row.collector == collector if collector else row.collector not in cell_data.CONTROLS)
+            and (not families or row.family in families)
+        ]
+
+    @cached_property
+    def _in_order(self) -> list[Any]:
+        """The solutions with their facts, in reading order."""
+        return records(self.facts.loc[cell_data.solution_order(self.facts.reset_index())])
 
     def families(self, *cells: Cell) -> frozenset[str]:
         """The published collectors among the solutions of ``cells``."""
@@ -327,6 +328,7 @@ def ordering_claim(
         took_part = frozenset[str]().union(*(item.families for item in expected))
         return of_orderings(expected, [Missing(name, NOT_PART.word) for name in families if name not in took_part])
 
+    @cache
     def published() -> Evidence:
         return as_figures(of_orderings(rule(_published())))
 

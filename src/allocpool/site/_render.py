@@ -1,20 +1,18 @@
 """Execute the notebooks of a profile through papermill, one process each, then build the site of them.
 
-Papermill reports a dead kernel like a finished run, so an executed copy counts only with exit status 0 and
-the end mark (see `allocpool.notebook`); whatever else happened becomes a page that says so.
+An executed copy counts only with exit status 0 and the end mark (see `allocpool.notebook`); whatever else happened
+becomes a page that says so.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import Event
 
 from tqdm import tqdm
 
@@ -22,10 +20,10 @@ from allocpool import home
 from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.errors import unknown_choice
 from allocpool.files import Remembered
+from allocpool.machine.guard import guarded
 from allocpool.site._build import build_site
 from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
 
-_POLL_S = 1.0
 _PAGE_S = 14.0
 """About what a notebook takes with as many running as there are processors."""
 
@@ -46,8 +44,8 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
 
     Parameters come from ``papermill-configs/<profile>/<notebook>.yaml``. Executed copies and logs go to
     ``executed/<profile>/`` and the site to ``site/<profile>/``, both in ``output_dir`` (default: ``build/``).
-    A notebook that fails does not stop the others. The findings come last, because they read what the others
-    measured.
+    A notebook that fails does not stop the others. Where notebooks measure, the findings come last, because they read
+    what the others measured.
 
     ``jobs`` notebooks run at a time: more than one only where every trial has its record or with ``show_only``, which
     keeps notebooks from measuring what is missing, because two can't measure at once.
@@ -64,34 +62,13 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
     executed_dir = output_dir / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
     notebooks = (home.home() / "notebooks").glob("*.ipynb")
-    sources = sorted(notebooks, key=lambda path: (path.stem == FINDINGS, path.stem))
-    *studies, findings = sources
+    # The findings take longest: where nothing is measured, the others run beside them.
+    sources = sorted(notebooks, key=lambda path: ((path.stem == FINDINGS) == (jobs == 1), path.stem))
     with tqdm(total=len(sources), desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
-        environment = {**os.environ, SHOW_ONLY: "1"} if show_only else dict(os.environ)
-
-        def execute(source: Path) -> None:
-            problem = _execute(
-                source, configurations / profile / f"{source.stem}.yaml", executed_dir, environment, stop
-            )
+        for source, problem in _execute(sources, configurations / profile, executed_dir, jobs, show_only):
             bar.update()
             if problem:
                 bar.write(f"{source.stem}: {problem}")
-
-        stop = Event()
-        with ThreadPoolExecutor(jobs) as pool:
-            try:
-                running = [pool.submit(execute, source) for source in studies]
-                while not all(one.done() for one in running):
-                    wait(running, timeout=_POLL_S)
-                    if sys.stderr.isatty():
-                        bar.refresh()  # the bar's clock goes on while notebooks run
-                for one in running:
-                    one.result()
-            except BaseException:
-                stop.set()
-                pool.shutdown(cancel_futures=True)
-                raise
-        execute(findings)
     page = build_site(executed_dir, output_dir / "site" / profile)
     if show_only:
         longest_s = max(float(_durations().get(profile) or 0.0), time.monotonic() - begun_s)
@@ -100,41 +77,44 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
 
 
 def _execute(
-    source: Path, parameters: Path, executed_dir: Path, environment: Mapping[str, str], stop: Event
-) -> str | None:
-    """Run one notebook; what went wrong, or None. The reason is kept beside the executed copy for the
-    site."""
-    executed = executed_dir / source.name
-    reason = executed.with_suffix(ERROR_SUFFIX)
-    for stale in (executed, reason):
-        stale.unlink(missing_ok=True)
-    if not parameters.is_file():
-        problem: str | None = f"profile {parameters.parent.name} has no parameters for it ({parameters.name})"
-    else:
-        status = _papermill(source, executed, parameters, environment, stop)
-        problem = read_page(source, executed).problem
-        if status and problem is None:
-            problem = f"papermill ended with status {status} although the notebook reached its end"
-    if problem:
-        reason.write_text(f"{problem}\n", encoding="utf-8")
-    return problem
+    sources: Sequence[Path], parameters: Path, executed_dir: Path, jobs: int, show_only: bool
+) -> Iterator[tuple[Path, str | None]]:
+    """Execute notebooks; each as it ends, with what went wrong or None. The reason is kept beside the executed copy for
+    the site."""
+    asked = []
+    for source in sources:
+        executed, its_parameters = executed_dir / source.name, parameters / f"{source.stem}.yaml"
+        reason = executed.with_suffix(ERROR_SUFFIX)
+        for stale in (executed, reason):
+            stale.unlink(missing_ok=True)
+        if its_parameters.is_file():
+            log = executed.with_suffix(".log")
+            files = {"source": source, "executed": executed, "parameters": its_parameters, "log": log}
+            asked.append({name: str(path) for name, path in files.items()})
+        else:
+            lacking = f"profile {parameters.name} has no parameters for it ({its_parameters.name})"
+            reason.write_text(f"{lacking}\n", encoding="utf-8")
+            yield source, lacking
+    for source, status in _statuses(asked, jobs, show_only):
+        executed = executed_dir / source.name
+        ended = f"its process ended with status {status} before its end" if status or not executed.is_file() else None
+        problem = read_page(source, executed).problem if executed.is_file() else ended
+        if problem := problem or ended:
+            executed.with_suffix(ERROR_SUFFIX).write_text(f"{problem}\n", encoding="utf-8")
+        yield source, problem
 
 
-def _papermill(source: Path, executed: Path, parameters: Path, environment: Mapping[str, str], stop: Event) -> int:
-    command = [sys.executable, "-m", "papermill", str(source), str(executed), "-f", str(parameters)]
-    options = ["--cwd", str(home.home()), "--no-progress-bar", "--no-log-output"]
-    with executed.with_suffix(".log").open("wb") as log:
-        child = subprocess.Popen(
-            [*command, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
-        )
-        try:
-            while not stop.is_set():
-                try:
-                    return child.wait(timeout=_POLL_S)
-                except subprocess.TimeoutExpired:
-                    continue
-            return -signal.SIGTERM
-        finally:
-            if child.poll() is None:
-                child.terminate()
-                child.wait()
+def _statuses(asked: Sequence[Mapping[str, str]], jobs: int, show_only: bool) -> Iterator[tuple[Path, int]]:
+    """The notebooks as they end, with the exit status of their processes, which all end with this one."""
+    environment = {**os.environ, SHOW_ONLY: "1"} if show_only else None
+    child = subprocess.Popen(
+        [sys.executable, "-m", "allocpool.site._execute", str(jobs), json.dumps(asked)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, start_new_session=True,
+    )  # fmt: skip
+    left = [item["source"] for item in asked]
+    with guarded(child):
+        for line in child.stdout or ():
+            source, status = json.loads(line)
+            left.remove(source)
+            yield Path(source), status
+        yield from ((Path(source), child.wait()) for source in left)

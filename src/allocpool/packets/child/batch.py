@@ -39,7 +39,10 @@ def _go_on(
     seen = Collections(folder / "gc.log", PAUSING, from_start=True)
     start_ns, longest_ns = measured[0][0], spec["longest_factor"] * spec["seconds"] * 1e9
     wanted = spec["min_laps"] * lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
-    while sum(packets for _, _, packets in measured) < wanted or seen.since(start_ns) < spec["min_collections"]:
+    while (
+        sum(packets for _, _, packets in measured) < wanted
+        or seen.begun_within(start_ns, measured[-1][1]) < spec["min_collections"]
+    ):
         left_ns = start_ns + longest_ns - measured[-1][1]
         if left_ns <= 0:
             break

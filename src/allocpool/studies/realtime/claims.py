@@ -283,8 +283,9 @@ def _fastest(data: Realtime, ones: Sequence[Any], rivals: Sequence[Any], names: 
 
 def _matching(left: pd.DataFrame, right: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, Any]]:
     """Pairs of cells that agree in these columns."""
+    others = records(right)
     for one in records(left):
-        for other in records(right):
+        for other in others:
             if all(getattr(one, name) == getattr(other, name) for name in columns):
                 yield one, other
 

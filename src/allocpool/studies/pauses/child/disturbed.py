@@ -23,6 +23,7 @@ _FIRST_TICK_S = 0.05
 """From the call to the first tick, about: the source calibrates its clock."""
 _INTO_THE_CALL_S = 0.005
 _NATIVE_CALLS = 3
+"""Calls in which a safepoint is waited for, at least."""
 
 
 class _Later(threading.Thread):
@@ -100,16 +101,26 @@ def _disturbers(spec: dict[str, Any], delay_s: float) -> list[_Later]:
     source, target = array(length), array(length)
     system, thread = jvm.java_class("java.lang.System"), jvm.java_class("java.lang.Thread")
 
+    copying, looking = threading.Event(), threading.Event()
+
     def copy() -> None:
         # A thread inside one call of native code stands at no safepoint until it returns.
-        for _ in range(_NATIVE_CALLS):
+        left = _NATIVE_CALLS
+        while left:
+            copying.set()
+            asked_for = looking.is_set()
             system.arraycopy(source, 0, target, 0, length)
+            left -= asked_for
 
     def look_at_all_stacks() -> None:
         # That takes a safepoint: the consumer stands at once, and waits for the copier.
+        copying.wait()
+        time.sleep(_INTO_THE_CALL_S)
+        looking.set()
         while not copier.end_ns:
             thread.getAllStackTraces()
 
-    copy()  # touches the memory of both
+    system.arraycopy(source, 0, target, 0, length)  # touches the memory of both
+    jvm.live_objects()  # both are old now: no young collection copies them beside the disturbance
     copier = _Later(delay_s, copy)
-    return [copier, _Later(delay_s + _INTO_THE_CALL_S, look_at_all_stacks)]
+    return [copier, _Later(delay_s, look_at_all_stacks)]

@@ -1,0 +1,130 @@
+"""Execute notebooks beside each other; ``python -m allocpool.site._execute JOBS NOTEBOOKS`` is the process that does.
+
+Starting a kernel and importing what notebooks import takes longer than most notebooks run for. So it is imported once,
+and every notebook is a fork of this process: papermill puts its parameters in and keeps its copy, the cells run in
+IPython's shell as in a kernel, without a second process and messages between the two.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, TypedDict
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import CapturedIO, capture_output
+from nbformat import NotebookNode, v4
+from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
+from papermill.exceptions import PapermillExecutionError
+from papermill.execute import execute_notebook
+from papermill.iorw import read_yaml_file
+from traitlets.config import Config
+
+from allocpool import home
+from allocpool.campaign.registry import STUDY_NAMES, room
+
+_ENGINE = "in_this_process"
+_INLINE = "module://matplotlib_inline.backend_inline"
+
+
+class Asked(TypedDict):
+    """A notebook to execute: paths of its source, executed copy, parameters and log."""
+
+    source: str
+    executed: str
+    parameters: str
+    log: str
+
+
+class _Shell(InteractiveShell):
+    """IPython's shell, which keeps the error of a cell as the output that a kernel makes of it."""
+
+    error: NotebookNode | None = None
+
+    def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: Sequence[str]) -> None:
+        self.error = v4.new_output(  # type: ignore[no-untyped-call]
+            "error", ename=etype.__name__, evalue=str(evalue), traceback=list(stb)
+        )
+
+
+class _InThisProcess(Engine):  # type: ignore[misc]
+    """Papermill's engine without a kernel."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: Any) -> None:
+        """Run every cell up to the first error."""
+        shell = _Shell.instance(config=Config(HistoryManager={"enabled": False}))
+        for index, cell in enumerate(nb_man.nb.cells):
+            nb_man.cell_start(cell, index)
+            if cell.cell_type == "code" and cell.source.strip():
+                with capture_output() as shown:
+                    shell.display_trap.hook = sys.displayhook  # the shell's own would print what a cell ends in
+                    done = shell.run_cell(cell.source, store_history=True)  # type: ignore[no-untyped-call]
+                cell.execution_count = done.execution_count
+                cell.outputs = [*_outputs(shown), *([shell.error] if shell.error else [])]
+            nb_man.cell_complete(cell, cell_index=index)
+            if shell.error:
+                nb_man.cell_exception(cell, cell_index=index)
+                break
+
+
+def _outputs(shown: CapturedIO) -> list[NotebookNode]:
+    """What a cell showed, as a notebook keeps it."""
+    streams = [
+        v4.new_output("stream", name=name, text=text)  # type: ignore[no-untyped-call]
+        for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))
+        if text
+    ]
+    rich = [
+        v4.new_output("display_data", data=output.data, metadata=output.metadata or {})  # type: ignore[no-untyped-call]
+        for output in shown.outputs
+    ]
+    return [*streams, *rich]
+
+
+def _execute(asked: Asked) -> None:
+    """Execute one notebook in this process, whose output becomes its log."""
+    with Path(asked["log"]).open("wb") as log:
+        for descriptor in (1, 2):
+            os.dup2(log.fileno(), descriptor)
+    with suppress(PapermillExecutionError):  # it stands in the executed copy
+        execute_notebook(
+            asked["source"], asked["executed"], read_yaml_file(asked["parameters"]), engine_name=_ENGINE,
+            request_save_on_cell_execute=False, progress_bar=False, cwd=str(home.home()),
+        )  # fmt: skip
+
+
+def main() -> None:
+    """Execute the notebooks of the list, so many at a time; a line for each as it ends: its source, its exit status."""
+    jobs, waiting = int(sys.argv[1]), json.loads(sys.argv[2])
+    os.environ.setdefault("MPLBACKEND", _INLINE)
+    papermill_engines.register(_ENGINE, _InThisProcess)
+    for name in STUDY_NAMES:
+        for part in pkgutil.iter_modules(importlib.import_module(f"allocpool.studies.{name}").__path__):
+            if not part.ispkg:
+                room(name, part.name)
+    forks = multiprocessing.get_context("fork")
+    running: dict[Any, tuple[str, BaseProcess]] = {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            asked = waiting.pop(0)
+            fork = forks.Process(target=_execute, args=(asked,))
+            fork.start()
+            running[fork.sentinel] = (asked["source"], fork)
+        for ended in wait(list(running)):
+            source, process = running.pop(ended)
+            process.join()
+            print(json.dumps([source, process.exitcode]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
