@@ -15,13 +15,11 @@ class MessagesStretches(TypedDict):
     measured: list[Iteration]
 
 
-class Delays(TypedDict):
-    """From when a message was due until it had been handled, milliseconds; of the measured window."""
+class Rest(TypedDict):
+    """What the rest of the program did in the measured window, MiB."""
 
-    p50_ms: float
-    p99_ms: float
-    p999_ms: float
-    max_ms: float
+    changed_mb: float
+    garbage_mb: float
 
 
 class MessagesMemory(TypedDict):
@@ -48,13 +46,15 @@ class MessagesMeasurement(TypedDict):
     """Messages whose time came in the measured window; those received where nothing was due."""
     lost: int
     """Of these, those lost."""
-    delays: Delays | None
-    """None of a trial that goes as fast as it can, and of one that lost everything."""
+    delays: list[tuple[int, int]]
+    """(nanoseconds, messages) in the buckets of an HdrHistogram: from when a message was due until it had been handled,
+    in the measured window; empty of a trial that goes as fast as it can."""
     checksum: str
     """Sixteen hex digits: a sum, the same in every layout, strategy, language and number of threads."""
     memory: MessagesMemory
-    humongous_bytes: int | None
-    """From this size on G1 gives an array regions of its own; None of another collector."""
+    rest: Rest
+    humongous_from_bytes: int | None
+    """From this length on G1 gives an array regions of its own; None of another collector."""
 
 
 class MessagesOutcome(Outcome, MessagesMeasurement):

@@ -24,6 +24,10 @@ MOST_SIZES = 4096
 """Different ones in a histogram: a longer one is refused."""
 FITTED_CLASSES = 16
 """At most, of classes fitted to a distribution."""
+MIX_SHARE = 0.2
+"""Of the messages out at once, those that the small pool of ``mix`` holds."""
+_SPREADS = 4
+"""Standard deviations by which a size class is prepared for more messages than it has in the mean."""
 _GRAIN_BYTES = 16
 _LOGNORMAL_PARTS = 64
 _FORMS = "512, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
@@ -185,6 +189,12 @@ def class_weights(classes: Sequence[int], sizes: Sequence[tuple[int, float]]) ->
     for size, weight in sizes:
         weights[bisect_left(classes, size)] += weight
     return tuple(weights)
+
+
+def prepared(out: int, weights: Sequence[float]) -> list[int]:
+    """Messages of each size class that a pool makes before the start, so that ``out`` of them can be out at once: which
+    classes they are of is drawn."""
+    return [min(out, math.ceil(out * w + _SPREADS * math.sqrt(out * w * max(0.0, 1 - w)))) for w in weights]
 
 
 def alias_table(sizes: Sequence[tuple[int, float]]) -> tuple[list[int], list[int]]:

@@ -22,6 +22,7 @@ from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_COLLECTOR, DEFAUL
 from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import check_combination, collector_named
 from allocpool.studies.your_workload import sizes as distribution
+from allocpool.studies.your_workload.replay import read_trace
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
@@ -45,10 +46,6 @@ LAYOUTS: Mapping[Language, tuple[Layout, ...]] = MappingProxyType(
     {"java": ("array", "heap", "native"), "cpp": ("malloc",)}
 )
 """Arrays of bytes, ByteBuffers on the heap and off it; what C++ gets from malloc."""
-MIX_SHARE = 0.2
-"""Of the messages out at once, those that the small pool of ``mix`` holds."""
-ON_SHARE = 0.1
-"""Of the time that an on-off source is on: a burst comes ten times as fast as messages do on average."""
 MOST_THREADS = 64
 MOST_MESSAGES = 2**28
 """In flight, or kept: Java counts them in ints."""
@@ -81,14 +78,18 @@ def out_at_once(spec: Mapping[str, Any]) -> int:
 
 def buffer_mb(spec: Mapping[str, Any]) -> float:
     """What the buffers of the messages out at once come to with this strategy, MiB."""
-    held = spec["sizes"]
-    if spec["strategy"] in ("pool", "mix", "netty", "reuse"):
-        classes = distribution.classes_of(spec["classes"], held)
-        weights = distribution.class_weights(classes, held)
-        held = tuple(zip(classes, weights, strict=True))
-        if spec["strategy"] == "reuse":
-            held = ((classes[-1], 1.0),)
-    return out_at_once(spec) * distribution.mean_bytes(held) / 2**20
+    sizes, out = spec["sizes"], out_at_once(spec)
+    if spec["strategy"] == "alloc":
+        return out * distribution.mean_bytes(sizes) / 2**20
+    classes = distribution.classes_of(spec["classes"], sizes)
+    if spec["strategy"] == "reuse":
+        return int(spec["threads"]) * classes[-1] / 2**20
+    weights = distribution.class_weights(classes, sizes)
+    if spec["strategy"] == "pool":
+        counts: list[float] = [*distribution.prepared(out, weights)]
+    else:
+        counts = [out * weight for weight in weights]
+    return math.fsum(count * size for count, size in zip(counts, classes, strict=True)) / 2**20
 
 
 def heap_live_mb(spec: Mapping[str, Any]) -> float:
@@ -157,6 +158,21 @@ class MessagesSpec(TrialSpec):
     seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after warm-up")
     warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="of trials by seconds")
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of sizes, contents, times and stores")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_captured(cls, settings: Any) -> Any:
+        """Sizes of a trace are its own, and so is the rate of one whose times are as captured."""
+        if not isinstance(settings, dict) or not settings.get("trace"):
+            return settings
+        try:
+            found = read_trace(Path(settings["trace"]))
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        own: dict[str, Any] = {"sizes": found.sizes}
+        if settings.get("arrivals") == "captured":
+            own["rate_per_s"] = found.rate_per_s
+        return own | settings
 
     @field_validator("sizes", mode="before")
     @classmethod
