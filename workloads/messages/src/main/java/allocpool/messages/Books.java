@@ -2,6 +2,7 @@ package allocpool.messages;
 
 /** What one thread counts. */
 final class Books extends Padded {
+    final int thread;
     long due;
     long received;
     long lost;
@@ -30,4 +31,8 @@ final class Books extends Padded {
 
     /** Keeps reading what nobody wrote from being skipped. */
     long unchecked;
+
+    Books(final int thread) {
+        this.thread = thread;
+    }
 }

@@ -13,7 +13,7 @@ final class Loop {
     private static final long NAP_NS = 100_000;
     private static final long KEEP_SEED_FLIP = 0x4B45_4550L;
 
-    final Books books = new Books();
+    final Books books;
     final Histogram delays = new Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
 
     private final Source source;
@@ -42,6 +42,7 @@ final class Loop {
         this.source = source;
         this.sizes = sizes;
         this.thread = thread;
+        books = new Books(thread);
         threads = settings.count("threads");
         filledShare = settings.number("filled_share");
         readShare = settings.number("read_share");

@@ -20,8 +20,8 @@ final class Rest {
     private volatile Throwable failure;
     private Thread thread;
     private Node garbage;
-    private long changed;
-    private long made;
+    private volatile long changed;
+    private volatile long made;
 
     Rest(final Settings settings) {
         live = new Node[Math.toIntExact(Math.round(settings.number("live_mb") * CHAINS_PER_MB))];

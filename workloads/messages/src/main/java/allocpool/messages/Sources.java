@@ -2,6 +2,8 @@ package allocpool.messages;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
+import java.util.Arrays;
+import java.util.function.Consumer;
 
 /** The strategies by name, but the pools of our own. */
 final class Sources {
@@ -80,7 +82,7 @@ final class Sources {
         }
 
         @Override
-        public void forEachFree(final java.util.function.Consumer<Message> action) {
+        public void forEachFree(final Consumer<Message> action) {
             pool.forEachFree(action);
         }
 
@@ -139,22 +141,18 @@ final class Sources {
 
     /** {@code reuse}: one message per thread, long enough for all. */
     private static final class Reuse implements Source {
-        private final ThreadLocal<Message> mine;
+        private final Message[] own;
         private final boolean zeroing;
-        private final long held;
-        private final int threads;
 
         Reuse(final Memory memory, final int[] capacities, final int threads, final boolean zeroing) {
-            final int largest = capacities[capacities.length - 1];
-            mine = ThreadLocal.withInitial(() -> memory.construct(largest));
-            held = (long) largest * threads;
-            this.threads = threads;
             this.zeroing = zeroing;
+            own = new Message[threads];
+            Arrays.setAll(own, thread -> memory.construct(capacities[capacities.length - 1]));
         }
 
         @Override
         public Message obtain(final int length, final Books books) {
-            final Message message = mine.get();
+            final Message message = own[books.thread];
             if (zeroing) {
                 message.clear(length);
             }
@@ -167,18 +165,18 @@ final class Sources {
         }
 
         @Override
+        public void forEachFree(final Consumer<Message> action) {
+            Arrays.stream(own).forEach(action);
+        }
+
+        @Override
         public long prepared() {
-            return threads;
+            return own.length;
         }
 
         @Override
         public long heldBytes() {
-            return held;
-        }
-
-        @Override
-        public boolean tellsFree() {
-            return false;
+            return (long) own.length * own[0].capacity;
         }
     }
 }
