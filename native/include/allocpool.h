@@ -198,6 +198,68 @@ ap_status ap_threads_audit(const ap_threads* threads, char* message, size_t mess
 /* Ends the threads and frees everything. NULL is allowed. */
 void ap_threads_destroy(ap_threads* threads);
 
+/* ---- Messages: a workload whose parameters are a program's ---------------------------------------- */
+
+/* Loops with their messages in flight and their stores, the strategy between them, and the rest of the program. Opaque. It
+   has threads of its own, which rest between two calls. */
+typedef struct ap_messages ap_messages;
+
+/* What was done since creation, over all threads. generated = received + lost. */
+typedef struct {
+  int64_t generated;     /* messages that came due */
+  int64_t received;      /* messages that were handled */
+  int64_t lost;          /* messages that had waited too long when their turn came */
+  int64_t read;          /* messages that left flight and were read */
+  int64_t kept;          /* of these, those that went to a store */
+  int64_t evicted;       /* kept messages that a later one replaced */
+  int64_t obtained;      /* messages obtained from the strategy */
+  int64_t freed;         /* messages given back to the strategy */
+  int64_t constructed;   /* messages made after the start */
+  int64_t discarded;     /* messages dropped, not pooled, after the start */
+  int64_t prepared;      /* messages made before the start */
+  int64_t in_flight;     /* messages in flight, counted by walking */
+  int64_t in_store;      /* messages kept, counted by walking */
+  int64_t pooled;        /* free messages, counted by walking */
+  int64_t wasted_bytes;  /* of buffers in use, what lies beyond their messages */
+  int64_t pool_bytes;    /* of buffers that the strategy holds, used or free */
+  int64_t changed_bytes; /* linked objects that the rest of the program replaced */
+  int64_t garbage_bytes; /* what it made and dropped */
+} ap_messages_counts;
+
+/* Settings are lines of name=value; trace is NULL, or records of (time_ns, fold, length, 0) as 64, 64, 32 and 32 bits that
+   outlive the handle. NULL with a line in error. */
+ap_messages* ap_messages_create(const char* settings, const void* trace, size_t trace_bytes, char* error,
+                                size_t error_bytes);
+
+/* Handles the next `count` messages (>= 1) on all threads as fast as they go; writes what it took to `part`. */
+ap_status ap_messages_run(ap_messages* messages, int64_t count, ap_iteration* part);
+
+/* Takes the messages that come due in so many nanoseconds (>= 1), or loses them; `part` counts those handled. */
+ap_status ap_messages_run_for(ap_messages* messages, int64_t length_ns, ap_iteration* part);
+
+/* The rest of the program begins (1), or ends (0). */
+ap_status ap_messages_rest(ap_messages* messages, int runs);
+
+/* Reads all that is in flight. */
+ap_status ap_messages_drain(ap_messages* messages);
+
+/* Counts so far. Walks everything: not for measured stretches. */
+ap_status ap_messages_get_counts(const ap_messages* messages, ap_messages_counts* counts);
+
+/* The sum, over all that was read, of a hash of number, content and length: the same in any order. */
+ap_status ap_messages_get_checksum(const ap_messages* messages, uint64_t* checksum);
+
+/* Pairs of (nanoseconds, messages): delays of the last ap_messages_run_for, the shortest first. Writes up to `capacity`
+   pairs; returns how many there are. */
+int64_t ap_messages_delays(const ap_messages* messages, int64_t* pairs, int64_t capacity);
+
+/* Proves, after ap_messages_drain, that what was read is what was written, that no message is in two places and none is
+   missing, and that the counts agree; AP_FAULT and one line in (message, message_bytes) where not so. */
+ap_status ap_messages_audit(const ap_messages* messages, char* message, size_t message_bytes);
+
+/* Ends the threads and frees everything. NULL is allowed. */
+void ap_messages_destroy(ap_messages* messages);
+
 /* ---- Buffers: allocation, access, fragmentation ------------------------------------------------ */
 
 /* One measured stretch. Allocation: buffers, with the time of obtaining (and touching) and of giving back apart. Access:
@@ -489,6 +551,15 @@ AP_NODISCARD(ap_threads_get_counts);
 AP_NODISCARD(ap_threads_get_received);
 AP_NODISCARD(ap_threads_get_checksum);
 AP_NODISCARD(ap_threads_audit);
+AP_NODISCARD(ap_messages_create);
+AP_NODISCARD(ap_messages_run);
+AP_NODISCARD(ap_messages_run_for);
+AP_NODISCARD(ap_messages_rest);
+AP_NODISCARD(ap_messages_drain);
+AP_NODISCARD(ap_messages_get_counts);
+AP_NODISCARD(ap_messages_get_checksum);
+AP_NODISCARD(ap_messages_delays);
+AP_NODISCARD(ap_messages_audit);
 AP_NODISCARD(ap_allocation_create);
 AP_NODISCARD(ap_allocation_verify);
 AP_NODISCARD(ap_allocation_run);

@@ -29,6 +29,14 @@ class DelayHistogram {
   // Delays closer than this to one another are the same, or neighbours, in the three digits of a delay of this length.
   static std::int64_t resolution_ns(std::int64_t delay_ns) { return delay_ns >> kSubBucketBits; }
 
+  // The longest delay that is counted at this index.
+  static std::int64_t highest_ns(std::size_t index) {
+    if (index < kSubBuckets) return static_cast<std::int64_t>(index);
+    const std::size_t bucket = (index >> (kSubBucketBits - 1)) - 1;
+    const std::size_t within = index - (bucket << (kSubBucketBits - 1));
+    return static_cast<std::int64_t>(((within + 1) << bucket) - 1);
+  }
+
   static std::size_t index(std::int64_t delay_ns) {
     if (delay_ns < 0) delay_ns = 0;
     if (delay_ns > kHighestNs) delay_ns = kHighestNs;

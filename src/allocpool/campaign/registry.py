@@ -10,7 +10,10 @@ from typing import Any
 from allocpool.campaign.study import Mode, Study
 from allocpool.errors import unknown_choice
 
-STUDY_NAMES = ("instrument", "batch", "pauses", "realtime", "native", "allocation", "buffered_io", "stream", "threads")
+STUDY_NAMES = (
+    "instrument", "batch", "pauses", "realtime", "native", "allocation", "buffered_io", "stream", "your_workload",
+    "threads",
+)  # fmt: skip
 """In the order in which campaigns run them and pages show them."""
 
 

@@ -1,0 +1,1 @@
+"""What runs inside the trials of this study."""

@@ -1,0 +1,61 @@
+"""What a trial of the reader's own workload measures: the contract between its child and the tables."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from allocpool.trial.measurement import CpuTime, Iteration, Outcome
+
+
+class MessagesStretches(TypedDict):
+    """Parts of the work that follow each other; the last number of a part counts messages that were handled."""
+
+    fill: list[Iteration]
+    warmup: list[Iteration]
+    measured: list[Iteration]
+
+
+class Rest(TypedDict):
+    """What the rest of the program did in the measured window, MiB."""
+
+    changed_mb: float
+    garbage_mb: float
+
+
+class MessagesMemory(TypedDict):
+    """Of the process and of the strategy, MiB."""
+
+    idle_rss_mb: float
+    """Resident when everything was ready and no message had come."""
+    peak_rss_mb: float
+    pool_mb: float
+    """Of buffers that the strategy holds, used or free, when the measured window ended; 0 where it holds none."""
+    wasted_mb: float
+    """Of buffers in use, what lies beyond their messages, when the measured window ended."""
+
+
+class MessagesMeasurement(TypedDict):
+    """Of mode ``messages``."""
+
+    set_up_ns: int
+    iterations: MessagesStretches
+    cpu: CpuTime
+    counts: dict[str, int]
+    """By the names of ``COUNTS`` in ``tables``, when every message had been processed."""
+    due: int
+    """Messages whose time came in the measured window; those received where nothing was due."""
+    lost: int
+    """Of these, those lost."""
+    delays: list[tuple[int, int]]
+    """(nanoseconds, messages) in the buckets of an HdrHistogram: from when a message was due until it had been handled,
+    in the measured window; empty of a trial that goes as fast as it can."""
+    checksum: str
+    """Sixteen hex digits: a sum, the same in every layout, strategy, language and number of threads."""
+    memory: MessagesMemory
+    rest: Rest
+    humongous_from_bytes: int | None
+    """From this length on G1 gives an array regions of its own; None of another collector."""
+
+
+class MessagesOutcome(Outcome, MessagesMeasurement):
+    """What the process of such a trial returns."""

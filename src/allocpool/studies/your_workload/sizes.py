@@ -1,0 +1,219 @@
+"""Sizes of messages: from the words of a shell or a file to (bytes, weight) pairs, and size classes that fit them.
+
+Imported inside trials too: nothing here may import more than the standard library.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from statistics import NormalDist
+
+from allocpool.errors import UserError
+
+Sizes = tuple[tuple[int, float], ...]
+"""(bytes, weight): bytes ascend, weights sum to 1."""
+
+SMALLEST_BYTES = 16
+LARGEST_BYTES = 2**28
+MOST_SIZES = 4096
+"""Different ones in a histogram: a longer one is refused."""
+FITTED_CLASSES = 16
+"""At most, of classes fitted to a distribution."""
+MIX_SHARE = 0.2
+"""Of the messages out at once, those that the small pool of ``mix`` holds."""
+_SPREADS = 4
+"""Standard deviations by which a size class is prepared for more messages than it has in the mean."""
+_GRAIN_BYTES = 16
+_LOGNORMAL_PARTS = 64
+_FORMS = "512, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
+
+
+def parse_sizes(text: str) -> Sizes:
+    """Sizes as a shell has them: ``512``, ``64:0.7,1500:0.3``, ``lognormal:MEDIAN:SIGMA`` or ``histogram:FILE.csv``.
+
+    A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the logarithm. A file has two
+    columns, bytes and count, and may have a line of names.
+
+    Raises:
+        UserError: another form, a size or a weight that is none, or a file that can't be read.
+    """
+    kind, _, rest = text.strip().partition(":")
+    if kind == "lognormal":
+        numbers = [_number(word, text) for word in rest.split(":")]
+        if len(numbers) != 2:
+            raise UserError(f"sizes {text!r} is not {_FORMS}")
+        return _lognormal(*numbers)
+    if kind == "histogram":
+        return _histogram(Path(rest))
+    pairs = []
+    for word in text.split(","):
+        size, _, weight = word.partition(":")
+        pairs.append((_number(size, text), _number(weight, text) if weight else 1.0))
+    return checked_sizes(pairs)
+
+
+def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
+    """The pairs in order, equal sizes joined, weights summing to 1.
+
+    Raises:
+        UserError: no pair, a size that no message has, or a weight that is none.
+    """
+    joined: dict[int, float] = {}
+    for size, weight in pairs:
+        if size != int(size) or not SMALLEST_BYTES <= size <= LARGEST_BYTES:
+            raise UserError(f"sizes are {SMALLEST_BYTES} to {LARGEST_BYTES} whole bytes, not {size:g}")
+        if not (math.isfinite(weight) and weight > 0):
+            raise UserError(f"the weight of a size is above 0, not {weight:g}")
+        joined[int(size)] = joined.get(int(size), 0.0) + weight
+    if not joined:
+        raise UserError(f"sizes are empty: give {_FORMS}")
+    if len(joined) > MOST_SIZES:
+        raise UserError(f"sizes have {len(joined)} different ones, {MOST_SIZES} at most: round them")
+    total = math.fsum(joined.values())
+    return tuple((size, joined[size] / total) for size in sorted(joined))
+
+
+def _number(word: str, text: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise UserError(f"sizes {text!r} is not {_FORMS}") from None
+
+
+def _lognormal(median: float, sigma: float) -> Sizes:
+    if not (median > 0 and sigma > 0):
+        raise UserError(f"lognormal:MEDIAN:SIGMA takes numbers above 0, not {median:g} and {sigma:g}")
+    normal = NormalDist(math.log(median), sigma)
+    middles = (normal.inv_cdf((part + 0.5) / _LOGNORMAL_PARTS) for part in range(_LOGNORMAL_PARTS))
+    return checked_sizes((min(LARGEST_BYTES, max(SMALLEST_BYTES, round(math.exp(middle)))), 1.0) for middle in middles)
+
+
+def _histogram(file: Path) -> Sizes:
+    try:
+        with file.open(newline="", encoding="utf-8") as opened:
+            rows = [row for row in csv.reader(opened) if row]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"the histogram {file} can't be read: {error}") from error
+    pairs = []
+    for line, row in enumerate(rows, start=1):
+        try:
+            size, count = (float(word) for word in row)
+        except ValueError:
+            if line == 1:
+                continue  # names of columns
+            raise UserError(f"the histogram {file} has no bytes,count in line {line}: {','.join(row)!r}") from None
+        if count > 0:
+            pairs.append((size, count))
+    try:
+        return checked_sizes(pairs)
+    except UserError as error:
+        raise UserError(f"the histogram {file}: {error}") from error
+
+
+def mean_bytes(sizes: Sequence[tuple[int, float]]) -> float:
+    """Of a message."""
+    return math.fsum(size * weight for size, weight in sizes)
+
+
+def power_of_two_classes(sizes: Sequence[tuple[int, float]]) -> tuple[int, ...]:
+    """The powers of two that the sizes need, bytes, ascending."""
+    return tuple(sorted({1 << (size - 1).bit_length() for size, _ in sizes}))
+
+
+def fitted_classes(sizes: Sequence[tuple[int, float]], most: int = FITTED_CLASSES) -> tuple[int, ...]:
+    """The ``most`` classes at most, multiples of 16 bytes, that waste least on these sizes; bytes, ascending.
+
+    Exact, by dynamic programming over the sizes: the best last class of the first i sizes with k classes.
+    """
+    weight_of: dict[int, float] = {}
+    for size, weight in sizes:
+        up = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
+        weight_of[up] = weight_of.get(up, 0.0) + weight
+    bounds = _coarse(sorted(weight_of), weight_of)
+    if len(bounds) <= most:
+        return tuple(bounds)
+    below = [0.0]
+    for place, bound in enumerate(bounds):
+        first = bounds[place - 1] if place else 0
+        below.append(below[-1] + math.fsum(w for size, w in weight_of.items() if first < size <= bound))
+    # taken[i]: bytes that classes take for the sizes up to the i-th bound; what is wasted differs by a constant.
+    taken = [0.0] + [bounds[i - 1] * below[i] for i in range(1, len(bounds) + 1)]
+    last: list[list[int]] = [[0] * (len(bounds) + 1)]
+    for _ in range(1, most):
+        best, chosen = taken[:], [0] * (len(bounds) + 1)
+        for i in range(1, len(bounds) + 1):
+            for j in range(1, i):
+                cost = taken[j] + bounds[i - 1] * (below[i] - below[j])
+                if cost < best[i]:
+                    best[i], chosen[i] = cost, j
+        taken = best
+        last.append(chosen)
+    classes = []
+    i = len(bounds)
+    for chosen in reversed(last):
+        if i == 0:
+            break
+        classes.append(bounds[i - 1])
+        i = chosen[i]
+    return tuple(sorted(classes))
+
+
+_MOST_BOUNDS = 256
+
+
+def _coarse(bounds: list[int], weight_of: dict[int, float]) -> list[int]:
+    """At most so many candidate classes, each about equally likely, the largest among them."""
+    if len(bounds) <= _MOST_BOUNDS:
+        return bounds
+    kept, passed = [], 0.0
+    for bound in bounds:
+        passed += weight_of[bound]
+        if passed * _MOST_BOUNDS >= len(kept) + 1:
+            kept.append(bound)
+    return kept if kept[-1] == bounds[-1] else [*kept, bounds[-1]]
+
+
+def classes_of(classes: str, sizes: Sequence[tuple[int, float]]) -> tuple[int, ...]:
+    """The size classes of that name, ``power_of_two`` or ``fitted``, bytes, ascending."""
+    return fitted_classes(sizes) if classes == "fitted" else power_of_two_classes(sizes)
+
+
+def class_weights(classes: Sequence[int], sizes: Sequence[tuple[int, float]]) -> tuple[float, ...]:
+    """The share of messages that each class serves."""
+    weights = [0.0] * len(classes)
+    for size, weight in sizes:
+        weights[bisect_left(classes, size)] += weight
+    return tuple(weights)
+
+
+def prepared(out: int, weights: Sequence[float]) -> list[int]:
+    """Messages of each size class that a pool makes before the start, so that ``out`` of them can be out at once: which
+    classes they are of is drawn."""
+    return [min(out, math.ceil(out * w + _SPREADS * math.sqrt(out * w * max(0.0, 1 - w)))) for w in weights]
+
+
+def alias_table(sizes: Sequence[tuple[int, float]]) -> tuple[list[int], list[int]]:
+    """Walker's table of the sizes (Vose 1991), in whole numbers, so that every language draws the same.
+
+    Returns:
+        For each size the threshold, of 2**32, below which it is taken, and the place of the one taken otherwise.
+    """
+    count, whole = len(sizes), 1 << 32
+    shares = [Fraction(weight) * count for _, weight in sizes]
+    total = sum(shares)
+    shares = [share * count / total for share in shares]
+    thresholds, others = [whole] * count, list(range(count))
+    small = [place for place, share in enumerate(shares) if share < 1]
+    large = [place for place, share in enumerate(shares) if share >= 1]
+    while small and large:
+        less, more = small.pop(), large[-1]
+        thresholds[less], others[less] = int(shares[less] * whole), more
+        shares[more] -= 1 - shares[less]
+        if shares[more] < 1:
+            small.append(large.pop())
+    return thresholds, others

@@ -1,0 +1,293 @@
+"""Mode messages: a message workload whose parameters are a program's, in whole numbers and shares.
+
+A loop takes a message when it is due, obtains a buffer, fills it, and puts it in flight; the message that has been
+longest in flight is read and then kept or freed. Beside the loops runs the rest of the program, where it is asked for:
+a heap of linked objects that change, and garbage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from allocpool.errors import OneOf, UserError
+from allocpool.machine.allocators import ALLOCATORS
+from allocpool.packets.specs import DEFAULT_ALLOCATOR, DEFAULT_COLLECTOR, DEFAULT_RUNTIME, DEFAULT_SEED, SET_UP_S
+from allocpool.packets.strategies import Language
+from allocpool.runtimes.collectors import check_combination, collector_named
+from allocpool.studies.your_workload import sizes as distribution
+from allocpool.studies.your_workload.replay import read_trace
+from allocpool.trial.needs import Jvm, Needs
+from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
+
+Layout = Literal["array", "heap", "native", "malloc"]
+Strategy = Literal["alloc", "pool", "mix", "netty", "reuse"]
+Classes = Literal["power_of_two", "fitted"]
+Arrivals = Literal["steady", "poisson", "on_off", "captured"]
+Replacement = Literal["random", "oldest"]
+
+STRATEGIES: Mapping[Strategy, str] = MappingProxyType(
+    {
+        "alloc": "a fresh message each time",
+        "pool": "size classes, as many messages as are out at once",
+        "mix": "a small pool, allocation beyond it",
+        "netty": "Netty's pooled allocator",
+        "reuse": "one message per thread, used again at once",
+    }
+)
+"""Every strategy with what it means in a few words, in the order of tables."""
+LAYOUTS: Mapping[Language, tuple[Layout, ...]] = MappingProxyType(
+    {"java": ("array", "heap", "native"), "cpp": ("malloc",)}
+)
+"""Arrays of bytes, ByteBuffers on the heap and off it; what C++ gets from malloc."""
+MOST_THREADS = 64
+MOST_MESSAGES = 2**28
+"""In flight, or kept: Java counts them in ints."""
+MESSAGE_OBJECT_BYTES = 64
+"""Of a message beside its buffer, at most: its object and what describes the buffer."""
+_JAVA_ONLY = ("runtime", "collector", "heap_mb", "direct_mb")
+_EXPECTED_NS_PER_MESSAGE = 300.0
+_NS_PER_BYTE = 0.15
+
+
+def _java(spec: dict[str, Any]) -> bool:
+    return bool(spec["language"] == "java")
+
+
+def _of_trace(spec: dict[str, Any]) -> str | None:
+    """SHA-256 of the file's content."""
+    if spec["trace"] is None:
+        return None
+    try:
+        with Path(spec["trace"]).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ValueError(f"the trace {spec['trace']} can't be read: {error.strerror}") from error
+
+
+def out_at_once(spec: Mapping[str, Any]) -> int:
+    """Messages in flight, kept, and in the hands of the threads."""
+    return int(spec["in_flight"] + spec["kept_count"] + spec["threads"])
+
+
+def buffer_mb(spec: Mapping[str, Any]) -> float:
+    """What the buffers of the messages out at once come to with this strategy, MiB."""
+    sizes, out = spec["sizes"], out_at_once(spec)
+    if spec["strategy"] == "alloc":
+        return out * distribution.mean_bytes(sizes) / 2**20
+    classes = distribution.classes_of(spec["classes"], sizes)
+    if spec["strategy"] == "reuse":
+        return int(spec["threads"]) * classes[-1] / 2**20
+    weights = distribution.class_weights(classes, sizes)
+    if spec["strategy"] == "pool":
+        counts: list[float] = [*distribution.prepared(out, weights)]
+    else:
+        counts = [out * weight for weight in weights]
+    return math.fsum(count * size for count, size in zip(counts, classes, strict=True)) / 2**20
+
+
+def heap_live_mb(spec: Mapping[str, Any]) -> float:
+    """What lives on the Java heap at any time, MiB."""
+    objects_mb = out_at_once(spec) * MESSAGE_OBJECT_BYTES / 2**20
+    return spec["live_mb"] + objects_mb + (0.0 if spec["layout"] == "native" else buffer_mb(spec))
+
+
+def _default_heap_mb(spec: dict[str, Any]) -> int | None:
+    if not _java(spec):
+        return None
+    return max(collector_named(spec["collector"]).smallest_heap_mb, 64, math.ceil(3 * heap_live_mb(spec)))
+
+
+def _default_direct_mb(spec: dict[str, Any]) -> int | None:
+    if not _java(spec) or spec["layout"] != "native":
+        return None
+    return max(64, math.ceil(3 * buffer_mb(spec)))
+
+
+class MessagesSpec(TrialSpec):
+    """A reader's own workload: ``messages`` of it as fast as it goes, or ``seconds`` of it measured."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.your_workload.child.messages"
+
+    mode: Literal["messages"] = "messages"
+    language: Language = "java"
+    layout: Layout = Field(
+        default_factory=lambda spec: LAYOUTS[spec["language"]][0], description="where the bytes of a message live"
+    )
+    strategy: Strategy
+    classes: Classes = Field(default="power_of_two", description="sizes of a pool's buffers")
+    zeroing: bool = Field(default=False, description="a pool clears what it hands out")
+    sizes: tuple[tuple[int, float], ...] = Field(
+        default=((512, 1.0),), description="512, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv; bytes"
+    )
+    filled_share: float = Field(default=1.0, ge=0, le=1, description="of a message, what is written")
+    read_share: float = Field(default=1.0, ge=0, le=1, description="of a message, what is read when it leaves")
+    rate_per_s: float | None = Field(
+        default=None, gt=0, le=1e8, description="messages a second, all threads; left out: as fast as it goes"
+    )
+    arrivals: Arrivals = Field(default="steady", description="captured: as in the trace, scaled to rate_per_s")
+    burst_length: int = Field(default=1, ge=1, le=10**7, description="messages of a burst; arrivals on_off")
+    delay_ms: float = Field(default=50.0, gt=0, le=60_000, description="a message that waits longer is lost")
+    in_flight: int = Field(default=0, ge=0, le=MOST_MESSAGES, description="messages, of all threads together")
+    kept_share: float = Field(default=0.0, ge=0, le=1, description="of messages, those kept when they leave")
+    kept_count: int = Field(default=0, ge=0, le=MOST_MESSAGES, description="kept at once, of all threads together")
+    replacement: Replacement = Field(default="random", description="which kept message makes room")
+    temporaries: int = Field(default=0, ge=0, le=1024, description="objects made for a message and dropped with it")
+    temporary_bytes: int = Field(default=32, ge=16, le=2**20, description="of each")
+    live_mb: float = Field(default=0.0, ge=0, le=2**20, description="linked objects of the rest of the program")
+    changed_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="of these, replaced")
+    garbage_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="that the rest of the program makes besides")
+    threads: int = Field(default=1, ge=1, le=MOST_THREADS, description="loops, each with its own queue and store")
+    runtime: RuntimeNumber | None = Field(default_factory=lambda spec: DEFAULT_RUNTIME if _java(spec) else None)
+    collector: CollectorName | None = Field(default_factory=lambda spec: DEFAULT_COLLECTOR if _java(spec) else None)
+    allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
+        default_factory=lambda spec: None if _java(spec) else DEFAULT_ALLOCATOR, description="what C++ malloc reaches"
+    )
+    heap_mb: int | None = Field(gt=0, default_factory=_default_heap_mb, description="-Xms and -Xmx")
+    direct_mb: int | None = Field(gt=0, default_factory=_default_direct_mb, description="-XX:MaxDirectMemorySize")
+    jvm_flags: tuple[str, ...] = Field(default=(), description="the reader's own, after all others")
+    trace: str | None = Field(default=None, description="a prepared replay file: sizes, times and bytes of a capture")
+    trace_sha256: str | None = Field(default_factory=_of_trace, description="of the trace; follows from the file")
+    messages: int | None = Field(default=None, gt=0, le=10**11, description="in all, in place of seconds")
+    seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after warm-up")
+    warmup_seconds: float = Field(default=1.0, ge=0, le=600, description="of trials by seconds")
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63, description="of sizes, contents, times and stores")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_captured(cls, settings: Any) -> Any:
+        """Sizes of a trace are its own, and so is the rate of one whose times are as captured."""
+        if not isinstance(settings, dict) or not settings.get("trace"):
+            return settings
+        try:
+            found = read_trace(Path(settings["trace"]))
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        own: dict[str, Any] = {"sizes": found.sizes}
+        if settings.get("arrivals") == "captured":
+            own["rate_per_s"] = found.rate_per_s
+        return own | settings
+
+    @field_validator("sizes", mode="before")
+    @classmethod
+    def _words_of_a_shell(cls, value: Any) -> Any:
+        try:
+            if isinstance(value, (str, int)):
+                return distribution.parse_sizes(str(value))
+            return distribution.checked_sizes(value)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+
+    @field_validator("jvm_flags", mode="before")
+    @classmethod
+    def _flags_of_a_shell(cls, value: Any) -> Any:
+        return tuple(value.split()) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if self.layout not in LAYOUTS[self.language]:
+            raise ValueError(
+                f"layout {self.layout} is not of language {self.language}: choose {', '.join(LAYOUTS[self.language])}"
+            )
+        if self.language == "java":
+            try:
+                check_combination(self.collector or "", self.runtime or 0)
+            except UserError as error:
+                raise ValueError(str(error)) from error
+            if self.allocator is not None:
+                raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
+        else:
+            if wrong := [name for name in _JAVA_ONLY if getattr(self, name) is not None]:
+                raise ValueError(f"{', '.join(wrong)} belong to Java; C++ takes allocator ({', '.join(ALLOCATORS)})")
+            if self.jvm_flags:
+                raise ValueError("jvm_flags belong to Java")
+        if self.strategy == "netty" and self.language == "cpp":
+            others = ", ".join(name for name in get_args(Strategy) if name != "netty")
+            raise ValueError(f"strategy netty is of Java: choose one of {others}")
+        if self.strategy == "reuse" and out_at_once(self.model_dump()) > self.threads:
+            raise ValueError("strategy reuse has one message per thread: choose in_flight=0 and kept_count=0, or pool")
+        return self
+
+    @model_validator(mode="after")
+    def _sizes_and_times(self) -> Self:
+        if (self.seconds is None) == (self.messages is None):
+            raise ValueError("give messages=N or seconds=S, one of them")
+        if self.rate_per_s is not None and self.seconds is None:
+            raise ValueError("messages=N is as fast as it goes: give seconds=S with rate_per_s")
+        if (self.kept_share > 0) != (self.kept_count > 0):
+            raise ValueError("kept_share and kept_count go together: both above 0, or neither")
+        if 0 < self.in_flight < self.threads or 0 < self.kept_count < self.threads:
+            raise ValueError(f"in_flight and kept_count are 0 or at least one for each of {self.threads} threads")
+        if self.arrivals == "captured" and self.trace is None:
+            raise ValueError("arrivals captured come from a trace: give trace=FILE, or steady, poisson or on_off")
+        if self.changed_mb_per_s > 0 and self.live_mb == 0:
+            raise ValueError("changed_mb_per_s changes live_mb: give live_mb above 0")
+        return self
+
+    def impossible(self) -> str | None:
+        """What lives at any time does not fit into the heap, or into direct memory."""
+        if self.language == "cpp":
+            return None
+        stated = self.model_dump()
+        live_mb = heap_live_mb(stated)
+        if live_mb > (self.heap_mb or 0):
+            return (
+                f"messages out at once and the rest of the program take {live_mb:.0f} MB of a heap of "
+                f"{self.heap_mb} MB: choose heap_mb {math.ceil(live_mb * 1.25)} or more, or fewer in_flight and kept"
+            )
+        if self.layout == "native" and buffer_mb(stated) > (self.direct_mb or 0):
+            return (
+                f"messages out at once take {buffer_mb(stated):.0f} MB of direct memory of {self.direct_mb} MB: choose "
+                f"direct_mb {math.ceil(buffer_mb(stated) * 1.25)} or more, or fewer in_flight and kept"
+            )
+        return None
+
+    @property
+    def fill_messages(self) -> int:
+        """Messages after which all places in flight and in the store are taken: until then every one is kept."""
+        return self.in_flight + self.kept_count + self.threads
+
+    def configuration(self) -> str:
+        return f"{solution_of(self.model_dump())}, {self.strategy}"
+
+    def expected_seconds(self) -> float:
+        per_message_ns = _EXPECTED_NS_PER_MESSAGE + _NS_PER_BYTE * distribution.mean_bytes(self.sizes)
+        messages = (self.messages or self.fill_messages) + out_at_once(self.model_dump())
+        set_up_s = SET_UP_S[self.language] + messages * per_message_ns / self.threads / 1e9 + self.live_mb / 500
+        return set_up_s + (self.warmup_seconds + self.seconds if self.seconds else 0.0)
+
+    def longest_seconds(self) -> float:
+        return 60.0 + 10 * self.expected_seconds()
+
+    def needs(self) -> Needs:
+        if self.language == "cpp":
+            memory_mb = math.ceil(1.3 * (buffer_mb(self.model_dump()) + self.live_mb)) + 16
+            return Needs(
+                native="packets", allocator=self.allocator, memory_mb=memory_mb, memory_setting="in_flight or kept_count"
+            )
+        jvm = Jvm(
+            module="messages",
+            runtime=self.runtime or 0,
+            collector=self.collector or "",
+            heap_mb=self.heap_mb or 0,
+            direct_mb=self.direct_mb or 0,
+            unsafe=self.strategy == "netty",
+            # What unreachable direct buffers hold is given back by a collection that the JVM itself asks for.
+            explicit_gc=self.layout == "native",
+            flags=self.jvm_flags,
+        )
+        return Needs(jvm=jvm)
+
+
+def solution_of(spec: Mapping[str, Any]) -> str:
+    """The row of a results table: layout with collector and runtime, or with allocator."""
+    if spec["language"] == "cpp":
+        allocator = "" if spec["allocator"] == DEFAULT_ALLOCATOR else f" / {spec['allocator']}"
+        return f"C++ {spec['layout']}{allocator}"
+    return f"{spec['layout']} / {collector_named(spec['collector']).label} / {spec['runtime']}"

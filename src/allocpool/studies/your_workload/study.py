@@ -1,0 +1,163 @@
+"""Study 9, your workload: should a program like the reader's allocate or pool?
+
+A few named workloads, as programs have them, on a few collectors; what the reader's own gives is for `advise` to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+from pydantic import Field, ValidationError, model_validator
+
+from allocpool.campaign.schedule import Question
+from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.errors import from_validation
+from allocpool.studies.your_workload.measurement import MessagesMeasurement
+from allocpool.studies.your_workload.specs import STRATEGIES, MessagesSpec, Strategy
+from allocpool.studies.your_workload.tables import SCHEMAS, cost_of, summarise_messages, tidy_messages
+from allocpool.trial.spec import TrialSpec
+
+_OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "block", "seconds", "messages",
+        "warmup_seconds")  # fmt: skip
+"""What a workload of a profile does not say: strategies and solutions do."""
+POOLS: tuple[Strategy, ...] = ("pool", "mix", "netty", "reuse")
+
+
+class YourProfile(StudyProfile):
+    """Named workloads, each with every strategy that goes with it, on every solution."""
+
+    workloads: dict[str, dict[str, Any]] = Field(min_length=1, description="settings of mode messages by a name")
+    java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
+    cpp: tuple[str, ...] = Field(default=(), description="allocators")
+    strategies: tuple[Strategy, ...] = Field(min_length=1)
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+
+    @model_validator(mode="after")
+    def _makes_trials(self) -> YourProfile:
+        if not self.java and not self.cpp:
+            raise ValueError("give java: [LAYOUT/COLLECTOR/RUNTIME, ...] or cpp: [ALLOCATOR, ...]")
+        for name, workload in self.workloads.items():
+            if stated := [key for key in workload if key in _OWN]:
+                raise ValueError(f"workload {name} says {', '.join(stated)}, which strategies and solutions say")
+            try:
+                for _ in _specs(self, name, 0):
+                    pass
+            except ValidationError as error:
+                raise ValueError(str(from_validation(f"workload {name}", error, MessagesSpec))) from None
+        return self
+
+    def solutions(self) -> Iterator[dict[str, Any]]:
+        """Settings of a trial for each solution."""
+        for words in self.java:
+            parts = words.split("/")
+            if len(parts) != 3 or not parts[2].isdigit():
+                raise ValueError(f"{words!r} is not LAYOUT/COLLECTOR/RUNTIME, for example array/g1/25")
+            yield {"language": "java", "layout": parts[0], "collector": parts[1], "runtime": int(parts[2])}
+        for allocator in self.cpp:
+            yield {"language": "cpp", "allocator": allocator}
+
+
+def _offered(strategy: Strategy, language: str, workload: dict[str, Any]) -> bool:
+    if strategy == "netty":
+        return language == "java"
+    return strategy != "reuse" or not (workload.get("in_flight") or workload.get("kept_count"))
+
+
+def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec]:
+    workload = profile.workloads[name]
+    for solution in profile.solutions():
+        stated = workload
+        if solution["language"] == "cpp":
+            stated = {key: value for key, value in workload.items() if key not in ("heap_mb", "direct_mb", "jvm_flags")}
+        for strategy in profile.strategies:
+            if _offered(strategy, solution["language"], workload):
+                yield MessagesSpec(
+                    strategy=strategy, block=block, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
+                    **solution, **stated,
+                )  # fmt: skip
+
+
+def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
+    """Every workload with every strategy on every solution, in every block; what two workloads share runs once."""
+    planned = []
+    for block in range(profile.blocks):
+        specs = dict.fromkeys(spec for name in profile.workloads for spec in _specs(profile, name, block))
+        planned += [Planned(spec, spec.impossible()) for spec in specs]
+    return planned
+
+
+def workload_of(profile: YourProfile, spec: MessagesSpec) -> str | None:
+    """The name of the profile's workload that a spec belongs to, or None."""
+    for name in profile.workloads:
+        if any(spec == other for other in _specs(profile, name, spec.block)):
+            return name
+    return None
+
+
+def questions(profile: YourProfile, _machine: Machine) -> list[Question[TrialSpec]]:
+    """Allocation against each pool, by the CPU of a message. Secondary: what decides the article's question is asked by
+    the batch and the real-time study."""
+    asked: list[Question[TrialSpec]] = []
+    for name in profile.workloads:
+        cells: dict[tuple[object, ...], dict[str, MessagesSpec]] = {}
+        for spec in _specs(profile, name, 0):
+            if not spec.impossible():
+                key = (spec.language, spec.layout, spec.runtime, spec.collector, spec.allocator)
+                cells.setdefault(key, {})[spec.strategy] = spec
+        asked += [
+            Question(by_strategy["alloc"], by_strategy[pool], primary=False)
+            for by_strategy in cells.values()
+            if "alloc" in by_strategy
+            for pool in POOLS
+            if pool in by_strategy
+        ]
+    return asked
+
+
+def catalogue(profile: YourProfile, planned: Sequence[Planned]) -> pd.DataFrame:
+    """One row per language and strategy, with how many configurations the profile runs of it."""
+    rows = []
+    for language in ("java", "cpp"):
+        for strategy, means in STRATEGIES.items():
+            if strategy == "netty" and language == "cpp":
+                continue
+            mine = [
+                item
+                for item in planned
+                if isinstance(item.spec, MessagesSpec)
+                and (item.spec.language, item.spec.strategy, item.spec.block) == (language, strategy, 0)
+            ]
+            gaps = sorted({item.unavailable for item in mine if item.unavailable})
+            runs = sum(1 for item in mine if not item.unavailable)
+            rows.append({
+                "language": language, "strategy": strategy, "means": means, "planned": bool(runs),
+                "configurations": runs,
+                "left_out_because": "; ".join(gaps) or (None if runs else f"not in profile {profile.profile}"),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+STUDY = Study(
+    name="your_workload",
+    notebook="09_your_workload",
+    question="Should a program like yours pool its messages, on its collector, and how far is it from trouble?",
+    modes=(
+        Mode(
+            MessagesSpec,
+            MessagesMeasurement,
+            summarise_messages,
+            "mode=messages strategy=pool sizes=64:0.7,1500:0.3 in_flight=20000 kept_share=0.06 kept_count=20000 "
+            "rate_per_s=200000 delay_ms=50 collector=g1 heap_mb=512 seconds=5",
+        ),
+    ),
+    profile_model=YourProfile,
+    plan=plan_messages,
+    tidy=tidy_messages,
+    schemas=SCHEMAS,
+    catalogue=catalogue,
+    questions=questions,
+    cost=cost_of,
+)

@@ -1,0 +1,247 @@
+"""Tidy tables of the reader's own workload: one row per trial, and its CPU time by thread group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import pandas as pd
+from pandera.pandas import Column, DataFrameSchema
+
+from allocpool.campaign.tidy import (
+    COUNT,
+    CPU,
+    GC_COLUMNS,
+    POSITIVE,
+    TRIAL_COLUMNS,
+    Row,
+    Rows,
+    choice,
+    cpu_rows,
+    drift_percent,
+    frames,
+    gc_row,
+    number,
+    read_trial,
+    text,
+    trial_row,
+    whole,
+)
+from allocpool.packets.strategies import Language
+from allocpool.percentiles import HIGHEST_NS, LOWEST_NS, SIGNIFICANT_DIGITS, samples_needed
+from allocpool.studies.your_workload.measurement import MessagesMeasurement
+from allocpool.studies.your_workload.sizes import classes_of, mean_bytes
+from allocpool.studies.your_workload.specs import (
+    Arrivals,
+    Classes,
+    Layout,
+    Replacement,
+    Strategy,
+    solution_of,
+)
+from allocpool.trial.record import TrialRecord
+from allocpool.trial.stops import stops_of
+
+COUNTS = {
+    "generated": "messages that came due, those of the fill and the warm-up among them",
+    "received": "messages that were handled",
+    "lost": "messages that had waited too long when their turn came",
+    "read": "messages that left flight and were read",
+    "kept": "of these, those that went to a store",
+    "evicted": "kept messages replaced by a later one",
+    "obtained": "messages obtained from the strategy",
+    "freed": "messages given back to the strategy",
+    "constructed": "messages made after the start",
+    "discarded": "messages dropped, not pooled, after the start",
+    "prepared": "messages made before the start",
+    "in_flight": "messages in flight, when all had been read",
+    "in_store": "messages kept, when all had been read",
+    "pooled": "free messages in pools; -1 where a library does not tell",
+}
+"""Of the whole trial; their books are audited."""
+DELAYS = {"delay_p50_ms": 50.0, "delay_p99_ms": 99.0, "delay_p999_ms": 99.9}
+_MEMORY = {
+    "idle_rss_mb": "resident memory when everything was ready and no message had come, MiB",
+    "peak_rss_mb": "peak resident memory of the process, MiB",
+    "pool_mb": "buffers that the strategy holds, used or free, at the end of the window, MiB",
+    "wasted_mb": "of buffers in use, what lies beyond their messages, at the end of the window, MiB",
+}
+
+TRIALS = DataFrameSchema(
+    {
+        **TRIAL_COLUMNS,
+        "language": choice(get_args(Language), "language of the workload"),
+        "layout": choice(get_args(Layout), "where the bytes of a message live"),
+        "strategy": choice(get_args(Strategy), "where a message comes from"),
+        "classes": choice(get_args(Classes), "size classes of pools"),
+        "zeroing": Column("bool", description="a pool clears what it hands out"),
+        "sizes": text("(bytes, weight) of each size of messages"),
+        "mean_bytes": Column("float64", POSITIVE, description="of a message, bytes"),
+        "filled_share": Column("float64", COUNT, description="of a message, what is written"),
+        "read_share": Column("float64", COUNT, description="of a message, what is read"),
+        "rate_per_s": number("messages a second, all threads; empty: as fast as it goes"),
+        "arrivals": choice(get_args(Arrivals), "how messages come"),
+        "burst_length": Column("int64", POSITIVE, description="messages of a burst, where they come on and off"),
+        "delay_ms": Column("float64", POSITIVE, description="a message that waits longer is lost, ms"),
+        "messages_in_flight": Column("int64", COUNT, description="messages in flight at once"),
+        "kept_share": Column("float64", COUNT, description="of messages, those kept"),
+        "kept_count": Column("int64", COUNT, description="messages kept at once"),
+        "replacement": choice(get_args(Replacement), "which kept message makes room"),
+        "temporaries": Column("int64", COUNT, description="objects made for a message and dropped with it"),
+        "temporary_bytes": Column("int64", COUNT, description="of each, bytes"),
+        "live_mb": Column("float64", COUNT, description="linked objects of the rest of the program, MiB"),
+        "changed_mb_per_s": Column("float64", COUNT, description="of these, replaced, MiB a second"),
+        "garbage_mb_per_s": Column("float64", COUNT, description="garbage of the rest of the program, MiB a second"),
+        "threads": Column("int64", POSITIVE, description="loops, each with its own queue and store"),
+        "runtime": whole("feature release of the JDK; empty for C++", None),
+        "collector": text("garbage collector; empty for C++", nullable=True),
+        "allocator": text("what C++ malloc reaches; empty for Java", nullable=True),
+        "solution": text("layout with collector and runtime, or with allocator"),
+        "heap_mb": whole("-Xms and -Xmx, MiB; empty for C++", None),
+        "direct_mb": whole("-XX:MaxDirectMemorySize, MiB; empty where it is the JVM's", None),
+        "jvm_flags": text("the reader's own flags"),
+        "trace": text("prepared replay file; empty: messages are drawn", nullable=True),
+        "messages": whole("messages handled in the measured window"),
+        "ns_per_message": number("wall time of the measured window over its messages, all threads together, ns"),
+        "cpu_ns_per_message": number("CPU of the whole process over the same messages, its collector's too, ns"),
+        "gc_cpu_share": number("of that CPU, what the collector's threads took"),
+        "rest_cpu_share": number("of that CPU, what the thread of the rest of the program took"),
+        "cpu_share": number("CPU of the whole process over the window's length: 1 is one processor"),
+        "drift_percent": number("how much dearer a message is in the second half of the window, percent", None),
+        "lost_ppm": number("of a million messages due in the window, those lost"),
+        **{name: number(f"{name[6:-3]} of delays against intended times, ms; empty without times, or too few")
+           for name in DELAYS},
+        "delay_max_ms": number("the longest of these delays, ms"),
+        **{name: number(what) for name, what in _MEMORY.items()},
+        "changed_mb": number("what the rest of the program replaced in the window, MiB"),
+        "garbage_mb": number("what the rest of the program made in the window, MiB"),
+        "humongous_share": number("of messages, those whose buffer G1 gives regions of its own; empty without such"),
+        "stalls": whole("waits of the message threads for memory, in the window; empty without a collector's log"),
+        "stall_total_ms": number("their total, ms"),
+        "stall_max_ms": number("the longest of them, ms"),
+        "safepoints": whole("stops of all threads in the measured window; empty without a JVM"),
+        **GC_COLUMNS,
+        **{name: whole(what, None if name == "pooled" else COUNT) for name, what in COUNTS.items()},
+        "checksum": text("sum over all that was read: the same in every row of equal messages and seed",
+                         nullable=True),
+        "seed": text("of sizes, contents, times and stores"),
+    },
+    strict=True,
+    coerce=True,
+)  # fmt: skip
+SCHEMAS = {"trials": TRIALS, "cpu": CPU}
+_STATED = (
+    "language", "layout", "strategy", "classes", "zeroing", "filled_share", "read_share", "rate_per_s", "arrivals",
+    "burst_length", "delay_ms", "kept_share", "kept_count", "replacement", "temporaries", "temporary_bytes", "live_mb",
+    "changed_mb_per_s", "garbage_mb_per_s", "threads", "runtime", "collector", "allocator", "heap_mb", "direct_mb",
+    "trace",
+)  # fmt: skip
+_REST_THREAD = "allocpool-rest"
+
+
+def _rows_of(record: TrialRecord) -> Rows:
+    spec = record.spec
+    row = {
+        **trial_row(record), **{name: spec[name] for name in _STATED},
+        "sizes": ",".join(f"{size}:{weight:.6g}" for size, weight in spec["sizes"]),
+        "mean_bytes": mean_bytes(spec["sizes"]), "messages_in_flight": spec["in_flight"],
+        "jvm_flags": " ".join(spec["jvm_flags"]), "solution": solution_of(spec), "seed": str(spec["seed"]),
+    }  # fmt: skip
+    trial = read_trial(record, MessagesMeasurement)
+    measured = trial.measurement
+    if measured is None:
+        return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
+    cpu = cpu_rows(record, measured["cpu"])
+    return {"trials": [row | _measured(record, measured, cpu)], "cpu": cpu}
+
+
+def _measured(record: TrialRecord, measured: MessagesMeasurement, cpu: Sequence[Row]) -> Row:
+    parts = measured["iterations"]["measured"]
+    messages = sum(part[2] for part in parts)
+    process_ns = measured["cpu"]["process_ns"]
+    start_ns, end_ns = parts[0][0], parts[-1][1]
+    rest_ns = sum(ns for name, ns in measured["cpu"]["threads"] if name == _REST_THREAD)
+    # Where almost all is lost there is next to nothing that a cost could be over.
+    return {
+        "messages": messages,
+        "ns_per_message": (end_ns - start_ns) / messages if messages else None,
+        "cpu_ns_per_message": process_ns / messages if messages else None,
+        "gc_cpu_share": sum(row["cpu_ns"] for row in cpu if row["thread_group"] == "gc") / process_ns,
+        "rest_cpu_share": rest_ns / process_ns,
+        "cpu_share": process_ns / (measured["cpu"]["end_ns"] - measured["cpu"]["start_ns"]),
+        "drift_percent": drift_percent(parts),
+        "lost_ppm": 1e6 * measured["lost"] / measured["due"] if measured["due"] else None,
+        **_delays(measured["delays"]),
+        **measured["memory"],
+        **measured["rest"],
+        "humongous_share": _humongous_share(record.spec, measured["humongous_from_bytes"]),
+        **_stops(record, start_ns, end_ns),
+        **gc_row(record, start_ns, end_ns),
+        **{name: measured["counts"][name] for name in COUNTS},
+        "checksum": measured["checksum"],
+    }
+
+
+def _delays(buckets: Sequence[tuple[int, int]]) -> Row:
+    """Percentiles that so many delays allow, and the longest, ms."""
+    from hdrh.histogram import HdrHistogram
+
+    if not buckets:
+        return dict.fromkeys((*DELAYS, "delay_max_ms"))
+    filled = HdrHistogram(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
+    for delay_ns, count in buckets:
+        filled.record_value(delay_ns, count)
+    total = filled.get_total_count()
+    row: Row = {
+        name: filled.get_value_at_percentile(percentile) / 1e6 if total >= samples_needed(percentile) else None
+        for name, percentile in DELAYS.items()
+    }
+    return {**row, "delay_max_ms": buckets[-1][0] / 1e6}
+
+
+def _humongous_share(spec: Mapping[str, Any], from_bytes: int | None) -> float | None:
+    """Of messages on the heap, by the length of the buffer that the strategy gives them; Netty's chunks are its own."""
+    if from_bytes is None or spec["layout"] == "native" or spec["strategy"] == "netty":
+        return None
+    classes = classes_of(spec["classes"], spec["sizes"])
+    if spec["strategy"] == "reuse":
+        return float(classes[-1] >= from_bytes)
+
+    def buffer_bytes(size: int) -> int:
+        return size if spec["strategy"] == "alloc" else min(bound for bound in classes if bound >= size)
+
+    return float(sum(weight for size, weight in spec["sizes"] if buffer_bytes(size) >= from_bytes))
+
+
+def _stops(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
+    stops = stops_of(record)
+    if stops is None:
+        return {}
+    inside = [stall for stall in stops.stalls if start_ns <= stall.start_ns < end_ns and stall.thread != _REST_THREAD]
+    return {
+        "stalls": len(inside),
+        "stall_total_ms": sum(stall.duration_ns for stall in inside) / 1e6,
+        "stall_max_ms": max((stall.duration_ns for stall in inside), default=0) / 1e6,
+        "safepoints": sum(1 for stop in stops.safepoints if start_ns <= stop.start_ns < end_ns),
+    }
+
+
+def tidy_messages(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
+    """Tables ``trials`` and ``cpu``."""
+    return frames(records, _rows_of, SCHEMAS)
+
+
+def cost_of(record: TrialRecord) -> float | None:
+    """CPU of the whole process, ns a message of the measured window; None of a trial without one."""
+    rows = _rows_of(record)["trials"] if record.measurement else []
+    costs = [row.get("cpu_ns_per_message") for row in rows]
+    return None if not costs or costs[0] is None else float(costs[0])
+
+
+def summarise_messages(record: TrialRecord) -> dict[str, Any]:
+    """One trial as plain data: the columns of its row, its ``counts``, and ``cpu_ns`` by thread group."""
+    rows = _rows_of(record)
+    row = dict(rows["trials"][0])
+    counts = {name: row.pop(name) for name in list(COUNTS) if name in row}
+    cpu = {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())}
+    return {**row, "counts": counts, "cpu_ns": cpu}
