@@ -20,13 +20,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 from scipy import stats as scipy_stats
 
-from allocpool.decisions import FEWEST, look_at, repeated_p
+from allocpool.decisions import FEWEST_ESTIMATES, look_at, of_estimate
 from allocpool.studies.realtime.loss_boundary import EDGE, SAFE
 
-ENOUGH_SEARCHES = 3
+ENOUGH_SEARCHES = FEWEST_ESTIMATES
 """A cell with fewer has no spread, and decides nothing."""
 CONFIRMATIONS = 5
 """With fewer, two searches of one cell often do not even overlap where its edge is soft."""
@@ -104,11 +103,11 @@ class Searches:
 
     def _p_beyond(self, limit_ns: float, sign: float) -> float:
         middles = self.middles[: look_at(self.n)]
-        if len(middles) < 2:
+        if len(middles) < ENOUGH_SEARCHES:
             return 1.0
-        distance = sign * (math.log(limit_ns) - float(np.mean(middles))) - self.half_width
+        distance = sign * (math.log(limit_ns) - float(np.mean(middles)))
         error = float(np.std(middles, ddof=1)) / math.sqrt(len(middles))
-        return _p(distance, error, len(middles) - 1, self.n)
+        return of_estimate(distance, error, len(middles), self.half_width).p_above()
 
     def interval_ns(self) -> tuple[float, float, float]:
         """The geometric mean of the figures, and 95% around it, the brackets' half width included; NaN where none was
@@ -133,15 +132,13 @@ def p_smaller(left: Searches, right: Searches, by: float = 1.0) -> float:
     """The chance of so much evidence that ``left`` keeps up with a smaller interval than ``right``, by a factor above
     ``by``, did it not."""
     if left.passing == left.n and right.passing == right.n:
-        a, b = left.middles, right.middles
-        n = min(len(a), len(b))
-        if n < 2:
+        n = min(left.n, right.n)
+        if n < ENOUGH_SEARCHES:
             return 1.0
-        if (used := look_at(n)) is not None:
-            a, b = a[:used], b[:used]
+        a, b = (side.middles[: look_at(n)] for side in (left, right))
         error = math.sqrt(float(np.var(a, ddof=1)) / len(a) + float(np.var(b, ddof=1)) / len(b))
-        distance = float(np.mean(b)) - float(np.mean(a)) - math.log(by) - left.half_width - right.half_width
-        return _p(distance, error, min(len(a), len(b)) - 1, n)
+        distance = float(np.mean(b)) - float(np.mean(a))
+        return of_estimate(distance, error, min(len(a), len(b)), left.half_width + right.half_width).p_above(by)
     highest_ns = min(left.highest_ns, right.highest_ns) / by
     keeps_up = sum(figure_ns(*one) < highest_ns for one in left.brackets if math.isfinite(one[1]))
     table = [[keeps_up, left.n - keeps_up], [right.passing, right.n - right.passing]]
@@ -163,9 +160,3 @@ def p_fails(losing: int, trials: int) -> float:
 def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
     """Trials that lost nothing bound the chance that one does: it is below this (exact binomial, over trials)."""
     return float(1 - (1 - confidence) ** (1 / trials))
-
-
-def _p(distance: float, error: float, freedom: int, n: int) -> float:
-    if error == 0:
-        return 0.0 if distance > 0 else 1.0
-    return repeated_p(float(special.stdtr(freedom, -distance / error)), look_at(n) or FEWEST)
