@@ -18,11 +18,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 from scipy import stats as scipy_stats
 
-from allocpool.decisions import FEWEST_ESTIMATES, look_at, of_estimate
+from allocpool.decisions import (
+    A_CHEAPER,
+    ALPHA,
+    B_CHEAPER,
+    EFFECT,
+    EQUIVALENT,
+    FEWEST_ESTIMATES,
+    LOOKS,
+    OPEN,
+    Comparison,
+    Decision,
+    look_at,
+    nominal_level,
+    of_estimate,
+)
 from allocpool.studies.realtime.loss_boundary import EDGE, SAFE
 
 ENOUGH_SEARCHES = FEWEST_ESTIMATES
@@ -160,3 +176,56 @@ def p_fails(losing: int, trials: int) -> float:
 def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
     """Trials that lost nothing bound the chance that one does: it is below this (exact binomial, over trials)."""
     return float(1 - (1 - confidence) ** (1 / trials))
+
+
+class ShareLost(NamedTuple):
+    """What is lost of all, over trials: the mean of their shares, with where it lies (95%); NaN where one trial knows no
+    spread. Where no trial lost anything ``high`` is NaN too, and `most_loss_chance` is what they bound."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def share_lost(shares: Sequence[float]) -> ShareLost:
+    """Shares resampled over trials: the expanded percentile bootstrap of their mean (Hesterberg, "What teachers should
+    know about the bootstrap", The American Statistician 69, 2015), which puts right that few trials are resampled too
+    narrowly. Packets are no sample: they are lost in bursts."""
+    values = np.asarray(shares, dtype=np.float64)
+    n, mean = values.size, float(values.mean())
+    if n == 1 or not values.any():
+        return ShareLost(mean, math.nan, math.nan)
+    drawn = np.random.default_rng(n).choice(values, (_RESAMPLES, n)).mean(axis=1)
+    tail = float(scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy_stats.t.ppf(0.975, n - 1)))
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return ShareLost(mean, float(low), float(high))
+
+
+_RESAMPLES = 9_999
+
+
+def of_interval(
+    middle: float, low: float, high: float, n: int, effect: float = EFFECT, alpha: float = ALPHA
+) -> Comparison:
+    """A comparison by an estimated logarithm of a ratio and the ends of its interval, made at the level of the look
+    that ``n`` trials a side have reached (`allocpool.decisions.nominal_level`); infinite ends are open."""
+    used, margin = look_at(n) or n, math.log(effect)
+    verdict = (
+        EQUIVALENT if -margin < low and high < margin
+        else A_CHEAPER if high < 0 else B_CHEAPER if low > 0 else OPEN
+    )  # fmt: skip
+    reach = (high - low) / 2
+    error = reach / -float(special.stdtrit(max(1, used - 1), nominal_level(alpha, used) / 2))
+    needed: int | None = 0
+    if verdict == OPEN:
+        room = max(abs(middle), margin - abs(middle))
+        later = [size for size in LOOKS if size > n]
+        enough = [size for size in later if math.isinf(reach) or reach * math.sqrt(used / size) < room]
+        needed = enough[0] - n if enough else None
+    ends = (math.exp(min(part, _LONGEST)) for part in (middle, low, high))
+    decision = Decision(*ends, n, used, verdict, needed, alpha, math.exp(middle), "")
+    return Comparison(decision, middle, error, max(1.0, used - 1.0), effect)
+
+
+_LONGEST = 700.0
+"""The logarithm of what stands for infinite."""
