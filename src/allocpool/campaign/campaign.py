@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import os
+import random
 import sys
 import time
 from collections import Counter
@@ -33,7 +34,7 @@ from allocpool.campaign import sequential, tidy
 from allocpool.campaign.registry import every_study, mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import PROFILE_NAME, Machine, Planned, Study, StudyProfile
-from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, FEWEST, OPEN, Decision
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
@@ -243,6 +244,11 @@ class Campaign:
         """Whether open questions get further blocks."""
         return self.profile.schedule == "sequential"
 
+    @property
+    def _adds(self) -> bool:
+        """Whether records may be of trials that the plan does not name."""
+        return self.is_sequential or self.study.placed is not None
+
     def run(self, minutes: float | None = None) -> CampaignStatus:
         """Measure what has no record yet, with a progress bar.
 
@@ -262,7 +268,7 @@ class Campaign:
         """Run a fixed plan."""
         self.prepare()
         due = {task.trial_id: task for task in self._waiting()}
-        if not due:
+        if not due and next(self._placed(), None) is None:
             return
         order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
         meter = self.pace_meter()
@@ -282,6 +288,22 @@ class Campaign:
                     self.measure(attempt, meter, bar)
                     if which == 1:
                         bar.update()
+            for task in self._placed():
+                self.measure(task, meter, bar)
+
+    def _placed(self) -> Iterator[Task]:
+        """The trials without a record that the study places, up to those that its questions ask for first, a block of
+        all cells in random order after the other; which they are is found when their turn comes."""
+        if self.study.placed is None:
+            return
+        fewest = {cell: question.fewest for question in self.questions for cell in question.cells}
+        for block in range(1, max(fewest.values(), default=0)):
+            cells = [cell for cell in fewest if block < fewest[cell]]
+            random.Random(f"{self.profile.order_seed}/{block}").shuffle(cells)
+            for cell in cells:
+                task = next(itertools.islice(self._blocks(cell), block, None))
+                if self._record(task) is None:
+                    yield task
 
     def measure(self, task: Task, meter: PaceMeter, bar: Any) -> TrialRecord:
         """Run one trial now; what went wrong is told above the bar."""
@@ -313,15 +335,26 @@ class Campaign:
         return next(task for task in self._blocks(cell) if self._record(task) is None)
 
     def _is_part(self, task: Task) -> bool:
-        return task.trial_id in self._planned_ids or (self.is_sequential and self._record(task) is not None)
+        return task.trial_id in self._planned_ids or (self._adds and self._record(task) is not None)
 
     def _blocks(self, cell: TrialSpec) -> Iterator[Task]:
-        """The cell's trial in one block after the other, without an end: as a plan with more blocks would have it."""
+        """The cell's trial in one block after the other, without an end: as a plan with more blocks would have it, or
+        where the study places it by what the blocks before have found."""
+        earlier: list[TrialRecord] = []
         for block in itertools.count():
-            if (cell, block) not in self._in_block:
-                spec = type(cell)(**{**cell.model_dump(), "block": block})
-                self._in_block[cell, block] = task_for(spec, self._launcher, self.host, home.raw_dir())
-            yield self._in_block[cell, block]
+            known = len(earlier) == block
+            task = self._in_block.get((cell, block))
+            if task is None:
+                if self.study.placed is None:
+                    spec = type(cell)(**{**cell.model_dump(), "block": block})
+                else:
+                    spec = self.study.placed(self.profile, cell, block, earlier)
+                task = task_for(spec, self._launcher, self.host, home.raw_dir())
+                if self.study.placed is None or known:
+                    self._in_block[cell, block] = task
+            yield task
+            if self.study.placed and (record := self._record(task)) is not None:
+                earlier.append(record)
 
     @cached_property
     def _planned_ids(self) -> set[str]:
@@ -329,12 +362,12 @@ class Campaign:
 
     def all_tasks(self) -> list[Task]:
         """What is planned, and what a schedule has added to it."""
-        added = (task for cell in self.cells for task in self.trials_of(cell)) if self.is_sequential else ()
+        added = (task for cell in self.cells for task in self.trials_of(cell)) if self._adds else ()
         return [*self.tasks, *(task for task in added if task.trial_id not in self._planned_ids)]
 
     def progress(self) -> Progress[TrialSpec]:
         """The costs of the trials of its questions' cells, and how many have none."""
-        costs: dict[TrialSpec, list[float]] = {}
+        costs: dict[TrialSpec, list[Any]] = {}
         failures: dict[TrialSpec, int] = {}
         for cell in self.cells:
             ended = [attempts[-1] for task in self.trials_of(cell) if (attempts := self._attempts(task))]
@@ -357,7 +390,8 @@ class Campaign:
         that matters, and a name that the question has on every host."""
         rows = [
             {
-                "a": cell_name(question.a), "b": cell_name(question.b), "primary": question.primary,
+                "a": cell_name(question.a, question.about), "b": cell_name(question.b, question.about),
+                "primary": question.primary,
                 "verdict": told.verdict, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
                 "blocks_needed": told.blocks_needed, "level": told.level, "effect": question.effect,
                 "question": _name_of(question),
@@ -370,9 +404,9 @@ class Campaign:
         """All that is planned and can run here; in a sequential campaign also what its primary questions take to be
         decided at all."""
         specs = [item.spec for item in self.planned if not item.unavailable]
-        cells = {cell for question in self.questions if question.primary for cell in question.cells}
+        fewest = {cell: question.fewest for question in self.questions if question.primary for cell in question.cells}
         if self.is_sequential:
-            specs += [task.spec for cell in cells for task in itertools.islice(self._blocks(cell), FEWEST)]
+            specs += [task.spec for cell, n in fewest.items() for task in itertools.islice(self._blocks(cell), n)]
         return list(dict.fromkeys(specs))
 
     def repeats(self) -> list[Task]:
@@ -550,13 +584,13 @@ class Campaign:
 
 def _name_of(question: Question[TrialSpec]) -> str:
     sides = [side.model_dump(mode="json", exclude={"timeout_s"}) for side in question.cells]
-    return hashlib.sha256(json.dumps(sides, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([*sides, question.about], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def cell_name(spec: TrialSpec) -> str:
-    """What a cell runs, for lists of questions."""
+def cell_name(spec: TrialSpec, about: str = "") -> str:
+    """What a cell runs, for lists of questions; ``about``: which part of it."""
     facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
-    return " ".join((spec.configuration(), *facts))
+    return " ".join((spec.configuration(), *facts, *([about] if about else ())))
 
 
 def _read_whole_record(folder: Path) -> TrialRecord | None:

@@ -14,7 +14,8 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from allocpool.decisions import (
     A_CHEAPER,
@@ -24,8 +25,10 @@ from allocpool.decisions import (
     FEWEST,
     LOOKS,
     OPEN,
+    Comparison,
     Decision,
-    decide_together,
+    compare,
+    together,
 )
 
 Cell = TypeVar("Cell", bound=Hashable)
@@ -37,12 +40,18 @@ _DEAR = 4.0
 """A primary question whose first trials take more than so many times what they take in the median waits for others."""
 
 
+Judge = Callable[[Sequence[Any], Sequence[Any], float, float], Comparison]
+"""Compares the figures of two sides in order of time, with the effect that matters, at a level."""
+
+
 @dataclass(frozen=True)
 class Question(Generic[Cell]):
     """Does cell ``a`` cost less than cell ``b``?
 
     Primary questions come before all others. Those of one ``family`` are decided together, primary ones apart from the
-    others; ``effect`` is the smallest ratio that matters.
+    others; ``effect`` is the smallest ratio that matters. ``judge`` compares the sides where a trial's figure is no cost
+    by itself; it is equal to that of an equal question. ``about`` says what the sides are compared in, if that is only
+    a part of them; ``fewest`` trials a side come before any open question gets more.
     """
 
     a: Cell
@@ -50,6 +59,9 @@ class Question(Generic[Cell]):
     primary: bool = True
     family: str = ""
     effect: float = EFFECT
+    judge: Judge = compare
+    about: str = ""
+    fewest: int = FEWEST
 
     @property
     def cells(self) -> tuple[Cell, Cell]:
@@ -58,9 +70,10 @@ class Question(Generic[Cell]):
 
 @dataclass(frozen=True)
 class Progress(Generic[Cell]):
-    """What has been measured: ``costs`` of each cell in order of time, trials without a figure (``failures``)."""
+    """What has been measured: ``costs`` of each cell in order of time, or whatever the judge of its questions takes;
+    trials without a figure (``failures``)."""
 
-    costs: Mapping[Cell, Sequence[float]]
+    costs: Mapping[Cell, Sequence[Any]]
     failures: Mapping[Cell, int]
 
     def n(self, cell: Cell) -> int:
@@ -74,13 +87,16 @@ class Progress(Generic[Cell]):
 
 def decisions_of(questions: Sequence[Question[Cell]], progress: Progress[Cell]) -> list[Decision]:
     """The verdict on each question, each family's primary ones and its others decided together."""
-    together: dict[tuple[str, bool, float], list[int]] = {}
+    families: dict[tuple[str, bool, float], list[int]] = {}
     for k, question in enumerate(questions):
-        together.setdefault((question.family, question.primary, question.effect), []).append(k)
+        families.setdefault((question.family, question.primary, question.effect), []).append(k)
     verdicts: dict[int, Decision] = {}
-    for (_, _, effect), asked in together.items():
-        sides = [tuple(list(progress.costs.get(cell, ())) for cell in questions[k].cells) for k in asked]
-        verdicts |= dict(zip(asked, decide_together([(a, b) for a, b in sides], effect), strict=True))
+    for (_, _, effect), asked in families.items():
+        judges = []
+        for k in asked:
+            a, b = (list(progress.costs.get(cell, ())) for cell in questions[k].cells)
+            judges.append(partial(questions[k].judge, a, b, effect))
+        verdicts |= {k: told.decision for k, told in zip(asked, together(judges), strict=True)}
     return [verdicts[k] for k in range(len(questions))]
 
 
@@ -114,7 +130,7 @@ def verdicts_of(questions: Sequence[Question[Cell]], decisions: Sequence[Decisio
 def first_round(
     questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float], left_s: float
 ) -> dict[Cell, int]:
-    """One more trial of each cell that has the fewest of those of primary questions that have fewer than `FEWEST`.
+    """One more trial of each cell that has the fewest of those of primary questions that have fewer than these ask for.
 
     Empty where none has, or none fits; dear questions take part only where time has no end. Arguments as `next_round`.
     """
@@ -122,7 +138,7 @@ def first_round(
     takes_s = [sum(map(seconds, question.cells)) for question in asked]
     limit_s = math.inf if math.isinf(left_s) or not asked else _DEAR * statistics.median(takes_s)
     cells = {cell for q, each_s in zip(asked, takes_s, strict=True) if each_s <= limit_s for cell in q.cells}
-    few = {cell: progress.n(cell) for q in asked for cell in q.cells if cell in cells and progress.n(cell) < FEWEST}
+    few = {cell: progress.n(cell) for q in asked for cell in q.cells if cell in cells and progress.n(cell) < q.fewest}
     least = min(few.values(), default=0)
     return _fitting([{cell: 1} for cell, n in few.items() if n == least], seconds, left_s)
 

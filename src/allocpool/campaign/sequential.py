@@ -167,7 +167,7 @@ class Work:
         )  # fmt: skip
 
     def _progress(self) -> Progress[TrialSpec]:
-        costs: dict[TrialSpec, Sequence[float]] = {}
+        costs: dict[TrialSpec, Sequence[Any]] = {}
         failures: dict[TrialSpec, int] = {}
         for place, campaign in enumerate(self.campaigns):
             its = campaign.progress()

@@ -99,7 +99,7 @@ def no_questions(_profile: StudyProfile, _machine: Machine) -> list[Question[Tri
     return []
 
 
-def no_cost(_record: TrialRecord) -> float | None:
+def no_cost(_record: TrialRecord) -> Any:
     """Of a study without questions."""
     return None
 
@@ -120,7 +120,10 @@ class Study(Generic[Profile]):
         catalogue: one row per configuration of the whole study with ``planned`` and ``left_out_because``.
         questions: what it decides, declared before anything runs; cells are specs of block 0 that it plans.
         cost: what its questions compare, of a trial that ended well: above 0, less is better, in one unit for both
-            sides of a question; None where the trial has no such figure.
+            sides of a question, or what their judges take; None where the trial has no such figure.
+        placed: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is run
+            next depends on what was found; a pure function, so that records alone tell what was run. None: further
+            blocks differ in nothing but their number.
         as_now: stored tables of an earlier version in today's columns and words: what came since has the value of then.
     """
 
@@ -134,5 +137,6 @@ class Study(Generic[Profile]):
     schemas: dict[str, DataFrameSchema]
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
     questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = no_questions
-    cost: Callable[[TrialRecord], float | None] = no_cost
+    cost: Callable[[TrialRecord], Any] = no_cost
+    placed: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec] | None = None
     as_now: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = field(default=lambda tables: tables)

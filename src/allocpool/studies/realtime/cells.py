@@ -20,7 +20,7 @@ from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, cells_of, solution_order
 from allocpool.packets.cells import cells as batch_cells
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
-from allocpool.studies.realtime.contrasts import Searches
+from allocpool.studies.realtime.contrasts import Searches, share_lost
 from allocpool.studies.realtime.loss_boundary import EDGE, SAFE, LossBoundary
 
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
@@ -29,7 +29,7 @@ _LEAST_LOST_PERCENT = 1e-4
 _LOST = ("lost", "larger_heap_lost")
 _NUMBERS = (
     *(f"{goal}_{end}ns" for goal in (NDR, PDR) for end in ("", "low_", "high_")),
-    *(f"{lost}_{end}percent" for lost in _LOST for end in ("", "low_", "high_")),
+    *(f"{lost}_{end}percent" for lost in _LOST for end in ("", "low_", "high_", "mean_", "mean_low_", "mean_high_")),
     "queue_factor", "pdr_loss_ratio", "compared_ns", "larger_heap_factor", "highest_ns",
 )  # fmt: skip
 _COUNTS = ("n_passes", "n_ndr", "confirmations", "majors_seen", "larger_heap_majors_seen")
@@ -38,7 +38,8 @@ _EVERY = ("every_ndr", "every_pdr", "every_lost", "every_larger_heap_lost")
 _FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
 
 
-def _searches(done: pd.DataFrame, goal: str) -> Searches:
+def searches_of(done: pd.DataFrame, goal: str) -> Searches:
+    """The searches of one cell, for one goal."""
     passes = done[f"{goal}_ns"].astype(float).fillna(math.inf)
     without = done[~np.isfinite(passes)]
     return Searches(
@@ -52,16 +53,21 @@ def _searches(done: pd.DataFrame, goal: str) -> Searches:
 
 
 def _lost(name: str, done: pd.DataFrame, column: str) -> dict[str, Any]:
-    """What the trials of all searches lost at one interval: geometric mean with Student's interval, and each."""
+    """What the trials of all searches lost at one interval: geometric mean with Student's interval, arithmetic mean with
+    the interval of shares resampled over trials, and each."""
     every = done[column].dropna().astype(float) / 1e4
     if every.empty:
         return {}
     spread = stats.geometric_interval(every.clip(lower=_LEAST_LOST_PERCENT))
     alone = spread.method == "one trial"
+    resampled = share_lost(list(every))
     return {
         f"{name}_percent": spread.estimate,
         f"{name}_low_percent": math.nan if alone else spread.low,
         f"{name}_high_percent": math.nan if alone else min(100.0, spread.high),
+        f"{name}_mean_percent": resampled.mean,
+        f"{name}_mean_low_percent": resampled.low,
+        f"{name}_mean_high_percent": resampled.high,
         f"every_{name}": tuple(every),
     }
 
@@ -82,7 +88,7 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
     done = done.sort_values("block", kind="stable")
     answer: dict[str, Any] = {"answer": LOSES}
     for goal in (PDR, NDR):
-        found = _searches(done, goal)
+        found = searches_of(done, goal)
         answer[f"every_{goal}"] = found
         answer["n_ndr" if goal == NDR else "n_passes"] = found.passing
         if 2 * found.passing > found.n:
@@ -118,7 +124,8 @@ def realtime_cells(
     the geometric mean of the searches' figures with ``ndr_low_ns`` and ``ndr_high_ns`` around it (95%, see
     `Searches.interval_ns`), ``every_ndr`` the searches themselves, ``n_ndr`` those that found one; so for ``pdr``, with
     ``n_passes``. Where searches found none, ``lost_percent`` at ``compared_ns`` is the geometric mean over trials, one
-    of each search, with Student's interval and ``every_lost``; ``larger_heap_lost_percent`` the same with a heap
+    of each search, with Student's interval and ``every_lost``; ``lost_mean_percent`` their mean with the interval of
+    shares resampled over trials; ``larger_heap_lost_percent`` the same with a heap
     ``larger_heap_factor`` times the published one. ``repeated`` says that there are searches and confirmations enough.
     ``majors_seen``, ``hit_cap``, ``decides_long_pauses`` and those of the larger heap are what the searches say, put
     together: fewest, any, all. Published figures lie beside.
@@ -243,7 +250,8 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
     of full length of a cell's searches, with the searches' own interval beside.
 
     Only trials of full length in a process of their own count, those whose loss is told elsewhere (``compared_ns``)
-    among them: a probe is shorter, sees fewer collections and follows another one in its process. Trials in which the
+    among them: a probe is shorter, sees fewer collections and follows another one in its process. Those of one search are
+    a cluster, where there are several. Trials in which the
     source itself stood still for as long as half of the queue are left out, whether they lost or not. A trial loses
     that loses anything, or where the answer is ``pdr`` more than that.
 
@@ -266,7 +274,9 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
         if trials is None:
             continue
         allowed_ppm = 0.0 if cell.answer != PDR else 1e6 * cell.pdr_loss_ratio
-        fitted = LossBoundary(trials["interval_ns"].astype(float), trials["lost_ppm"].astype(float) > allowed_ppm)
+        lost = trials["lost_ppm"].astype(float) > allowed_ppm
+        several = trials["trial_id"].nunique() > 1
+        fitted = LossBoundary(trials["interval_ns"].astype(float), lost, list(trials["trial_id"]) if several else None)
         points = [fitted.point(chance) for chance in (EDGE, SAFE)]
         edge, safe = points
         if edge is None or safe is None:

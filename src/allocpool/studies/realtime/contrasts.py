@@ -18,15 +18,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 from scipy import stats as scipy_stats
 
-from allocpool.decisions import FEWEST, look_at, repeated_p
+from allocpool.decisions import (
+    A_CHEAPER,
+    ALPHA,
+    B_CHEAPER,
+    EFFECT,
+    EQUIVALENT,
+    FEWEST_ESTIMATES,
+    LOOKS,
+    OPEN,
+    Comparison,
+    Decision,
+    look_at,
+    nominal_level,
+    of_estimate,
+)
 from allocpool.studies.realtime.loss_boundary import EDGE, SAFE
 
-ENOUGH_SEARCHES = 3
+ENOUGH_SEARCHES = FEWEST_ESTIMATES
 """A cell with fewer has no spread, and decides nothing."""
 CONFIRMATIONS = 5
 """With fewer, two searches of one cell often do not even overlap where its edge is soft."""
@@ -104,11 +119,11 @@ class Searches:
 
     def _p_beyond(self, limit_ns: float, sign: float) -> float:
         middles = self.middles[: look_at(self.n)]
-        if len(middles) < 2:
+        if len(middles) < ENOUGH_SEARCHES:
             return 1.0
-        distance = sign * (math.log(limit_ns) - float(np.mean(middles))) - self.half_width
+        distance = sign * (math.log(limit_ns) - float(np.mean(middles)))
         error = float(np.std(middles, ddof=1)) / math.sqrt(len(middles))
-        return _p(distance, error, len(middles) - 1, self.n)
+        return of_estimate(distance, error, len(middles), self.half_width).p_above()
 
     def interval_ns(self) -> tuple[float, float, float]:
         """The geometric mean of the figures, and 95% around it, the brackets' half width included; NaN where none was
@@ -133,15 +148,13 @@ def p_smaller(left: Searches, right: Searches, by: float = 1.0) -> float:
     """The chance of so much evidence that ``left`` keeps up with a smaller interval than ``right``, by a factor above
     ``by``, did it not."""
     if left.passing == left.n and right.passing == right.n:
-        a, b = left.middles, right.middles
-        n = min(len(a), len(b))
-        if n < 2:
+        n = min(left.n, right.n)
+        if n < ENOUGH_SEARCHES:
             return 1.0
-        if (used := look_at(n)) is not None:
-            a, b = a[:used], b[:used]
+        a, b = (side.middles[: look_at(n)] for side in (left, right))
         error = math.sqrt(float(np.var(a, ddof=1)) / len(a) + float(np.var(b, ddof=1)) / len(b))
-        distance = float(np.mean(b)) - float(np.mean(a)) - math.log(by) - left.half_width - right.half_width
-        return _p(distance, error, min(len(a), len(b)) - 1, n)
+        distance = float(np.mean(b)) - float(np.mean(a))
+        return of_estimate(distance, error, min(len(a), len(b)), left.half_width + right.half_width).p_above(by)
     highest_ns = min(left.highest_ns, right.highest_ns) / by
     keeps_up = sum(figure_ns(*one) < highest_ns for one in left.brackets if math.isfinite(one[1]))
     table = [[keeps_up, left.n - keeps_up], [right.passing, right.n - right.passing]]
@@ -165,7 +178,54 @@ def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
     return float(1 - (1 - confidence) ** (1 / trials))
 
 
-def _p(distance: float, error: float, freedom: int, n: int) -> float:
-    if error == 0:
-        return 0.0 if distance > 0 else 1.0
-    return repeated_p(float(special.stdtr(freedom, -distance / error)), look_at(n) or FEWEST)
+class ShareLost(NamedTuple):
+    """What is lost of all, over trials: the mean of their shares, with where it lies (95%); NaN where one trial knows no
+    spread. Where no trial lost anything ``high`` is NaN too, and `most_loss_chance` is what they bound."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def share_lost(shares: Sequence[float]) -> ShareLost:
+    """Shares resampled over trials: the expanded percentile bootstrap of their mean (Hesterberg, "What teachers should
+    know about the bootstrap", The American Statistician 69, 2015), which puts right that few trials are resampled too
+    narrowly. Packets are no sample: they are lost in bursts."""
+    values = np.asarray(shares, dtype=np.float64)
+    n, mean = values.size, float(values.mean())
+    if n == 1 or not values.any():
+        return ShareLost(mean, math.nan, math.nan)
+    drawn = np.random.default_rng(n).choice(values, (_RESAMPLES, n)).mean(axis=1)
+    tail = float(scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy_stats.t.ppf(0.975, n - 1)))
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return ShareLost(mean, float(low), float(high))
+
+
+_RESAMPLES = 9_999
+
+
+def of_interval(
+    middle: float, low: float, high: float, n: int, effect: float = EFFECT, alpha: float = ALPHA
+) -> Comparison:
+    """A comparison by an estimated logarithm of a ratio and the ends of its interval, made at the level of the look
+    that ``n`` trials a side have reached (`allocpool.decisions.nominal_level`); infinite ends are open."""
+    used, margin = look_at(n) or n, math.log(effect)
+    verdict = (
+        EQUIVALENT if -margin < low and high < margin
+        else A_CHEAPER if high < 0 else B_CHEAPER if low > 0 else OPEN
+    )  # fmt: skip
+    reach = (high - low) / 2
+    error = reach / -float(special.stdtrit(max(1, used - 1), nominal_level(alpha, used) / 2))
+    needed: int | None = 0
+    if verdict == OPEN:
+        room = max(abs(middle), margin - abs(middle))
+        later = [size for size in LOOKS if size > n]
+        enough = [size for size in later if math.isinf(reach) or reach * math.sqrt(used / size) < room]
+        needed = enough[0] - n if enough else None
+    ends = (math.exp(min(part, _LONGEST)) for part in (middle, low, high))
+    decision = Decision(*ends, n, used, verdict, needed, alpha, math.exp(middle), "")
+    return Comparison(decision, middle, error, max(1.0, used - 1.0), effect)
+
+
+_LONGEST = 700.0
+"""The logarithm of what stands for infinite."""

@@ -4,14 +4,18 @@ cells at several scales, and beside their cost in batch."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from allocpool.evidence.style import (
+    GREY,
     GRID,
     INK,
     SILVER,
@@ -28,6 +32,7 @@ from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import present, solution_order
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
+from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED
 
 _NOTHING_LOST_PPM = 0.3
@@ -296,3 +301,96 @@ def _sweep(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
         log_axis(axis, float(rows[column].min()), float(rows[column].max()), room=1.3)
     log_axis(axis, _NOTHING_LOST_PPM, 1e6, "y", 1.6)
     axis.set_xlabel(label, fontsize=9)
+
+
+_REGION_STYLE = {
+    maps.EITHER: ("#ffffff", ""),
+    maps.POOL_ONLY: ("#dcebf5", "///"),
+    maps.ALLOCATE_ONLY: ("#fbe8cf", "..."),
+    maps.NEITHER: ("#c9c9c9", ""),
+}
+"""Colour and hatch: without colours they differ by the hatch and by how dark they are."""
+_LINES = {"alloc": "-", "pool": "--"}
+_LANDSCAPE = 60
+
+
+def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | None = None) -> Figure:
+    """Which strategy keeps up, by messages alive (across) and messages a second (up), a panel for each collector and
+    deadline of table ``map`` (`allocpool.studies.realtime.decision_map.boundaries`).
+
+    Lines: the highest rate without a loss; bands: 95%, whenever one looks; between them the regions. ``point`` is the
+    reader's own: messages alive, messages a second. Grey: no figure there.
+    """
+    found = maps.boundaries(tables["map"])
+    known = found[found["edge_ns"].notna()]
+    if known.empty:
+        return nothing("no boundary is known yet")
+    rates = [1e9 / tables["map"]["interval_ns"].astype(float).max(), 1e9 / tables["map"]["interval_ns"].min()]
+    lives = [float(found["live_messages"].min()), float(found["live_messages"].max())]
+    if point:
+        rates, lives = ([min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True))
+    grid = sns.FacetGrid(found, row="solution", col="deadline_ms", height=2.6, aspect=1.05, despine=True)
+    for (solution, deadline_ms), axis in grid.axes_dict.items():
+        panel = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
+        _map_panel(axis, panel, (rates[0] / 2, rates[1] * 2))
+        log_axis(axis, *lives, room=1.5)
+        log_axis(axis, *rates, "y", room=1.5)
+        axis.tick_params(labelsize=10)
+        axis.set_title(f"{solution}\nwithin {deadline_ms:g} ms", fontsize=11, color=INK)
+        if point:
+            axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
+    grid.set_axis_labels("messages alive", "messages a second", fontsize=11)
+    figure = grid.figure
+    figure.set_dpi(110)
+    figure.set_layout_engine("constrained")
+    handles = [
+        Line2D([], [], color=STRATEGY_STYLE[name][0], marker=STRATEGY_STYLE[name][1], linestyle=line, label=name)
+        for name, line in _LINES.items()
+    ] + [
+        Patch(facecolor=colour, hatch=hatch, edgecolor=GREY, label=name)
+        for name, (colour, hatch) in _REGION_STYLE.items()
+    ]  # fmt: skip
+    if point:
+        handles.append(Line2D([], [], color=INK, marker="*", markersize=11, linestyle="", label="yours"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
+    return figure
+
+
+def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> None:
+    """Both boundaries with their bands, and the regions between them, where both are known."""
+    lines = {}
+    for strategy, line in _LINES.items():
+        rows = panel[(panel["strategy"] == strategy) & panel["edge_ns"].notna()].sort_values("live_messages")
+        colour, marker = STRATEGY_STYLE[strategy]
+        lives, edges = (rows[name].to_numpy(float) for name in ("live_messages", "edge_ns"))
+        low, high = (
+            np.clip(1e9 / np.clip(rows[name].to_numpy(float), 1e-9, None), *rates)
+            for name in ("edge_high_ns", "edge_low_ns")
+        )
+        axis.fill_between(lives, low, high, color=colour, alpha=0.3, linewidth=0, zorder=3)
+        axis.plot(lives, 1e9 / edges, color=colour, linestyle=line, marker=marker, markeredgecolor="white", zorder=4)
+        lines[strategy] = (lives, 1e9 / edges)
+    shared = sorted(set(lines["alloc"][0]) & set(lines["pool"][0]))
+    for row in records(panel[panel["gap"].notna()].drop_duplicates("live_messages")):
+        axis.axvspan(row.live_messages / 1.3, row.live_messages * 1.3, color=GRID, zorder=0.5)
+        axis.text(
+            row.live_messages, math.sqrt(rates[0] * rates[1]), f"{row.strategy}: {row.gap}", fontsize=8, color=INK,
+            rotation=90, ha="center", va="center", wrap=True, zorder=5,
+        )  # fmt: skip
+    if len(shared) < 2:
+        return
+    across = np.geomspace(shared[0], shared[-1], _LANDSCAPE)
+    alloc, pool = (
+        np.exp(np.interp(np.log(across), np.log(lines[name][0]), np.log(lines[name][1]))) for name in _LINES
+    )
+    both, one = np.minimum(alloc, pool), np.maximum(alloc, pool)
+    for name, low, high, where in (
+        (maps.EITHER, rates[0], both, None),
+        (maps.POOL_ONLY, both, one, pool >= alloc),
+        (maps.ALLOCATE_ONLY, both, one, alloc >= pool),
+        (maps.NEITHER, one, rates[1], None),
+    ):
+        colour, hatch = _REGION_STYLE[name]
+        axis.fill_between(
+            across, low, high, where=where, facecolor=colour, hatch=hatch, edgecolor="#bbbbbb", linewidth=0, zorder=1
+        )

@@ -13,16 +13,17 @@ from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.decisions import ALPHA
+from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import solution_order
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
+from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, LOSES, NDR, PDR, UNSCALED, realtime_cells
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
-from allocpool.studies.realtime.study import STUDY, RealtimeProfile, estimate_seconds, searched_cells
+from allocpool.studies.realtime.study import STUDY, MapPart, RealtimeProfile, estimate_seconds, searched_cells
 
 _SMALL = "font-size:0.78em;color:#555"
 _LOSS = "#f7dcd9"
@@ -42,8 +43,16 @@ def _published(row: pd.Series) -> str:
 
 
 def _loss_interval(row: pd.Series, prefix: str) -> list[str]:
+    """Over trials: Student's interval, and that of shares resampled, or what trials without a loss bound."""
     low, high = row[f"{prefix}lost_low_percent"], row[f"{prefix}lost_high_percent"]
-    return [] if pd.isna(low) else [f"{_number(low)}\u2013{_number(high)}%"]
+    told = [] if pd.isna(low) else [f"{_number(low)}\u2013{_number(high)}%"]
+    mean, low, high = (row[f"{prefix}lost_mean_{end}percent"] for end in ("", "low_", "high_"))
+    every = row[f"every_{prefix}lost"]
+    if pd.notna(low):
+        told.append(f"resampled: {_number(mean)}%, {_number(low)}\u2013{_number(high)}%")
+    elif isinstance(every, tuple) and not any(every):
+        told.append(f"none of {len(every)} loses: chance below {most_loss_chance(len(every)):.0%}")
+    return told
 
 
 def _measured(row: pd.Series) -> tuple[str, list[str]]:
@@ -126,7 +135,8 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     return table.tab_source_note(
         "Geometric mean of the searches, each the middle of its bracket, with 95% (Student, the brackets' own half "
         f"width added); an interval passes when trials of full length lose nothing{few_lost}. Where most searches find "
-        "none: loss at another interval, geometric mean with 95% (Student) over trials. cap: a trial that the figure "
+        "none: loss at another interval, geometric mean with 95% (Student) over trials; resampled: their mean with 95% of "
+        "the bootstrap over trials. cap: a trial that the figure "
         "rests on reached its longest length before its major collections. Green: smallest overall, amber: of Java, "
         f"though others may not be shown to be larger; red: loses at any rate tried. pub.: {ARTICLE}, on another "
         "machine and Java 8 (ZGC: 11)."
@@ -514,4 +524,111 @@ def cores(provenance: Mapping[str, Any], trials: pd.DataFrame) -> str:
         f"was seen on another processor than before; in {shared} they were last on hardware threads of one core. The "
         f"system took its processor from the consumer {_number(seen['consumer_preempted'].astype(float).median(), 2)} "
         "times in the median trial."
+    )
+
+
+def map_design(part: MapPart) -> str:
+    """What the decision map consists of, from its profile."""
+    if not part.solutions:
+        return "This profile has no decision map."
+    lives = ", ".join(f"{live:,}" for live in part.live_messages)
+    searches = f", and {part.blocks} searches at each live set" if part.blocks else ""
+    return (
+        f"{len(part.solutions)} collectors, allocating and pooling, with {lives} messages alive in a heap of "
+        f"{part.heap_mb} MiB: {part.trials} trials for each boundary at first{searches}. Each trial lasts "
+        f"{part.seconds:g} s after its warm-up, whatever its interval, between {part.low_ns:g} and {part.high_ns:g} ns."
+    )
+
+
+def decision_map(
+    tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | None = None, effect: float = EFFECT
+) -> str:
+    """What the decision map shows, and in which region the reader's own point (messages alive, messages a second)
+    lies."""
+    trials = tables["map"]
+    found = maps.boundaries(trials)
+    if not found["edge_ns"].notna().any():
+        return "**Open.** No trials show yet where allocating or pooling begins to lose messages."
+    told = maps.comparisons(trials, effect)
+    deadline_ms = found["deadline_ms"].max()
+    counts = told["verdict"].value_counts()
+    pool, alloc, equal = (int(counts.get(verdict, 0)) for verdict in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
+    seconds, lengths = finished(trials)["seconds"].astype(float), told["n"]
+    text = (
+        f"Highest rate without a loss within {deadline_ms:g} ms, {len(told)} comparisons of allocating with pooling "
+        f"({told['solution'].nunique()} collectors, {told['live_messages'].nunique()} live sets), decided together: "
+        f"pooling keeps up with a higher rate in {pool}, allocating in {alloc}, no difference that matters in {equal}, "
+        f"{len(told) - pool - alloc - equal} open"
+    )
+    decided = told[told["verdict"].isin([A_CHEAPER, B_CHEAPER])]
+    if len(decided):
+        most = records(decided.loc[[decided["ratio"].map(math.log).abs().idxmax()]])[0]
+        one, other = ("pooling", "allocating") if most.verdict == B_CHEAPER else ("allocating", "pooling")
+        ends = (most.ratio, most.low, most.high) if most.ratio > 1 else (1 / most.ratio, 1 / most.high, 1 / most.low)
+        text += (
+            f"; at most {_ends(*ends)} times, {one} over {other}, {most.solution} with {most.live_messages:,} messages "
+            "alive"
+        )
+    text += (
+        f". Boundaries are where every other trial of {_number(float(seconds.median()), 2)} s loses, fitted to "
+        f"{int(lengths.min())} trials a side or more; a longer trial sees more losses. Bands: 95%, whenever one looks."
+    )
+    gaps = found[found["gap"].notna()].drop_duplicates(["solution", "strategy", "deadline_ms", "gap"])
+    text += "".join(
+        f" {row.solution}, {row.strategy}, within {row.deadline_ms:g} ms: {row.gap}." for row in records(gaps)
+    )
+    if point is not None:
+        regions = ", ".join(
+            f"{solution}: {maps.region_of_point(found, solution, deadline_ms, point)}"
+            for solution in found["solution"].unique()
+        )
+        text += f" With {point[0]:,.0f} messages alive and {point[1]:,.0f} a second: {regions}."
+    return text
+
+
+def map_table(tables: Mapping[str, pd.DataFrame], effect: float = EFFECT) -> pd.DataFrame:
+    """Both boundaries of each collector, live set and deadline in words, and whose is smaller."""
+    found = maps.boundaries(tables["map"])
+    rows = []
+    for deadline_ms in sorted(found["deadline_ms"].unique()):
+        told = {(row.solution, row.live_messages): row
+                for row in records(maps.comparisons(tables["map"], effect, deadline_ms))}  # fmt: skip
+        at = found[found["deadline_ms"] == deadline_ms]
+        for (solution, live), group in at.groupby(["solution", "live_messages"], sort=False, observed=True):
+            sides = {row.strategy: row for row in records(group)}
+            verdict = told.get((solution, live))
+            rows.append({
+                "solution": solution, "deadline, ms": f"{deadline_ms:g}", "messages alive": f"{live:,}",
+                **{f"{name}, ns": _boundary(sides.get(name)) for name in maps.STRATEGIES},
+                "alloc / pool": "-" if verdict is None else _ends(verdict.ratio, verdict.low, verdict.high),
+                "verdict": "-" if verdict is None else _MAP_WORDS[verdict.verdict],
+            })  # fmt: skip
+    columns = ["solution", "deadline, ms", "messages alive", "alloc, ns", "pool, ns", "alloc / pool", "verdict"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+_MAP_WORDS = {A_CHEAPER: "allocate", B_CHEAPER: "pool", EQUIVALENT: "no difference that matters", OPEN: "open"}
+
+
+def _boundary(row: Any) -> str:
+    if row is None:
+        return "-"
+    return str(row.gap) if pd.isna(row.edge_ns) else _ends(row.edge_ns, row.edge_low_ns, row.edge_high_ns)
+
+
+def map_agreement(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Whether the fitted boundaries and the searches at the same live sets agree."""
+    both = maps.against_searches(tables["map"], tables["map_searches"])
+    known = both[both["agrees"].notna()]
+    if known.empty:
+        return "Nothing was searched at the live sets of the map, or not often enough to be set against the fit."
+    apart = known[~known["agrees"].astype(bool)]
+    if apart.empty:
+        return f"At all {len(known)} points that were searched {int(known['searches'].min())} times or more the searches and the fit agree."
+    worst = records(apart)[0]
+    return (
+        f"**At {len(apart)} of {len(known)} points the searches and the fit do not agree**, for example {worst.solution} "
+        f"with {worst.strategy} and {worst.live_messages:,} messages alive: "
+        f"{_ends(worst.searches_ns, worst.searches_low_ns, worst.searches_high_ns)} ns against "
+        f"{_ends(worst.edge_ns, worst.edge_low_ns, worst.edge_high_ns)}."
     )

@@ -6,8 +6,10 @@ single trials at one interval whose input queue or heap is varied: would a longe
 not. *Batch* trials are those of the batch study, of the cells that are searched, so that a cell's cost in batch can be
 set against its smallest interval.
 
-It declares no questions: a search is many trials already, and goes on until its ends are confirmed; what is decided by
-searches is decided by `allocpool.studies.realtime.contrasts`.
+The *decision map* asks, at each of several live sets, whether allocating or pooling keeps up with a smaller interval: its
+trials are placed one after the other (`allocpool.studies.realtime.decision_map`), and it alone declares questions. A
+search is many trials already, and goes on until its ends are confirmed; what is decided by searches is decided by
+`allocpool.studies.realtime.contrasts`.
 """
 
 from __future__ import annotations
@@ -18,13 +20,23 @@ from typing import Any, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.packets.laps import COLLECTIONS
-from allocpool.packets.specs import PUBLISHED_CASES, Case, Solution, SolutionKey, no_such_pair, scaled_heap_mb
+from allocpool.packets.specs import (
+    PUBLISHED_CASES,
+    Case,
+    Solution,
+    SolutionKey,
+    no_such_pair,
+    packets_to_fill,
+    scaled_heap_mb,
+)
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS
+from allocpool.studies.realtime.decision_map import STRATEGIES, BoundaryJudge, Design, deadlines_of, next_place, shown_by
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
 from allocpool.studies.realtime.specs import (
     CAP_SECONDS,
@@ -50,11 +62,13 @@ from allocpool.studies.realtime.specs import (
 from allocpool.studies.realtime.tables import (
     SCHEMAS,
     as_now,
+    seen_in,
     summarise_realtime,
     summarise_ring,
     summarise_search,
     tidy_realtime,
 )
+from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
 
 
@@ -128,13 +142,48 @@ class BatchPart(BaseModel):
     min_collections: int = Field(default=COLLECTIONS, ge=0)
 
 
+class MapPart(_SingleTrials):
+    """The decision map: for each solution, allocating and pooling at several live sets, one heap and one length."""
+
+    blocks: int = Field(default=0, ge=0, le=1000, description="searches at each live set, beside the placed trials")
+    live_messages: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000)
+    heap_mb: int = Field(default=512, gt=0)
+    deadline_ms: float = Field(default=INPUT_QUEUE_MS, gt=0, description="the input queue's length; a tenth is told too")
+    seconds: float = Field(default=1.0, gt=0, le=3600, description="of every trial, after its warm-up")
+    warmup_seconds: float = Field(default=0.3, ge=0, le=600)
+    prologue_seconds: float = Field(default=0.3, ge=0, le=600)
+    low_ns: float = Field(default=100.0, gt=0, le=LONGEST_INTERVAL_NS)
+    high_ns: float = Field(default=10_000.0, gt=0, le=LONGEST_INTERVAL_NS)
+    trials: int = Field(default=15, ge=1, le=1000, description="placed for each boundary before questions ask for more")
+
+    @field_validator("live_messages")
+    @classmethod
+    def _rising(cls, values: tuple[int, ...]) -> tuple[int, ...]:
+        if not values or list(values) != sorted(set(values)) or values[0] < 2:
+            raise ValueError("live_messages: at least one value; they must rise, the first is at least 2")
+        return values
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        if self.low_ns >= self.high_ns:
+            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        check_queue_length(self.deadline_ms, self.seconds, "seconds", "deadline_ms")
+        return self
+
+    @property
+    def design(self) -> Design:
+        """Where its trials may be placed."""
+        return Design(self.live_messages, self.low_ns, self.high_ns, deadlines_of(self.deadline_ms))
+
+
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; similar and batch trials.
+    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; similar and batch trials; and
+    the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
 
-    solutions: tuple[SolutionKey, ...] = Field(min_length=1)
+    solutions: tuple[SolutionKey, ...]
     strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
     cases: tuple[Case, ...] = PUBLISHED_CASES
     scale: float = Field(gt=0, le=4)
@@ -165,6 +214,7 @@ class RealtimeProfile(StudyProfile):
     sweeps: Sweeps = Sweeps()
     similar: Similar = Similar()
     batch: BatchPart | None = None
+    decision_map: MapPart = MapPart()
 
     @field_validator("heap_factors")
     @classmethod
@@ -185,12 +235,16 @@ class RealtimeProfile(StudyProfile):
 
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Searches, sweeps, similar and batch trials, block after block; what two parts ask for runs once."""
+    """Searches, sweeps, similar and batch trials, block after block; what two parts ask for runs once. Of the decision
+    map the first trial of each boundary, which alone depends on nothing that is measured, and its searches."""
     planned: dict[TrialSpec, Planned] = {}
-    for block in range(max(profile.blocks, profile.sweeps.blocks, profile.similar.blocks)):
+    longest = max(profile.blocks, profile.sweeps.blocks, profile.similar.blocks, profile.decision_map.blocks)
+    for block in range(longest):
         items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
         items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
         items += _similar(profile, block) if block < profile.similar.blocks else ()
+        items += _first_of_map(profile) if block == 0 else ()
+        items += _map_searches(profile, block) if block < profile.decision_map.blocks else ()
         planned |= {item.spec: item for item in items}
     return list(planned.values())
 
@@ -221,6 +275,98 @@ def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                                 input_queue_ms=queue_ms, major_collections=profile.major_collections,
                             )  # fmt: skip
                             yield Planned(spec, _impossible(solution, strategy))
+
+
+def _sizes_of(live: int, strategy: str) -> dict[str, int]:
+    """So many messages alive: half of them in the queue, the others in the store, and a pool that just holds them."""
+    queue = live // 2
+    pool = live + 1 if strategy == "pool" else 0
+    return {
+        "queue_size": queue, "stored_count": live - queue, "pool_size": pool, "slot_count": live + 1,
+        "fill_packets": packets_to_fill(queue, live - queue),
+    }  # fmt: skip
+
+
+def _of_map(part: MapPart, text: str, strategy: str, live: int, block: int, queue_ms: float) -> dict[str, Any]:
+    """What all trials of the map state. Sizes, heap and times are absolute: scale and case only name what is left."""
+    solution = Solution.parse(text)
+    return {
+        **solution.model_dump(exclude_none=True), **_sizes_of(live, strategy), "strategy": strategy, "case": "A",
+        "scale": 1.0, "block": block, "heap_mb": part.heap_mb, "input_queue_ms": queue_ms,
+        "prologue_seconds": part.prologue_seconds, "warmup_seconds": part.warmup_seconds,
+        "cap_seconds": part.seconds, "major_collections": 0, "min_laps": 0.0,
+    }  # fmt: skip
+
+
+def _map_trial(part: MapPart, text: str, strategy: str, block: int, place: tuple[int, float]) -> RealtimeSpec:
+    live, interval_ns = place
+    return RealtimeSpec(
+        **_of_map(part, text, strategy, live, block, part.deadline_ms),
+        interval_ns=float(f"{interval_ns:.4g}"),
+        seconds=part.seconds,
+    )
+
+
+def _first_of_map(profile: RealtimeProfile) -> Iterator[Planned]:
+    part = profile.decision_map
+    for text in part.solutions:
+        for strategy in filter(Solution.parse(text).offers, STRATEGIES):
+            spec = _map_trial(part, text, strategy, 0, next_place(part.design, ()))
+            yield Planned(spec, _impossible(Solution.parse(text), strategy))
+
+
+def _map_searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    part = profile.decision_map
+    for text in part.solutions:
+        for strategy in filter(Solution.parse(text).offers, STRATEGIES):
+            for live in part.live_messages:
+                spec = SearchSpec(
+                    **_of_map(part, text, strategy, live, block, part.deadline_ms),
+                    low_ns=part.low_ns, high_ns=part.high_ns, resolution=profile.resolution,
+                    probe_seconds=min(part.seconds, PROBE_SECONDS), probe_warmup_seconds=part.warmup_seconds,
+                    full_seconds=part.seconds, confirmations=profile.confirmations,
+                    patience_seconds=profile.patience_seconds,
+                )  # fmt: skip
+                yield Planned(spec, _impossible(Solution.parse(text), strategy))
+
+
+def place_trial(
+    profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]
+) -> RealtimeSpec:
+    """The trial of a boundary in a block, placed by those before it."""
+    if not isinstance(cell, RealtimeSpec):
+        raise ValueError("only boundaries of the decision map are placed")
+    design = profile.decision_map.design
+    seen = [seen_in(record) for record in earlier if record.status == "ok"]
+    without = {
+        record.spec["queue_size"] + record.spec["stored_count"] for record in earlier
+        if record.status == "out_of_memory"
+    }  # fmt: skip
+    shown = tuple(shown_by(design, each) for each in seen)
+    place = next_place(design, shown, frozenset(without))
+    return _map_trial(profile.decision_map, cell.solution.key, cell.strategy, block, place)
+
+
+def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
+    """At each live set: does allocating keep up with a smaller interval than pooling? Primary for the longest deadline,
+    which trials are placed for; secondary for the others."""
+    part = profile.decision_map
+    questions: list[Question[TrialSpec]] = []
+    for text in part.solutions:
+        sides = [
+            item.spec for item in _first_of_map(profile)
+            if isinstance(item.spec, RealtimeSpec) and item.spec.solution.key == text and not item.unavailable
+        ]  # fmt: skip
+        if len(sides) < len(STRATEGIES):
+            continue
+        for deadline_ms in part.design.deadlines_ms:
+            for live in part.live_messages:
+                questions.append(Question(
+                    sides[0], sides[1], primary=deadline_ms == part.deadline_ms,
+                    judge=BoundaryJudge(part.live_messages, live, deadline_ms),
+                    about=f"{live:,} live, {deadline_ms:g} ms", fewest=part.trials,
+                ))  # fmt: skip
+    return questions
 
 
 def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
@@ -348,5 +494,8 @@ STUDY = Study(
     tidy=tidy_realtime,
     schemas=SCHEMAS,
     catalogue=catalogue,
+    questions=questions_of_map,
+    cost=seen_in,
+    placed=place_trial,
     as_now=as_now,
 )

@@ -45,6 +45,7 @@ from allocpool.packets.columns import TRIALS as BATCH
 from allocpool.packets.laps import LAPS
 from allocpool.packets.specs import scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
+from allocpool.studies.realtime.decision_map import Seen, seen_of
 from allocpool.studies.realtime.measurement import (
     Burst,
     Delays,
@@ -292,7 +293,7 @@ PAUSES = DataFrameSchema(
 
 SCHEMAS = {
     "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS, "slips": SLIPS, "samples": SAMPLES,
-    "delays": DELAYS, "pauses": PAUSES, "batch": BATCH,
+    "delays": DELAYS, "pauses": PAUSES, "batch": BATCH, "map": TRIALS, "map_searches": SEARCHES,
 }  # fmt: skip
 
 
@@ -507,6 +508,27 @@ def probe_rows(trial: Trial[SearchMeasurement]) -> list[Row]:
     ]  # fmt: skip
 
 
+def is_of_map(record: TrialRecord) -> bool:
+    """Whether it is a trial of the decision map: these alone have one length, however many laps it holds."""
+    return bool(record.spec["min_laps"] == 0)
+
+
+def seen_in(record: TrialRecord) -> Seen | None:
+    """What a trial of the decision map says of its boundary; None of any other trial."""
+    if record.spec["mode"] != "realtime" or not is_of_map(record):
+        return None
+    measured = read_trial(record, RealtimeMeasurement).measurement
+    if measured is None:
+        return None
+    figures, spec = measured["figures"], record.spec
+    latest_us = percentiles.histogram_percentiles_us(measured["delays"], [100.0])[0]
+    row = {"lost": figures["lost"], "delay_max_us": latest_us, "slip_max_ms": figures["slip_max_ns"] / 1e6}
+    return seen_of(pd.Series({**{name: spec[name] for name in _SEEN}, **row}))
+
+
+_SEEN = ("queue_size", "stored_count", "interval_ns", "input_queue_ms")
+
+
 def _overlap_ns(events: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> int:
     return sum(max(0, min(at + length, end_ns) - max(at, start_ns)) for at, length in events)
 
@@ -574,8 +596,12 @@ def _rows_of(record: TrialRecord) -> Rows:
         return {"batch": batch_rows(record)["trials"]}
     if record.spec["mode"] == "search":
         search = read_trial(record, SearchMeasurement)
+        if is_of_map(record):
+            return {"map_searches": [search_columns(search)]}
         return {"searches": [search_columns(search)], "probes": probe_rows(search)}
     trial = read_trial(record, RealtimeMeasurement)
+    if is_of_map(record):
+        return {"map": [trial_columns(trial)]}
     rows = {"trials": [trial_columns(trial)]}
     if trial.measurement is None:
         return rows

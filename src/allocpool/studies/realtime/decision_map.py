@@ -1,0 +1,450 @@
+"""The decision map: at which live set and message rate does allocating keep up, and pooling?
+
+For a collector, with one heap and one deadline, each strategy has a boundary: the smallest interval between messages at
+which no message waits longer than the deadline, over the number of messages that are alive. A trial takes so many
+messages and one interval; it loses or does not. To all trials of a boundary one chance of a loss is fitted
+(`allocpool.studies.realtime.loss_boundary`), over the logarithm of the interval and, up to its square, over that of the
+live set: the boundary is where the chance is a half.
+
+One trial serves every deadline up to its own queue's: a queue of d milliseconds loses its first message just when some
+message waits longer than d, and up to then a longer queue makes no difference. A trial is one process of one fixed
+length, since whoever waits longer sees more losses.
+
+Trials are placed where the boundary is least known, one after the other: over a grid of boundaries and of how soft they
+are, each trial makes some less likely, and the next one goes to the live set at which the remaining ones lie farthest
+apart, to their mean there (Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric slope and threshold",
+Vision Research 39, 1999). What is concluded rests on the fit alone, which knows no prior; its intervals are made at the
+looks of `allocpool.decisions`, so that more trials may be added at any time. Two boundaries are compared by the ends of
+their intervals (Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27,
+2008).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import special
+from scipy import stats as scipy_stats
+
+from allocpool.decisions import ALPHA, EFFECT, OPEN, Comparison, Decision, look_at, nominal_level, together
+from allocpool.evidence.trials import finished, records
+from allocpool.studies.realtime.cells import NDR, searches_of
+from allocpool.studies.realtime.contrasts import of_interval
+from allocpool.studies.realtime.loss_boundary import Point
+
+Array = npt.NDArray[np.float64]
+
+STRATEGIES = ("alloc", "pool")
+EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER = "either", "pool only", "allocate only", "neither"
+UNKNOWN = "open"
+REGIONS = (EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER)
+FEWEST_TRIALS = 8
+"""Of a boundary, two for each of its coefficients: with fewer nothing is told of it."""
+
+
+class Seen(NamedTuple):
+    """What one trial says of its boundary.
+
+    Attributes:
+        live: messages alive.
+        interval_ns: between messages.
+        queue_ms: the longest deadline that it tells of.
+        latest_ms: the longest that a message waited; infinite where one was lost.
+        slip_ms: the longest time that the source itself stood still.
+    """
+
+    live: int
+    interval_ns: float
+    queue_ms: float
+    latest_ms: float
+    slip_ms: float
+
+    def lost(self, deadline_ms: float) -> bool | None:
+        """Whether a queue of this length would have lost a message; None where the trial can't tell: the source stood
+        still for half of it, or its own queue is shorter."""
+        if self.slip_ms >= deadline_ms / 2 or deadline_ms > self.queue_ms * (1 + 1e-9):
+            return None
+        # A queue that lost nothing kept its own deadline, whatever the coarse buckets of delays say.
+        return math.isinf(self.latest_ms) or (deadline_ms < self.queue_ms * (1 - 1e-9) and self.latest_ms > deadline_ms)
+
+
+@functools.lru_cache(maxsize=4096)
+def boundary_at(
+    trials: tuple[Seen, ...], lives: tuple[int, ...], live: int, deadline_ms: float, alpha: float = ALPHA
+) -> Point | None:
+    """The smallest interval at a live set for a deadline, with an interval that holds whenever one looks, ``alpha``
+    missed in all looks together; None where the trials show no edge. ``lives``: those of the map, which it is fitted
+    over; trials in order of time."""
+    told = tuple((trial.live, trial.interval_ns, lost) for trial in trials
+                 if (lost := trial.lost(deadline_ms)) is not None)  # fmt: skip
+    if len(told) < FEWEST_TRIALS:
+        return None
+    used = look_at(len(told)) or len(told)
+    told = told[:used]
+    losing = sum(lost for _, _, lost in told)
+    if losing in (0, used):
+        return None
+    fitted = _fitted(told, lives)
+    likely = fitted.likely - fitted.likely.max()
+    here = fitted.at[lives.index(live)]
+    inside = here[likely >= -scipy_stats.chi2.ppf(1 - nominal_level(alpha, used), 1) / 2]
+    low, high = float(inside.min()) - fitted.grain, float(inside.max()) + fitted.grain
+    beyond = (fitted.ends[0] + 2 * fitted.grain, fitted.ends[1] - 2 * fitted.grain)
+    return Point(
+        math.exp(float(here[likely.argmax()])), 0.0 if low < beyond[0] else math.exp(low),
+        math.inf if high > beyond[1] else math.exp(high), used, losing,
+    )  # fmt: skip
+
+
+class _Fit(NamedTuple):
+    """Boundaries and how likely they are: logarithms at each live set (rows), of the penalised likelihood with the
+    softness that suits each best; the grid's half step, and the ends beyond which nothing was thought of."""
+
+    at: Array
+    likely: Array
+    grain: float
+    ends: tuple[float, float]
+
+
+@functools.lru_cache(maxsize=256)
+def _fitted(told: tuple[tuple[int, float, bool], ...], lives: tuple[int, ...]) -> _Fit:
+    """All boundaries over a grid, then over a finer one around those that are not out of the question."""
+    logs = [math.log(interval_ns) for _, interval_ns, _ in told]
+    ends = (min(logs) - _BEYOND, max(logs) + _BEYOND)
+    box = [ends] * 3
+    for _ in range(_FINER):
+        nodes, at, likely = _grid(tuple(box), lives)
+        likely = np.stack([likely] * len(_SOFTNESS))
+        for (live, _, lost), log_ns in zip(told, logs, strict=True):
+            likely = likely + _log_chances(at[lives.index(live)], log_ns)[0 if lost else 1]
+        best = likely.max(axis=0)
+        near = best > best.max() - _OUT_OF_THE_QUESTION
+        steps = [(high - low) / (_GRID - 1) for low, high in box]
+        found = _Fit(at, best, max(steps) / 2, ends)
+        box = [
+            (max(ends[0], float(axis[near].min()) - step), min(ends[1], float(axis[near].max()) + step))
+            for axis, step in zip(nodes, steps, strict=True)
+        ]
+    return found
+
+
+_BEYOND = math.log(10.0)
+"""How far beyond all trials a boundary may lie."""
+_FINER = 3
+_OUT_OF_THE_QUESTION = 12.0
+"""By so much less likely than the best, in logarithms."""
+
+
+def _place(live: float, lives: Sequence[int]) -> float:
+    low, high = math.log(min(lives)), math.log(max(lives))
+    return 0.0 if high == low else 2 * (math.log(live) - low) / (high - low) - 1
+
+
+@dataclass(frozen=True)
+class BoundaryJudge:
+    """Compares two boundaries at one live set and deadline: the smaller interval is the cheaper side."""
+
+    lives: tuple[int, ...]
+    live: int
+    deadline_ms: float
+
+    def __call__(
+        self, a: Sequence[Any], b: Sequence[Any], effect: float = EFFECT, alpha: float = ALPHA
+    ) -> Comparison:
+        """``a`` and ``b``: what the trials of each side have shown, in order of time."""
+        n = min(sum(trial.lost(self.deadline_ms) is not None for trial in side) for side in (a, b))
+        one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
+        if one is None or other is None:
+            needed = max(1, FEWEST_TRIALS - n)
+            told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, needed, alpha, math.nan, "")
+            return Comparison(told, math.nan, math.nan, math.nan, effect)
+        middle, low, high = difference(one, other)
+        return of_interval(middle, low, high, n, effect, alpha)
+
+
+def difference(one: Point, other: Point) -> tuple[float, float, float]:
+    """The logarithm of the ratio of two boundaries, with the ends of its interval."""
+    (a, a_low, a_high), (b, b_low, b_high) = (
+        tuple(math.log(part) if part > 0 else -math.inf for part in (point.estimate, point.low, point.high))
+        for point in (one, other)
+    )
+    return a - b, a - b - math.hypot(a - a_low, b_high - b), a - b + math.hypot(a_high - a, b - b_low)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Where trials of a boundary may be placed, and for which deadlines.
+
+    Attributes:
+        lives: messages alive, rising.
+        low_ns, high_ns: the shortest and the longest interval.
+        deadlines_ms: the last one counts most.
+    """
+
+    lives: tuple[int, ...]
+    low_ns: float
+    high_ns: float
+    deadlines_ms: tuple[float, ...]
+
+    @property
+    def box(self) -> tuple[tuple[float, float], ...]:
+        """Where boundaries are looked for: logarithms at the smallest live set, in the middle and at the largest."""
+        return ((math.log(self.low_ns), math.log(self.high_ns)),) * 3
+
+
+_GRID = 25
+_SOFTNESS = (0.01, 0.04, 0.15)
+"""Of the logistic edge, over the logarithm of the interval: from a twentieth to nineteen twentieths 6, 27 and 140%."""
+_LAPSE = 0.05
+"""Trials that lose, or don't, whatever their interval."""
+_BEND, _LEAN = 1.5, 3.0
+"""How far a boundary bends and rises from the smallest to the largest live set, in standard deviations (logarithms)."""
+_SEED = 20_190_117
+_OTHER_DEADLINE = 0.5
+"""What is unknown at a deadline that is not the last counts so much."""
+
+Shown = tuple[int, float, tuple[bool | None, ...]]
+"""Number of the live set, logarithm of the interval, and whether the trial lost, for each deadline."""
+
+
+@functools.lru_cache(maxsize=32)
+def _grid(box: tuple[tuple[float, float], ...], lives: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Boundaries that are thought of, given by their logarithms at the smallest live set, in the middle and at the
+    largest: these three, those at each live set, and how likely they are beforehand."""
+    axes = np.meshgrid(*(np.linspace(low, high, _GRID) for low, high in box), indexing="ij")
+    first, middle, last = (axis.ravel() for axis in axes)
+    places = [_place(live, lives) for live in lives]
+    at = [z * (z - 1) / 2 * first + (1 - z * z) * middle + z * (z + 1) / 2 * last for z in places]
+    likely = -0.5 * (((first - 2 * middle + last) / _BEND) ** 2 + ((last - first) / _LEAN) ** 2)
+    return np.stack([first, middle, last]), np.stack(at), likely
+
+
+def _log_chances(at: Array, log_ns: float) -> tuple[Array, Array]:
+    """Logarithms of the chances that a trial at this interval loses, and that it does not, for each softness."""
+    chances = _LAPSE + (1 - 2 * _LAPSE) * special.expit((at - log_ns) / np.array(_SOFTNESS)[:, None])
+    return np.log(chances), np.log1p(-chances)
+
+
+@functools.lru_cache(maxsize=32)
+def _belief(design: Design, shown: tuple[Shown, ...]) -> tuple[Array, ...]:
+    """For each deadline the logarithm of how likely each boundary is, for each softness, after these trials."""
+    _, at, beforehand = _grid(design.box, design.lives)
+    if not shown:
+        return (np.stack([beforehand] * len(_SOFTNESS)),) * len(design.deadlines_ms)
+    number, log_ns, losses = shown[-1]
+    losing, passing = _log_chances(at[number], log_ns)
+    before = _belief(design, shown[:-1])
+    return tuple(
+        belief if lost is None else belief + (losing if lost else passing)
+        for belief, lost in zip(before, losses, strict=True)
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int] = frozenset()) -> tuple[int, float]:
+    """The live set and the interval (ns) at which a boundary is least known after these trials, but for live sets that
+    can't be had. Where several are unknown alike, a fixed seed and the number of trials choose."""
+    _, at, _ = _grid(design.box, design.lives)
+    order = np.random.default_rng([_SEED, len(shown), len(without)]).permutation(len(design.lives))
+    best, found = -1.0, (design.lives[int(order[0])], math.sqrt(design.low_ns * design.high_ns))
+    for which, belief in enumerate(_belief(design, shown)):
+        likely = np.exp(belief - belief.max()).sum(axis=0)
+        likely /= likely.sum()
+        # A deadline that trials tell little of, because the source stands still for half of it, is asked for less.
+        telling = sum(losses[which] is not None for _, _, losses in shown)
+        counts = (telling + 1) / (len(shown) + 1) * (1.0 if which == len(design.deadlines_ms) - 1 else _OTHER_DEADLINE)
+        for number in order:
+            if design.lives[number] in without:
+                continue
+            mean = float(likely @ at[number])
+            spread = counts * math.sqrt(max(0.0, float(likely @ (at[number] - mean) ** 2)))
+            if spread > best * (1 + 1e-9):
+                best, found = spread, (design.lives[number], math.exp(mean))
+    return found
+
+
+def shown_by(design: Design, trial: Seen) -> Shown:
+    """What a trial says of each deadline, in the form that places the next one."""
+    losses = tuple(trial.lost(deadline_ms) for deadline_ms in design.deadlines_ms)
+    return design.lives.index(trial.live), math.log(trial.interval_ns), losses
+
+
+def seen_of(row: Any) -> Seen:
+    """What a row of table ``map`` says."""
+    latest_ms = math.inf if row.lost > 0 else float(row.delay_max_us) / 1e3
+    return Seen(_live(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.slip_max_ms))
+
+
+def _live(row: Any) -> int:
+    return int(row.queue_size + row.stored_count)
+
+
+def deadlines_of(queue_ms: float) -> tuple[float, float]:
+    """The deadlines that trials with such a queue tell of, ms: a tenth of it, and its own."""
+    return queue_ms / 10, queue_ms
+
+
+@dataclass(frozen=True)
+class _Side:
+    """All trials of one boundary, in order."""
+
+    seen: tuple[Seen, ...]
+    gaps: dict[int, str]
+    """By live set: why it has no trial with a figure."""
+
+
+def _sides(trials: pd.DataFrame) -> dict[tuple[str, str], _Side]:
+    sides = {}
+    for (solution, strategy), group in trials.groupby(["solution", "strategy"], observed=True, sort=False):
+        rows = records(group.sort_values("block", kind="stable"))
+        seen = tuple(seen_of(row) for row in rows if row.status == "ok")
+        there = {trial.live for trial in seen}
+        failed = [row for row in rows if row.status != "ok" and _live(row) not in there]
+        gaps = {_live(row): str(row.status if pd.isna(row.reason) else row.reason) for row in failed}
+        sides[str(solution), str(strategy)] = _Side(seen, gaps)
+    return sides
+
+
+def _deadlines(trials: pd.DataFrame) -> list[float]:
+    return sorted({deadline_ms for queue_ms in trials["input_queue_ms"] for deadline_ms in deadlines_of(queue_ms)})
+
+
+BOUNDARY_COLUMNS = (
+    "solution", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns", "trials",
+    "losing", "silent", "gap",
+)  # fmt: skip
+
+
+def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
+    """Where losses begin, per solution, strategy, deadline and live set of table ``map``.
+
+    Columns: ``edge_ns`` with ``edge_low_ns`` and ``edge_high_ns`` (smallest interval at which no more than every other
+    trial loses, 95% whenever one looks; 0 and infinite: not bounded), ``trials`` that tell of the deadline, ``losing``
+    ones, ``silent`` ones, in which the source stood still for half of it; ``gap``: why there is no figure.
+    """
+    rows = []
+    lives = lives_of(trials)
+    for (solution, strategy), side in _sides(trials).items():
+        for deadline_ms in _deadlines(trials):
+            told = [lost for trial in side.seen if (lost := trial.lost(deadline_ms)) is not None]
+            for live in lives:
+                point = None if live in side.gaps else boundary_at(side.seen, lives, live, deadline_ms)
+                ends = (point.estimate, point.low, point.high) if point else (math.nan,) * 3
+                rows.append([
+                    solution, strategy, deadline_ms, live, *ends, len(told), sum(told), len(side.seen) - len(told),
+                    side.gaps.get(live) or (None if point else _no_boundary(told)),
+                ])  # fmt: skip
+    return pd.DataFrame(rows, columns=list(BOUNDARY_COLUMNS))
+
+
+def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
+    """The live sets of a map, rising."""
+    return tuple(sorted({_live(row) for row in records(trials)}))
+
+
+def _no_boundary(told: Sequence[bool]) -> str:
+    if len(told) < FEWEST_TRIALS:
+        return f"{len(told)} trials tell of it: fewer than {FEWEST_TRIALS}"
+    if all(told):
+        return "every trial loses"
+    return "losses do not begin anywhere" if any(told) else "no trial loses"
+
+
+def judged_together(
+    asked: Sequence[tuple[Sequence[Seen], Sequence[Seen], int]],
+    lives: tuple[int, ...],
+    deadline_ms: float,
+    effect: float = EFFECT,
+) -> list[Comparison]:
+    """Allocating against pooling, each with a live set, all decided together."""
+    return together([
+        functools.partial(BoundaryJudge(lives, live, deadline_ms), alloc, pool, effect) for alloc, pool, live in asked
+    ])  # fmt: skip
+
+
+def comparisons(trials: pd.DataFrame, effect: float = EFFECT, deadline_ms: float | None = None) -> pd.DataFrame:
+    """Whose boundary is smaller at each live set, all of one deadline decided together (the longest one, unless
+    given). Columns: solution, live_messages, ratio (interval of allocating over that of pooling), low, high, n,
+    verdict."""
+    deadlines, lives, sides = _deadlines(trials), lives_of(trials), _sides(trials)
+    columns = ["solution", "live_messages", "ratio", "low", "high", "n", "verdict"]
+    if not deadlines:
+        return pd.DataFrame(columns=columns)
+    at_ms = deadlines[-1] if deadline_ms is None else deadline_ms
+    asked = [
+        (solution, live, sides[solution, "alloc"], sides[solution, "pool"])
+        for solution in dict.fromkeys(solution for solution, _ in sides)
+        if {(solution, strategy) for strategy in STRATEGIES} <= set(sides)
+        for live in lives
+        if live not in sides[solution, "alloc"].gaps and live not in sides[solution, "pool"].gaps
+    ]
+    judged = judged_together([(alloc.seen, pool.seen, live) for _, live, alloc, pool in asked], lives, at_ms, effect)
+    rows = [
+        [solution, live, told.decision.ratio, told.decision.low, told.decision.high, told.decision.n, told.verdict]
+        for (solution, live, _, _), told in zip(asked, judged, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def against_searches(trials: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
+    """The boundaries of the longest deadline at the live sets that were searched too (table ``map_searches``): columns
+    of `boundaries` with ``searches`` (their number), ``searches_ns``, ``searches_low_ns``, ``searches_high_ns``, and
+    ``agrees``: the two intervals overlap; None where either has none."""
+    found = boundaries(trials)
+    rows = []
+    done = finished(searches)
+    for (solution, strategy), group in done.groupby(["solution", "strategy"], observed=True, sort=False):
+        for (live, queue_ms), of in group.groupby([group["queue_size"] + group["stored_count"], "input_queue_ms"]):
+            told = searches_of(of.sort_values("block", kind="stable"), NDR)
+            middle, low, high = told.interval_ns()
+            at = found[
+                (found["solution"] == solution) & (found["strategy"] == strategy)
+                & (found["deadline_ms"] == queue_ms) & (found["live_messages"] == live)
+            ]  # fmt: skip
+            for row in at.to_dict("records"):
+                known = not (math.isnan(low) or math.isnan(row["edge_ns"]))
+                agrees = bool(low <= row["edge_high_ns"] and row["edge_low_ns"] <= high) if known else None
+                rows.append({
+                    **row, "searches": told.n, "searches_ns": middle, "searches_low_ns": low, "searches_high_ns": high,
+                    "agrees": agrees,
+                })  # fmt: skip
+    columns = [*BOUNDARY_COLUMNS, "searches", "searches_ns", "searches_low_ns", "searches_high_ns", "agrees"]
+    return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
+
+
+def region(rate_per_s: float, alloc_per_s: float, pool_per_s: float) -> str:
+    """What a message rate lies in, between the highest rates of the two strategies without a loss."""
+    allocating, pooling = rate_per_s <= alloc_per_s, rate_per_s <= pool_per_s
+    if allocating and pooling:
+        return EITHER
+    return POOL_ONLY if pooling else ALLOCATE_ONLY if allocating else NEITHER
+
+
+def region_of_point(found: pd.DataFrame, solution: str, deadline_ms: float, point: tuple[float, float]) -> str:
+    """The region that a live set and a rate (messages a second) lie in, by `boundaries`: logarithms between the live
+    sets tried; `UNKNOWN` where a boundary's interval holds the rate, or there is none."""
+    live, rate_per_s = point
+    of = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
+    keeps_up = []
+    for strategy in STRATEGIES:
+        rows = of[(of["strategy"] == strategy) & of["edge_ns"].notna()].sort_values("live_messages")
+        if rows.empty or not rows["live_messages"].min() <= live <= rows["live_messages"].max():
+            return UNKNOWN
+        logs = np.log(rows["live_messages"].astype(float))
+        low_ns, high_ns = (
+            float(np.interp(math.log(live), logs, np.log(rows[name].clip(1e-9, 1e18).astype(float))))
+            for name in ("edge_low_ns", "edge_high_ns")
+        )
+        interval = math.log(1e9 / rate_per_s)
+        if low_ns < interval < high_ns:
+            return UNKNOWN
+        keeps_up.append(interval >= high_ns)
+    alloc, pool = (math.inf if can else 0.0 for can in keeps_up)
+    return region(1.0, alloc, pool)
