@@ -13,7 +13,7 @@ import java.util.function.Consumer;
  * <p>Source: Leijen, Zorn, de Moura, "Mimalloc: Free List Sharding in Action", APLAS 2019.
  */
 final class OwnerPool extends Pool {
-    private static final int BATCH = 32;
+    static final int BATCH = 32;
 
     private final Owner[] owners;
     private final AtomicReferenceArray<Message> returns;
