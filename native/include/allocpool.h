@@ -148,13 +148,14 @@ typedef struct {
   int64_t queue_size;    /* of all workers together, at least one each */
   int64_t stored_count;  /* of all workers together, at least one each */
   uint64_t seed;         /* of contents, flows and stores */
+  int64_t padded;        /* 1: what threads exchange in a pool lies two cache lines apart; 0: side by side, of mpmc and owner */
 } ap_threads_config;
 
 /* What was done since creation, over all threads. generated = received + lost + left. */
 typedef struct {
   int64_t generated;    /* packets that the source numbered */
   int64_t received;     /* packets that a worker took into its queue */
-  int64_t lost;         /* packets that found no room: none, for a full queue is waited for */
+  int64_t lost;         /* packets that found no room: none here; a source of ticks has its own account */
   int64_t left;         /* packets between receiver and workers */
   int64_t parsed;       /* packets that left a queue and were parsed */
   int64_t tcp;          /* parsed packets that were TCP: each of them was stored */
@@ -380,6 +381,7 @@ typedef struct {
   int64_t burst_gap_ns;      /* losses at most this far apart, or with no tick between them, are one burst; >= 0 */
   int64_t processor;         /* processor to tie the source to, -1 for none */
   const char* clock;         /* auto: tsc where it is invariant; tsc; clock_gettime */
+  int64_t yields;            /* 1: it sleeps while no tick is due, so that it can share a processor; its ticks come late */
 } ap_source_config;
 
 /* Consecutive losses. Times are those of the losses, not of the ticks' being due. A burst never spans the end of the
@@ -428,6 +430,17 @@ typedef struct {
   int64_t moves;              /* looks, one every 100 ms, that found it elsewhere than the look before */
 } ap_source_account;
 
+/* One ring's account of a run: generated = received + lost + left. Warm-up figures are part of the totals. */
+typedef struct {
+  int64_t generated;
+  int64_t received;         /* as its consumer has published */
+  int64_t lost;
+  int64_t left;
+  int64_t warmup_generated;
+  int64_t warmup_lost;
+  int64_t warmup_left;
+} ap_ring_account;
+
 /* What a consumer does besides taking ticks. */
 typedef struct {
   int64_t max_ticks;   /* stop after so many ticks; 0: until the source has finished and the ring is empty */
@@ -460,6 +473,12 @@ int64_t ap_realtime_max_capacity(void);
 ap_realtime* ap_realtime_create(int64_t max_capacity, int64_t max_bursts, int64_t max_slips, int64_t max_samples,
                                 char* error, size_t error_bytes);
 
+/* The same with 1 to 1024 rings, each for up to `max_capacity` ticks: a tick goes into the ring that its flow, 32 ticks one
+   after the other, is hashed to. One source for all of them; it does not saturate several, and waits for a consumer at each.
+   Capacities of a run are those of each ring. */
+ap_realtime* ap_realtime_create_by_flow(int64_t rings, uint64_t seed, int64_t max_capacity, int64_t max_bursts,
+                                        int64_t max_slips, int64_t max_samples, char* error, size_t error_bytes);
+
 /* From the next start on, between input queue and consumer lies an intermediate queue of `capacity` ticks (0: none, as
    at first), filled by a thread that does nothing else, "ap-relay". Ask for the ring's memory again: it is another one.
    Losses are still those of the input queue; what is left is what is in both. */
@@ -468,6 +487,9 @@ ap_status ap_realtime_set_intermediate(ap_realtime* realtime, int64_t capacity, 
 /* The ring's memory, for a direct ByteBuffer of Java. Valid until destroy. */
 void* ap_realtime_memory(ap_realtime* realtime);
 int64_t ap_realtime_memory_bytes(const ap_realtime* realtime);
+
+/* That of one of several rings; NULL where there is none of that number. */
+void* ap_realtime_ring_memory(ap_realtime* realtime, int64_t ring);
 
 /* Empties the ring and starts the source's thread, which waits until a consumer is ready, calibrates its clock for
    20 ms and begins to tick. */
@@ -486,6 +508,9 @@ ap_status ap_realtime_stop(ap_realtime* realtime);
 
 ap_status ap_realtime_get_account(const ap_realtime* realtime, ap_source_account* account);
 
+/* Of one ring, numbered from 0. */
+ap_status ap_realtime_get_ring_account(const ap_realtime* realtime, int64_t ring, ap_ring_account* account);
+
 /* Logs of the last run: `count` records; `overflow` receives how many more there were. Valid until the next start. */
 const ap_burst* ap_realtime_bursts(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
 const ap_slip* ap_realtime_slips(const ap_realtime* realtime, int64_t* count, int64_t* overflow);
@@ -497,9 +522,17 @@ const int64_t* ap_realtime_delays(const ap_realtime* realtime, int64_t* length);
 
 /* Proves that the source's account, the consumer's account (of either language) and the slots left in the ring agree:
    generated = received + lost + left in all and in the warm-up, and each lost tick is a gap that the consumer saw, a
-   gap among the left or after the last one; AP_FAULT and one line in (message, message_bytes) where not so. */
+   gap among the left or after the last one. With several rings `consumption` is the sum over their consumers, and each
+   ring's account must agree with itself and with what its flows have. AP_FAULT and one line in (message, message_bytes)
+   where not so. */
 ap_status ap_realtime_audit(const ap_realtime* realtime, const ap_consumption* consumption, char* message,
                             size_t message_bytes);
+
+/* Receives what a source ticks, until it has finished and its rings are empty: each worker from the ring of its number, or the
+   receiver from the one ring. The source has been started, with as many rings. The number of a tick is that of its packet.
+   Writes `rings` accounts; delays of all of them are in ap_realtime_delays. `yields`: who waits lets others run. */
+ap_status ap_threads_consume(ap_threads* threads, ap_realtime* realtime, int64_t yields, ap_consumption* out,
+                             int64_t rings, char* error, size_t error_bytes);
 
 /* Processor that the calling thread is on just now; -1 where the system does not tell. */
 int64_t ap_current_processor(void);
@@ -546,6 +579,7 @@ AP_NODISCARD(ap_packets_audit);
 AP_NODISCARD(ap_threads_strategies);
 AP_NODISCARD(ap_threads_create);
 AP_NODISCARD(ap_threads_run);
+AP_NODISCARD(ap_threads_consume);
 AP_NODISCARD(ap_threads_drain);
 AP_NODISCARD(ap_threads_get_counts);
 AP_NODISCARD(ap_threads_get_received);
@@ -573,7 +607,10 @@ AP_NODISCARD(ap_fragmentation_audit);
 AP_NODISCARD(ap_realtime_capacity);
 AP_NODISCARD(ap_realtime_max_capacity);
 AP_NODISCARD(ap_realtime_create);
+AP_NODISCARD(ap_realtime_create_by_flow);
 AP_NODISCARD(ap_realtime_set_intermediate);
+AP_NODISCARD(ap_realtime_ring_memory);
+AP_NODISCARD(ap_realtime_get_ring_account);
 AP_NODISCARD(ap_realtime_memory);
 AP_NODISCARD(ap_realtime_memory_bytes);
 AP_NODISCARD(ap_realtime_start);

@@ -40,6 +40,14 @@ ap_realtime* ap_realtime_create(int64_t max_capacity, int64_t max_bursts, int64_
   });
 }
 
+ap_realtime* ap_realtime_create_by_flow(int64_t rings, uint64_t seed, int64_t max_capacity, int64_t max_bursts,
+                                        int64_t max_slips, int64_t max_samples, char* error, size_t error_bytes) {
+  return c_api::made({error, error_bytes}, [&] {
+    const realtime::Session::Limits limits{max_capacity, max_bursts, max_slips, max_samples, rings, seed};
+    return new ap_realtime{realtime::Session(limits)};
+  });
+}
+
 ap_status ap_realtime_set_intermediate(ap_realtime* realtime, int64_t capacity, char* error, size_t error_bytes) {
   return c_api::status<ap_status>({error, error_bytes},
                                   [&] { c_api::at(realtime).session.set_intermediate(capacity); });
@@ -47,6 +55,10 @@ ap_status ap_realtime_set_intermediate(ap_realtime* realtime, int64_t capacity, 
 
 void* ap_realtime_memory(ap_realtime* realtime) {
   return c_api::made({}, [&] { return c_api::at(realtime).session.memory().data(); });
+}
+
+void* ap_realtime_ring_memory(ap_realtime* realtime, int64_t ring) {
+  return c_api::made({}, [&] { return c_api::at(realtime).session.memory(ring).data(); });
 }
 
 int64_t ap_realtime_memory_bytes(const ap_realtime* realtime) {
@@ -88,6 +100,10 @@ ap_status ap_realtime_stop(ap_realtime* realtime) {
 
 ap_status ap_realtime_get_account(const ap_realtime* realtime, ap_source_account* account) {
   return c_api::status<ap_status>({}, [&] { c_api::at(account) = c_api::at(realtime).session.account(); });
+}
+
+ap_status ap_realtime_get_ring_account(const ap_realtime* realtime, int64_t ring, ap_ring_account* account) {
+  return c_api::status<ap_status>({}, [&] { c_api::at(account) = c_api::at(realtime).session.ring_account(ring); });
 }
 
 const ap_burst* ap_realtime_bursts(const ap_realtime* realtime, int64_t* count, int64_t* overflow) {

@@ -1,9 +1,12 @@
 // The C face of the packets workload on many threads.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "allocpool.h"
 #include "c_api.hpp"
+#include "handles.hpp"
 #include "os/clock.hpp"
 #include "threads/workload.hpp"
 
@@ -21,7 +24,8 @@ const char* ap_threads_strategies() {
 ap_threads* ap_threads_create(const ap_threads_config* config, char* error, size_t error_bytes) {
   return c_api::made({error, error_bytes}, [&] {
     const ap_threads_config& asked = c_api::at(config);
-    const threads::Sizes sizes{asked.threads, asked.pool_size, asked.queue_size, asked.stored_count, asked.seed};
+    const threads::Sizes sizes{asked.threads, asked.pool_size, asked.queue_size, asked.stored_count, asked.seed,
+                               asked.padded != 0};
     auto made = std::make_unique<ap_threads>();
     made->workload = threads::make_workload(&c_api::at(asked.topology), &c_api::at(asked.layout),
                                             &c_api::at(asked.strategy), sizes);
@@ -38,6 +42,17 @@ ap_status ap_threads_run(ap_threads* handle, int64_t packets, ap_iteration* part
     workload.run(packets);
     out.end_ns = allocpool::os::monotonic_ns();
     out.packets = packets;
+  });
+}
+
+ap_status ap_threads_consume(ap_threads* handle, ap_realtime* realtime, int64_t yields, ap_consumption* out,
+                             int64_t rings, char* error, size_t error_bytes) {
+  return c_api::status<ap_status>({error, error_bytes}, [&] {
+    allocpool::realtime::Session& session = c_api::at(realtime).session;
+    c_api::require(session.rings() == rings, "rings is not the number of rings of the source");
+    session.begin_consuming();
+    const std::vector<ap_consumption> seen = c_api::at(handle).workload->consume(session, yields != 0);
+    std::copy(seen.begin(), seen.end(), &c_api::at(out));
   });
 }
 

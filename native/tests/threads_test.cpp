@@ -80,7 +80,7 @@ TEST(Threads, RefuseWhatMakesNoSenseInOneLine) {
 }
 
 TEST(Threads, TheCFaceTellsWhatWasDone) {
-  const ap_threads_config config{"pipeline", "flat", "owner", 2, 4'000, 800, 800, kSeed};
+  const ap_threads_config config{"pipeline", "flat", "owner", 2, 4'000, 800, 800, kSeed, 1};
   std::array<char, 200> line{};
   ap_threads* const handle = ap_threads_create(&config, line.data(), line.size());
   ASSERT_NE(handle, nullptr) << line.data();
@@ -97,7 +97,7 @@ TEST(Threads, TheCFaceTellsWhatWasDone) {
   EXPECT_EQ(ap_threads_run(handle, 0, &part), AP_INVALID_ARGUMENT);
   EXPECT_EQ(ap_threads_run(nullptr, 1, &part), AP_INVALID_ARGUMENT);
   ap_threads_destroy(handle);
-  const ap_threads_config wrong{"pipeline", "flat", "hoard", 2, 4'000, 800, 800, kSeed};
+  const ap_threads_config wrong{"pipeline", "flat", "hoard", 2, 4'000, 800, 800, kSeed, 1};
   EXPECT_EQ(ap_threads_create(&wrong, line.data(), line.size()), nullptr);
   EXPECT_NE(std::string(line.data()).find("hoard"), std::string::npos);
 }

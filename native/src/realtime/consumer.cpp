@@ -2,24 +2,27 @@
 
 #include <algorithm>
 #include <limits>
+#include <thread>
 
 #include "os/clock.hpp"
 #include "realtime/cpu.hpp"
 
 namespace allocpool::realtime {
 
-Consumer::Consumer(const Ring& ring, DelayHistogram& delays, std::int64_t max_ticks, const ForcedStall& stall)
+Consumer::Consumer(const Ring& ring, DelayHistogram& delays, std::int64_t max_ticks, const ForcedStall& stall,
+                   bool yields)
     : ring_(ring),
       reader_(ring_),
       delays_(delays),
       stall_(stall),
       limit_(max_ticks > 0 ? max_ticks : std::numeric_limits<std::int64_t>::max()),
-      most_(std::max<std::int64_t>(1, ring_.capacity() / kQueueParts)) {
+      most_(std::max<std::int64_t>(1, ring_.capacity() / kQueueParts)),
+      yields_(yields) {
   RingHeader& header = ring_.header();
   account_.last_sequence = RingReader::kNone;
   warmup_ = static_cast<std::int64_t>(header.warmup.load(std::memory_order_relaxed));
   header.ready.store(1, std::memory_order_release);
-  while (header.state.load(std::memory_order_acquire) < RingHeader::kRunning) cpu_relax();
+  while (header.state.load(std::memory_order_acquire) < RingHeader::kRunning) rest();
   t0_ns_ = header.t0_ns.load(std::memory_order_relaxed);
   interval_ns_ = header.interval_ns.load(std::memory_order_relaxed);
   if (interval_ns_ > 0) group_ticks_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(kGroupNs / interval_ns_));
@@ -38,10 +41,18 @@ Burst Consumer::next() {
     if (finished_) break;
     // What was pushed before the state changed is seen by the next look into the ring.
     finished_ = header.state.load(std::memory_order_acquire) == RingHeader::kFinished;
-    if (!finished_) cpu_relax();
+    if (!finished_) rest();
   }
   header.last.store(static_cast<std::uint64_t>(account_.last_sequence + 1), std::memory_order_release);
   return {nullptr, 0};
+}
+
+void Consumer::rest() const {
+  if (yields_) {
+    std::this_thread::yield();
+  } else {
+    cpu_relax();
+  }
 }
 
 void Consumer::account_for(std::size_t taken) {

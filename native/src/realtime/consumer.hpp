@@ -42,7 +42,9 @@ class Consumer final : public Bursts {
   static constexpr std::int64_t kQueueParts = 256;
 
   // Tells a source that has been started that its consumer is ready, and waits until it ticks. `max_ticks` 0: no limit.
-  Consumer(const Ring& ring, DelayHistogram& delays, std::int64_t max_ticks = 0, const ForcedStall& stall = {});
+  // `yields`: it lets others run while there is no tick.
+  Consumer(const Ring& ring, DelayHistogram& delays, std::int64_t max_ticks = 0, const ForcedStall& stall = {},
+           bool yields = false);
 
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
@@ -58,6 +60,7 @@ class Consumer final : public Bursts {
   void record_delays(const std::int64_t* batch, std::size_t count, std::int64_t now_ns);
   std::int64_t delay_ns(std::int64_t tick, std::int64_t now_ns) const;
   void stall(std::int64_t now_ns);
+  void rest() const;
 
   const Ring ring_;
   RingReader reader_;
@@ -65,6 +68,7 @@ class Consumer final : public Bursts {
   ForcedStall stall_;
   const std::int64_t limit_;
   const std::int64_t most_;
+  const bool yields_;
   ap_consumption account_{};
   std::int64_t warmup_ = 0;
   std::int64_t t0_ns_ = 0;

@@ -22,6 +22,10 @@ class DelayHistogram {
   // Records `count` delays. Below 0 counts as 0, above the highest as the highest.
   void record(std::int64_t delay_ns, std::int64_t count) { counts_[index(delay_ns)] += count; }
 
+  void add(const DelayHistogram& other) {
+    for (std::size_t i = 0; i < kCounts; ++i) counts_[i] += other.counts_[i];
+  }
+
   void clear() { counts_.assign(kCounts, 0); }
 
   const std::vector<std::int64_t>& counts() const { return counts_; }

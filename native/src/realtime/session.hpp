@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "allocpool.h"
 #include "os/memory.hpp"
@@ -24,6 +26,8 @@ class Session {
     std::int64_t bursts;
     std::int64_t slips;
     std::int64_t samples;
+    std::int64_t rings = 1;        // several: ticks are divided between them by the hash of their flow
+    std::uint64_t flow_seed = 0;
   };
 
   // Throws UserError for limits out of bounds.
@@ -45,15 +49,19 @@ class Session {
   // The same, and ends generating now.
   void stop();
 
-  // The ring that the consumer takes ticks out of.
-  const os::MappedMemory& memory() const { return relay_ ? relay_->memory() : memory_; }
-  const Ring& ring() const { return relay_ ? relay_->ring() : ring_; }
+  // The ring that a consumer takes ticks out of, the first or that of a number. Throws UserError where there is none.
+  const os::MappedMemory& memory(std::int64_t ring = 0) const;
+  const Ring& ring(std::int64_t ring = 0) const;
+  std::int64_t rings() const { return static_cast<std::int64_t>(rings_.size()); }
   Source& source() { return source_; }
   const Source& source() const { return source_; }
   DelayHistogram& delays() { return delays_; }
   const DelayHistogram& delays() const { return delays_; }
 
   ap_source_account account() const;
+
+  // Of one ring, as its consumer and the slots left in it tell beside the source.
+  ap_ring_account ring_account(std::int64_t ring) const;
 
   // Empty, or one line that says what does not agree.
   [[nodiscard]] std::string audit(const ap_consumption& consumption) const;
@@ -70,9 +78,13 @@ class Session {
   static Left left_in(const Ring& ring);
   Left left() const;
 
+  std::string audit_by_flow(const ap_consumption& consumption) const;
+  std::string bursts_fault(const ap_source_account& source) const;
+
   const std::int64_t max_capacity_;
-  os::MappedMemory memory_;
-  Ring ring_;
+  const std::uint64_t flow_seed_;
+  std::deque<os::MappedMemory> memories_;
+  std::vector<Ring> rings_;
   Source source_;
   std::unique_ptr<Relay> relay_;  // goes before the ring and the source that it reads from
   DelayHistogram delays_;

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
+#include "flows.hpp"
 #include "os/thread.hpp"
 #include "realtime/cpu.hpp"
 
@@ -14,6 +17,7 @@ namespace {
 constexpr std::int64_t kCalibrationNs = 20'000'000;
 constexpr std::int64_t kSegmentNs = 100'000'000;  // between anchors of the clock, and between samples
 constexpr std::int64_t kLeadNs = 20'000;          // from the consumer's being ready to tick 0
+constexpr std::chrono::microseconds kNap(20);      // of a source that yields
 constexpr int kTicksPerClockRead = 64;            // a long queue of late ticks must not look like a slip
 
 // A saturating source that found the ring full goes on when this part of it is free. Right behind the consumer the two
@@ -141,32 +145,99 @@ class Schedule {
   Fixed due_;
 };
 
+// All ticks into one ring.
+class OneRing {
+ public:
+  OneRing(const std::vector<Ring>& rings, std::uint64_t, std::int64_t) : writer_(rings.front()) {}
+
+  RingWriter& writer() { return writer_; }
+  [[nodiscard]] bool offer(std::int64_t tick) { return writer_.offer(tick); }
+  std::int64_t pushed() const { return writer_.pushed(); }
+  std::vector<RingAccount> by_ring(const SourceAccount& all) const {
+    return {{all.generated, all.lost, all.warmup_generated, all.warmup_lost}};
+  }
+
+ private:
+  RingWriter writer_;
+};
+
+// Each tick into the ring of its flow, with books for each.
+class RingsByFlow {
+ public:
+  RingsByFlow(const std::vector<Ring>& rings, std::uint64_t seed, std::int64_t warmup)
+      : writers_(rings.begin(), rings.end()), books_(rings.size()), seed_(seed), warmup_(warmup) {}
+
+  [[nodiscard]] bool offer(std::int64_t tick) {
+    const std::uint64_t train = static_cast<std::uint64_t>(tick) / kTrain;
+    if (train != train_) {
+      train_ = train;
+      ring_ = static_cast<std::size_t>(ring_of(seed_, train, static_cast<int>(writers_.size())));
+    }
+    RingAccount& books = books_[ring_];
+    const bool warms_up = tick < warmup_;
+    ++books.generated;
+    if (warms_up) ++books.warmup_generated;
+    if (writers_[ring_].offer(tick)) return true;
+    ++books.lost;
+    if (warms_up) ++books.warmup_lost;
+    return false;
+  }
+
+  std::int64_t pushed() const {
+    std::int64_t pushed = 0;
+    for (const RingWriter& writer : writers_) pushed += writer.pushed();
+    return pushed;
+  }
+  std::vector<RingAccount> by_ring(const SourceAccount&) const { return books_; }
+
+ private:
+  std::vector<RingWriter> writers_;
+  std::vector<RingAccount> books_;
+  const std::uint64_t seed_;
+  const std::int64_t warmup_;
+  std::uint64_t train_ = std::numeric_limits<std::uint64_t>::max();
+  std::size_t ring_ = 0;
+};
+
 }  // namespace
 
-Source::Source(const Ring& ring, std::size_t max_bursts, std::size_t max_slips, std::size_t max_samples)
-    : ring_(ring), bursts_(max_bursts), slips_(max_slips), samples_(max_samples) {}
+Source::Source(std::vector<Ring> rings, std::uint64_t flow_seed, std::size_t max_bursts, std::size_t max_slips,
+               std::size_t max_samples)
+    : rings_(std::move(rings)), flow_seed_(flow_seed), bursts_(max_bursts), slips_(max_slips), samples_(max_samples) {}
 
 Source::~Source() { stop(); }
 
 void Source::start(const SourceConfig& config) {
   config_ = config;
   account_ = {};
+  by_ring_.clear();
   bursts_.clear();
   slips_.clear();
   samples_.clear();
   stop_.store(false);
-  RingHeader& header = ring_.header();
-  header.interval_ns.store(config.interval_ns);
-  header.warmup.store(static_cast<std::uint64_t>(config.warmup_ticks));
-  header.ticks.store(static_cast<std::uint64_t>(config.ticks));
-  header.state.store(RingHeader::kWaiting, std::memory_order_release);
+  for (const Ring& ring : rings_) {
+    RingHeader& header = ring.header();
+    header.interval_ns.store(config.interval_ns);
+    header.warmup.store(static_cast<std::uint64_t>(config.warmup_ticks));
+    header.ticks.store(static_cast<std::uint64_t>(config.ticks));
+    header.state.store(RingHeader::kWaiting, std::memory_order_release);
+  }
 #if defined(ALLOCPOOL_HAS_TSC)
   if (config.use_tsc) {
-    thread_ = std::thread(&Source::run<TscCounter>, this);
+    thread_ = std::thread(&Source::run_with<TscCounter>, this);
     return;
   }
 #endif
-  thread_ = std::thread(&Source::run<MonotonicCounter>, this);
+  thread_ = std::thread(&Source::run_with<MonotonicCounter>, this);
+}
+
+template <class Counter>
+void Source::run_with() {
+  if (rings_.size() == 1) {
+    run<Counter, OneRing>();
+  } else {
+    run<Counter, RingsByFlow>();
+  }
 }
 
 void Source::wait() {
@@ -178,25 +249,26 @@ void Source::stop() {
   wait();
 }
 
-template <class Counter>
+template <class Counter, class Outlet>
 void Source::run() {
   os::name_this_thread("ap-source");
-  RingHeader& header = ring_.header();
   if (config_.processor >= 0) account_.pinned = os::pin_to_processor(config_.processor);
-  while (header.ready.load(std::memory_order_acquire) == 0 && !stop_.load(std::memory_order_relaxed)) {
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  for (const Ring& ring : rings_) {
+    while (ring.header().ready.load(std::memory_order_acquire) == 0 && !stop_.load(std::memory_order_relaxed)) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
   }
   Timeline timeline(Counter::read, kCalibrationNs);
   const std::int64_t t0_ns = os::monotonic_ns() + kLeadNs;
-  header.t0_ns.store(t0_ns, std::memory_order_relaxed);
-  header.state.store(RingHeader::kRunning, std::memory_order_release);
+  for (const Ring& ring : rings_) {
+    ring.header().t0_ns.store(t0_ns, std::memory_order_relaxed);
+    ring.header().state.store(RingHeader::kRunning, std::memory_order_release);
+  }
 
-  RingWriter writer(ring_);
+  Outlet outlet(rings_, flow_seed_, config_.warmup_ticks);
   Losses losses(bursts_, timeline, config_.burst_gap_ns, config_.warmup_ticks);
   Slips slips(slips_, timeline, config_.slip_threshold_ns, Counter::read());
   const std::int64_t ticks = config_.ticks;
-  const std::int64_t batch = std::min<std::int64_t>(kTicksPerClockRead, ring_.capacity());
-  const std::int64_t enough_room = std::max(batch, ring_.capacity() / kFreePart);
   std::int64_t next = 0;
   std::int64_t last_pushed = RingReader::kNone;
   std::uint64_t now = Counter::read();
@@ -213,16 +285,23 @@ void Source::run() {
     while (goes_on(segment_end)) {
       const std::int64_t end = std::min(ticks, next + kTicksPerClockRead);
       for (; next < end && schedule.is_due(now); ++next, schedule.advance()) {
-        if (writer.offer(next)) {
+        if (outlet.offer(next)) {
           last_pushed = next;
         } else {
           losses.add(next, now);
         }
       }
-      if (!schedule.is_due(now + far_units)) cpu_relax();
+      if (schedule.is_due(now + far_units)) continue;
+      if (config_.yields) {
+        std::this_thread::sleep_for(kNap);
+      } else {
+        cpu_relax();
+      }
     }
   };
-  const auto saturate = [&](std::uint64_t segment_end) {
+  const auto saturate = [&](std::uint64_t segment_end, RingWriter& writer) {
+    const std::int64_t batch = std::min<std::int64_t>(kTicksPerClockRead, rings_.front().capacity());
+    const std::int64_t enough_room = std::max(batch, rings_.front().capacity() / kFreePart);
     while (goes_on(segment_end)) {
       if (writer.known_room() < batch && writer.room() < enough_room) {
         cpu_relax();
@@ -241,22 +320,24 @@ void Source::run() {
     samples_.add({timeline.to_ns(now), next, losses.lost()});
     const auto segment_end =
         now + static_cast<std::uint64_t>(static_cast<double>(kSegmentNs) * timeline.units_per_ns());
-    if (config_.interval_ns > 0) {
-      pace(segment_end);
-    } else {
-      saturate(segment_end);
+    if constexpr (std::is_same_v<Outlet, OneRing>) {
+      if (config_.interval_ns == 0) {
+        saturate(segment_end, outlet.writer());
+        continue;
+      }
     }
+    pace(segment_end);
   }
 
   account_.end_ns = os::monotonic_ns();
-  header.state.store(RingHeader::kFinished, std::memory_order_release);
+  for (const Ring& ring : rings_) ring.header().state.store(RingHeader::kFinished, std::memory_order_release);
   losses.close();
   samples_.add({account_.end_ns, next, losses.lost()});
   account_.generated = next;
   account_.lost = losses.lost();
   account_.warmup_generated = std::min(next, config_.warmup_ticks);
   account_.warmup_lost = losses.warmup_lost();
-  account_.pushed = writer.pushed();
+  account_.pushed = outlet.pushed();
   account_.last_pushed = last_pushed;
   account_.t0_ns = t0_ns;
   account_.slip_total_ns = slips.total_ns();
@@ -264,6 +345,7 @@ void Source::run() {
   account_.is_tsc = config_.use_tsc;
   account_.clock_drift_ppm = timeline.drift_ppm();
   account_.clock_max_error_ns = timeline.max_error_ns();
+  by_ring_ = outlet.by_ring(account_);
 }
 
 }  // namespace allocpool::realtime

@@ -5,6 +5,8 @@
 // With interval 0 the source saturates: it emits as fast as it can and waits when the ring is full, so that the rate
 // of draining shows and nothing is lost.
 //
+// With several rings each tick goes into that of its flow (flows.hpp), and what finds that one full is lost.
+//
 // Everything is recorded into memory that is there before the start: bursts of losses, slips of the source itself, and
 // samples of the counters. What does not fit is counted.
 #pragma once
@@ -59,6 +61,15 @@ struct SourceConfig {
   std::int64_t burst_gap_ns;
   int processor;  // -1: not pinned
   bool use_tsc;
+  bool yields;  // sleeps while nothing is due
+};
+
+// Of one of several rings. `warmup` figures are part of the whole.
+struct RingAccount {
+  std::int64_t generated = 0;
+  std::int64_t lost = 0;
+  std::int64_t warmup_generated = 0;
+  std::int64_t warmup_lost = 0;
 };
 
 // The producer's own account of one run. `warmup` figures are part of the whole, not added to it.
@@ -83,7 +94,9 @@ struct SourceAccount {
 
 class Source {
  public:
-  Source(const Ring& ring, std::size_t max_bursts, std::size_t max_slips, std::size_t max_samples);
+  // `flow_seed` divides the ticks between the rings, where these are several.
+  Source(std::vector<Ring> rings, std::uint64_t flow_seed, std::size_t max_bursts, std::size_t max_slips,
+         std::size_t max_samples);
   ~Source();
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
@@ -102,20 +115,25 @@ class Source {
 
   // To be read after wait() or stop().
   const SourceAccount& account() const { return account_; }
+  const std::vector<RingAccount>& by_ring() const { return by_ring_; }
   const Log<ap_burst>& bursts() const { return bursts_; }
   const Log<ap_slip>& slips() const { return slips_; }
   const Log<ap_sample>& samples() const { return samples_; }
 
  private:
   template <class Counter>
+  void run_with();
+  template <class Counter, class Outlet>
   void run();
 
-  const Ring ring_;
+  const std::vector<Ring> rings_;
+  const std::uint64_t flow_seed_;
   Log<ap_burst> bursts_;
   Log<ap_slip> slips_;
   Log<ap_sample> samples_;
   SourceConfig config_{};
   SourceAccount account_;
+  std::vector<RingAccount> by_ring_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

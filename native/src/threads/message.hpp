@@ -2,11 +2,11 @@
 // bit by bit, as in Java (allocpool.packets.Seam).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "flows.hpp"
 #include "packets/checksum.hpp"
 #include "packets/layout_allocating.hpp"
 #include "packets/layout_flat.hpp"
@@ -19,20 +19,8 @@ namespace allocpool::threads {
 
 // Two cache lines: processors fetch them in pairs.
 inline constexpr std::size_t kApart = 128;
-// Packets that come one after the other belong to one flow: a train, as they come off the wire.
-inline constexpr std::uint64_t kTrain = 32;
 // Bytes of a packet that are ever written: the header and the longest payload.
 inline constexpr std::size_t kUsedBytes = kPayloadOffset + 50 + 63;
-
-// Which ring the flow of a train leads to: a hash, so rings get unequal shares.
-constexpr int ring_of(std::uint64_t seed, std::uint64_t train, int rings) {
-  const std::uint64_t drawn = draw(seed ^ 0x464C4F575F525353ULL, train) >> 32;
-  return static_cast<int>(drawn * static_cast<std::uint64_t>(rings) >> 32);
-}
-
-constexpr std::uint64_t train_end(std::uint64_t sequence, std::uint64_t to) {
-  return std::min(to, (sequence / kTrain + 1) * kTrain);
-}
 
 // Which slot of a store the next packet goes to; see Processor.
 constexpr std::size_t slot_of(std::uint64_t seed, std::uint64_t stored, std::size_t slots) {

@@ -180,7 +180,7 @@ class StackPool {
 
 // `mpmc`: a bounded ring for many producers and many consumers, whose slots carry a turn of their own. Source: Vyukov,
 // "Bounded MPMC queue", 1024cores.net.
-template <class M>
+template <class M, std::size_t kSpacing = kApart>
 class MpmcPool {
  public:
   static constexpr std::string_view kName = "mpmc";
@@ -247,8 +247,8 @@ class MpmcPool {
   const std::size_t prepared_;
   std::vector<Slot> slots_;
   const std::size_t mask_;
-  alignas(kApart) std::atomic<std::size_t> head_{0};
-  alignas(kApart) std::atomic<std::size_t> tail_{0};
+  alignas(kSpacing) std::atomic<std::size_t> head_{0};
+  alignas(kSpacing) std::atomic<std::size_t> tail_{0};
 };
 
 // `cached`: each thread has a cache, filled from a shared depot and flushed to it in bulk, with DPDK's flush threshold.
@@ -326,7 +326,7 @@ class CachedPool {
 // `owner`: a message goes back to the thread that obtained it. Each thread has a list of its own; what it frees for another
 // one it gathers, and hangs the batch into that one's list of returns by one exchange. The owner takes all returns at once,
 // so there is no ABA. Source: Leijen, Zorn, de Moura, "Mimalloc: Free List Sharding in Action", APLAS 2019.
-template <class M>
+template <class M, std::size_t kSpacing = kApart>
 class OwnerPool {
   static constexpr int kBatch = 32;
 
@@ -335,10 +335,10 @@ class OwnerPool {
     M* last = nullptr;
     int count = 0;
   };
-  struct alignas(kApart) Owner {
+  struct alignas(kSpacing) Owner {
     M* free = nullptr;
     std::vector<Batch> batches;
-    alignas(kApart) std::atomic<M*> returns{nullptr};
+    alignas(kSpacing) std::atomic<M*> returns{nullptr};
   };
 
  public:

@@ -15,6 +15,7 @@ using Make = std::unique_ptr<Workload> (*)(const Sizes&, bool);
 struct Entry {
   std::string_view layout;
   std::string_view strategy;
+  bool padded;
   Make make;
 };
 
@@ -24,8 +25,8 @@ std::unique_ptr<Workload> make(const Sizes& sizes, bool has_receiver) {
 }
 
 template <class M, class... Pool>
-void add(std::vector<Entry>& entries, std::string_view layout) {
-  (entries.push_back({layout, Pool::kName, make<M, Pool>}), ...);
+void add(std::vector<Entry>& entries, std::string_view layout, bool padded = true) {
+  (entries.push_back({layout, Pool::kName, padded, make<M, Pool>}), ...);
 }
 
 // A new strategy is its class in pools.hpp and a word here.
@@ -33,6 +34,8 @@ template <class M>
 void add_layout(std::vector<Entry>& entries, std::string_view layout) {
   add<M, AllocPool<M>, LockedPool<M>, StackPool<M>, MpmcPool<M>, CachedPool<M>, OwnerPool<M>, RecyclePool<M>,
       CopyPool<M>, ThreadLocalPool<M>>(entries, layout);
+  // What cells cost that share a cache line with what another thread writes.
+  add<M, MpmcPool<M, alignof(void*)>, OwnerPool<M, alignof(void*)>>(entries, layout, false);
 }
 
 const std::vector<Entry>& entries() {
@@ -57,7 +60,7 @@ const std::string& strategy_names() {
   static const std::string kNames = [] {
     std::string joined;
     for (const Entry& entry : entries()) {
-      if (entry.layout == "heap") joined.append(joined.empty() ? "" : ",").append(entry.strategy);
+      if (entry.layout == "heap" && entry.padded) joined.append(joined.empty() ? "" : ",").append(entry.strategy);
     }
     return joined;
   }();
@@ -73,8 +76,11 @@ std::unique_ptr<Workload> make_workload(std::string_view topology, std::string_v
     throw UserError("unknown layout '" + std::string(layout) + "': choose one of heap,flat");
   }
   const auto match = std::find_if(entries().begin(), entries().end(), [&](const Entry& entry) {
-    return entry.layout == layout && entry.strategy == strategy;
+    return entry.layout == layout && entry.strategy == strategy && entry.padded == sizes.padded;
   });
+  if (match == entries().end() && !sizes.padded) {
+    throw UserError("strategy '" + std::string(strategy) + "' is always padded: choose mpmc or owner, or padded");
+  }
   if (match == entries().end()) {
     throw UserError("unknown strategy '" + std::string(strategy) + "': choose one of " + strategy_names());
   }

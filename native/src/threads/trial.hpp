@@ -6,16 +6,19 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "realtime/consumer.hpp"
 #include "threads/crew.hpp"
 #include "threads/idle.hpp"
 #include "threads/message.hpp"
 #include "threads/pools.hpp"
 #include "threads/spsc_ring.hpp"
 #include "threads/workload.hpp"
+#include "user_error.hpp"
 
 namespace allocpool::threads {
 
@@ -169,6 +172,7 @@ class Trial final : public Workload {
         ways_(static_cast<std::size_t>(setup_.users())),
         workers_(static_cast<std::size_t>(rings_)),
         between_(static_cast<std::size_t>(has_receiver ? rings_ : 0)),
+        ticked_(static_cast<std::size_t>(rings_)),
         crew_(setup_.users(), stop_) {
     const auto store = static_cast<std::size_t>(std::max<std::int64_t>(1, sizes.stored_count / sizes.threads));
     crew_.run([&](int k) {
@@ -211,6 +215,45 @@ class Trial final : public Workload {
       }
     });
     next_ = to;
+  }
+
+  std::vector<ap_consumption> consume(realtime::Session& session, bool yields) override {
+    const auto sources = static_cast<std::size_t>(setup_.has_receiver ? 1 : rings_);
+    if (session.rings() != static_cast<std::int64_t>(sources)) {
+      throw UserError("the source has " + std::to_string(session.rings()) + " rings: it must have " +
+                      std::to_string(sources));
+    }
+    std::vector<ap_consumption> accounts(sources);
+    std::vector<realtime::DelayHistogram> delays(sources);
+    const auto take = [&](std::size_t ring, const auto& receive) {
+      realtime::Consumer consumer(session.ring(static_cast<std::int64_t>(ring)), delays[ring], 0, {}, yields);
+      for (Burst burst = consumer.next(); burst.count > 0; burst = consumer.next()) {
+        for (std::size_t i = 0; i < burst.count; ++i) receive(static_cast<std::uint64_t>(burst.sequences[i]));
+      }
+      accounts[ring] = consumer.account();
+    };
+    all_sent_.store(false, std::memory_order_relaxed);
+    crew_.run([&](int k) {
+      const auto place = static_cast<std::size_t>(k);
+      if (!setup_.has_receiver) {
+        take(place, [&](std::uint64_t sequence) { accept(k, sequence); });
+      } else if (k == rings_) {
+        Idle idle(stop_);
+        take(0, [&](std::uint64_t sequence) {
+          const int ring = ring_of(seed_, sequence / kTrain, rings_);
+          send(ring, sequence, idle);
+          ++ticked_[static_cast<std::size_t>(ring)];
+        });
+        all_sent_.store(true, std::memory_order_release);
+      } else {
+        work(k);
+      }
+    });
+    for (std::size_t ring = 0; ring < sources; ++ring) {
+      session.delays().add(delays[ring]);
+      if (!setup_.has_receiver) ticked_[ring] += accounts[ring].received;
+    }
+    return accounts;
   }
 
   void drain() override {
@@ -286,35 +329,36 @@ class Trial final : public Workload {
   }
 
  private:
+  void accept(int ring, std::uint64_t sequence) {
+    const auto place = static_cast<std::size_t>(ring);
+    M* const message = ways_[place]->obtain(ring);
+    fill(message, seed_, sequence);
+    workers_[place]->accept(message);
+  }
+
+  void send(int ring, std::uint64_t sequence, Idle& idle) {
+    M* const message = ways_.back()->obtain(ring);
+    fill(message, seed_, sequence);
+    while (!between_[static_cast<std::size_t>(ring)]->offer(message)) idle.rest();
+    idle.reset();
+  }
+
   void receive_own(int ring, std::uint64_t from, std::uint64_t to) {
-    Way<M, Pool>& way = *ways_[static_cast<std::size_t>(ring)];
-    Worker<M, Pool>& worker = *workers_[static_cast<std::size_t>(ring)];
     for (std::uint64_t sequence = from; sequence < to;) {
       const std::uint64_t end = train_end(sequence, to);
       if (ring_of(seed_, sequence / kTrain, rings_) == ring) {
-        for (; sequence < end; ++sequence) {
-          M* const message = way.obtain(ring);
-          fill(message, seed_, sequence);
-          worker.accept(message);
-        }
+        for (; sequence < end; ++sequence) accept(ring, sequence);
       }
       sequence = end;
     }
   }
 
   void receive_all(std::uint64_t from, std::uint64_t to) {
-    Way<M, Pool>& way = *ways_.back();
     Idle idle(stop_);
     for (std::uint64_t sequence = from; sequence < to;) {
       const std::uint64_t end = train_end(sequence, to);
       const int ring = ring_of(seed_, sequence / kTrain, rings_);
-      SpscRing<M>& between = *between_[static_cast<std::size_t>(ring)];
-      for (; sequence < end; ++sequence) {
-        M* const message = way.obtain(ring);
-        fill(message, seed_, sequence);
-        while (!between.offer(message)) idle.rest();
-        idle.reset();
-      }
+      for (; sequence < end; ++sequence) send(ring, sequence, idle);
     }
     all_sent_.store(true, std::memory_order_release);
   }
@@ -342,9 +386,10 @@ class Trial final : public Workload {
     return what + ": " + std::to_string(actual) + ", expected " + std::to_string(expected);
   }
 
-  // generated = received + lost + left, ring by ring: nothing is lost or left here.
+  // generated = received + lost + left, ring by ring: nothing is lost or left here, nor of the ticks that a source had room
+  // for.
   std::string rings_fault() const {
-    std::vector<std::int64_t> generated(static_cast<std::size_t>(rings_));
+    std::vector<std::int64_t> generated = ticked_;
     for (std::uint64_t sequence = 0; sequence < next_;) {
       const std::uint64_t end = train_end(sequence, next_);
       generated[static_cast<std::size_t>(ring_of(seed_, sequence / kTrain, rings_))] +=
@@ -362,14 +407,19 @@ class Trial final : public Workload {
   std::string books_fault(std::int64_t stored, std::int64_t seen) const {
     const ap_threads_counts now = counts();
     for (const std::string& fault :
-         {differs("messages between threads", now.left, 0), differs("packets parsed", now.parsed, now.generated),
-          differs("packets obtained", now.allocated, now.generated),
+         {differs("messages between threads", now.left, 0), differs("packets parsed", now.parsed, taken()),
+          differs("packets obtained", now.allocated, taken()),
           differs("packets stored and not evicted", stored, now.tcp - now.evicted),
           differs("packets freed", now.freed, now.parsed - now.tcp + now.evicted),
           differs("messages in stores and pools", seen, now.prepared + now.constructed - now.discarded)}) {
       if (!fault.empty()) return fault;
     }
     return "";
+  }
+
+  // Packets that came, by their numbers or as ticks.
+  std::int64_t taken() const {
+    return std::accumulate(ticked_.begin(), ticked_.end(), static_cast<std::int64_t>(next_));
   }
 
   const int rings_;
@@ -382,6 +432,7 @@ class Trial final : public Workload {
   std::vector<std::unique_ptr<Worker<M, Pool>>> workers_;
   std::vector<std::unique_ptr<SpscRing<M>>> between_;
   std::uint64_t next_ = 0;
+  std::vector<std::int64_t> ticked_;  // by the ring of their flow
   std::atomic<bool> all_sent_{false};
   Crew crew_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocpool.h"
+#include "realtime/session.hpp"
 
 namespace allocpool::threads {
 
@@ -20,12 +21,16 @@ struct Sizes {
   std::int64_t queue_size;    // of all workers together
   std::int64_t stored_count;  // of all workers together
   std::uint64_t seed;
+  bool padded = true;  // what threads exchange in a pool lies two cache lines apart
 };
 
 class Workload {
  public:
   virtual ~Workload() = default;
   virtual void run(std::int64_t packets) = 0;
+  // Receives what the source of a session ticks, until it has finished; an account for each of its rings, of which there are
+  // as many as threads, or one before a receiver. Throws UserError where there are others.
+  virtual std::vector<ap_consumption> consume(realtime::Session& session, bool yields) = 0;
   virtual void drain() = 0;
   virtual ap_threads_counts counts() const = 0;
   virtual std::vector<std::int64_t> received() const = 0;

@@ -92,6 +92,15 @@ class Figures(TypedDict):
     slip_max_ns: int
 
 
+class RingBooks(TypedDict):
+    """One of several rings between source and consumers, its warm-up taken out."""
+
+    generated: int
+    received: int
+    lost: int
+    left: int
+
+
 class Placement(TypedDict):
     """Where source and consumer ran; None where the system does not tell."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from allocpool.studies.realtime.measurement import RingBooks, Stretch
 from allocpool.trial.measurement import CpuTime, Iteration, Outcome
 
 
@@ -13,6 +14,13 @@ class ThreadsStretches(TypedDict):
     fill: list[Iteration]
     warmup: list[Iteration]
     measured: list[Iteration]
+
+
+class Ticked(Stretch):
+    """A run of the source against the threads."""
+
+    rings: list[RingBooks]
+    """In their order: one for each worker, or the one of the receiver."""
 
 
 class ThreadsMeasurement(TypedDict):
@@ -31,6 +39,8 @@ class ThreadsMeasurement(TypedDict):
     held_at_end: int | None
     """Messages that existed then, used or free; None where a library does not tell."""
     peak_rss_mb: float
+    ticked: Ticked | None
+    """Of a trial in real time."""
 
 
 class ThreadsOutcome(Outcome, ThreadsMeasurement):

@@ -31,6 +31,13 @@ from allocpool.packets.specs import (
 )
 from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import check_combination, collector_named
+from allocpool.studies.realtime.specs import (
+    INPUT_QUEUE_MS,
+    LONGEST_INTERVAL_NS,
+    check_queue_length,
+    queue_ticks,
+    scaled_time,
+)
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
@@ -43,6 +50,10 @@ TRAIN = 32
 """Packets of one flow that come one after the other; and messages that are returned to their owner together."""
 CACHED = 384
 """Messages that a thread's cache holds at most."""
+BESIDE_WORKERS = 2
+"""Processors that real time takes beside those of its workers: the source's, and one for receiver or collector."""
+UNPADDED = ("mpmc", "owner")
+"""Strategies that have a form whose cells lie side by side."""
 _MESSAGE_BYTES = 1536
 """At most, with parse results and what an allocator adds."""
 _SMALLEST_DIRECT_MB = 64
@@ -115,7 +126,23 @@ class ThreadsSpec(TrialSpec):
     seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after warm-up")
     warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="of trials by seconds")
     interval_ns: float | None = Field(
-        default=None, gt=0, le=1e9, description="real time: a source's ticks so far apart; left out: as fast as it goes"
+        default=None,
+        gt=0,
+        le=LONGEST_INTERVAL_NS,
+        description="real time: a source's ticks so far apart; left out: as fast as it goes",
+    )
+    input_queue_ms: float | None = Field(
+        default_factory=lambda spec: scaled_time(INPUT_QUEUE_MS)(spec) if spec["interval_ns"] else None,
+        gt=0,
+        description="real time: ticks that wait between source and receivers at most, over all rings",
+    )
+    source_yields: bool = Field(
+        default=False,
+        description="real time with fewer processors than it takes: source and receivers sleep while nothing is due, so "
+        "that its losses say nothing of pools",
+    )
+    padded: bool = Field(
+        default=True, description="what threads exchange in a pool lies two cache lines apart; mpmc and owner only"
     )
     heap_mb: int | None = Field(
         gt=0,
@@ -172,14 +199,51 @@ class ThreadsSpec(TrialSpec):
         least = self.queue_size + self.stored_count + self.threads
         if self.pool_size and self.pool_size < least and self.strategy != "thread_local":
             raise ValueError(f"pool_size {self.pool_size} is too small: what is out at once needs {least}")
-        if self.interval_ns is not None:
-            raise ValueError(_no_real_time(self.threads))
+        return self
+
+    @model_validator(mode="after")
+    def _real_time(self) -> Self:
+        if not self.padded and self.strategy not in UNPADDED:
+            raise ValueError(f"padded=false is of strategy {' or '.join(UNPADDED)}, not {self.strategy}")
+        if self.interval_ns is None:
+            if self.input_queue_ms is not None or self.source_yields:
+                raise ValueError("input_queue_ms and source_yields belong to real time: give interval_ns, too")
+            return self
+        if self.topology == "virtual":
+            raise ValueError("real time has threads that stay: choose topology sharded or pipeline")
+        if self.seconds is None:
+            raise ValueError("real time lasts seconds=S, not packets")
+        if self.seconds * 1e9 < self.interval_ns:
+            raise ValueError(f"seconds {self.seconds:g} is shorter than one interval of {self.interval_ns:g} ns")
+        queue_ms = self.input_queue_ms or 0.0
+        check_queue_length(queue_ms, self.seconds, "seconds")
+        if queue_ticks(queue_ms, self.interval_ns) < self.rings:
+            raise ValueError(f"input_queue_ms {queue_ms:g} holds less than one tick for each of {self.rings} rings")
         return self
 
     @property
+    def rings(self) -> int:
+        """Between source and threads: one for each worker, or one for the receiver."""
+        return self.threads if self.topology == "sharded" else 1
+
+    @property
     def processors(self) -> int:
-        """Threads that want a processor at the same time."""
+        """Threads that want a processor at the same time; in real time those of all threads, whatever they wait for."""
+        if self.interval_ns is not None and not self.source_yields:
+            return self.threads + BESIDE_WORKERS
         return self.threads + (1 if self.topology == "pipeline" else 0)
+
+    def refused_here(self) -> str | None:
+        cores = usable_cores()
+        if self.interval_ns is None or self.source_yields or self.processors <= cores:
+            return None
+        most = cores - BESIDE_WORKERS
+        instead = f"threads at most {most}, or " if most > 0 else ""
+        return (
+            f"real time with {self.threads} threads takes {self.processors} processors, one for each and "
+            f"{BESIDE_WORKERS} for source and receiver or collector, this machine has {cores}: choose {instead}leave "
+            "interval_ns out, or source_yields=true at a low rate"
+        )
 
     @property
     def fill_packets(self) -> int:
@@ -187,12 +251,17 @@ class ThreadsSpec(TrialSpec):
         return packets_to_fill(self.queue_size, self.stored_count)
 
     def configuration(self) -> str:
-        return f"{self.topology} x {self.threads}, {solution_of(self.model_dump())}, {self.strategy}"
+        paced = f", every {self.interval_ns:g} ns" if self.interval_ns else ""
+        unpadded = "" if self.padded else " unpadded"
+        solution = solution_of(self.model_dump())
+        return f"{self.topology} x {self.threads}, {solution}, {self.strategy}{unpadded}{paced}"
 
     def expected_seconds(self) -> float:
         packets = self.packets or self.fill_packets
         packets_s = (packets + self.pool_size) * _EXPECTED_NS_PER_PACKET / self.threads / 1e9
-        return SET_UP_S[self.language] + packets_s + (self.warmup_seconds + self.seconds if self.seconds else 0.0)
+        warmups = 2 if self.interval_ns else 1  # before the source, and of its ticks
+        lasts_s = warmups * self.warmup_seconds + self.seconds if self.seconds else 0.0
+        return SET_UP_S[self.language] + packets_s + lasts_s
 
     def longest_seconds(self) -> float:
         return 60.0 + 20 * self.expected_seconds()
@@ -214,23 +283,13 @@ class ThreadsSpec(TrialSpec):
             unsafe=library in ("Agrona", "JCTools", "Netty"),
             flags=tuple(carriers) if self.topology == "virtual" else (),
         )
-        return Needs(jvm=jvm)
+        return Needs(jvm=jvm, native="packets" if self.interval_ns else None)
 
 
 def _heap_for_live(spec: dict[str, Any]) -> int:
     """What the live set of a case with its pool takes at a third of the heap, MiB."""
     live = max(int(spec["queue_size"] + spec["stored_count"]), int(spec["pool_size"]))
     return math.ceil(3 * live * _MESSAGE_BYTES / 2**20)
-
-
-def _no_real_time(threads: int) -> str:
-    needed, cores = threads + 2, usable_cores()
-    if cores < needed:
-        return (
-            f"real time with {threads} threads takes {needed} processors (source and consumers each), this machine has "
-            f"{cores}: leave interval_ns out, or choose threads 1 to {max(1, cores - 2)}"
-        )
-    return "real time has one consumer: choose mode=realtime, or leave interval_ns out"
 
 
 def solution_of(spec: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pandas as pd
 from pandera.pandas import Column, DataFrameSchema
 
+from allocpool import percentiles
 from allocpool.campaign.tidy import (
     COUNT,
     CPU,
@@ -30,7 +31,8 @@ from allocpool.campaign.tidy import (
 )
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import Language
-from allocpool.studies.threads.measurement import ThreadsMeasurement
+from allocpool.studies.realtime.measurement import RingBooks
+from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
 from allocpool.studies.threads.specs import solution_of
 from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
 from allocpool.trial.record import TrialRecord
@@ -72,6 +74,12 @@ TRIALS = DataFrameSchema(
         "queue_size": Column("int64", POSITIVE, description="messages in all queues together"),
         "stored_count": Column("int64", POSITIVE, description="messages in all stores together"),
         "pool_size": Column("int64", COUNT, description="messages made before the start"),
+        "interval_ns": number("real time: between ticks of the source, ns; empty in batch"),
+        "input_queue_ms": number("real time: ticks that wait in all rings together at most, as a time, ms"),
+        "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
+        "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
+        "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
+        "delay_p99_us": number("real time: 99th percentile of the delay from due to received, µs"),
         "packets": whole("packets of the measured window"),
         "ns_per_packet": number("wall time of the measured window over its packets, all threads together, ns"),
         "cpu_ns_per_packet": number("CPU of the whole process over the same packets, its collector's too, ns"),
@@ -91,10 +99,22 @@ TRIALS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-SCHEMAS = {"trials": TRIALS, "cpu": CPU}
+RINGS = DataFrameSchema(
+    {
+        "trial_id": text("the trial, in real time"),
+        "ring": Column("int64", COUNT, description="its number, from 0: a worker's, or the one of the receiver"),
+        "generated": Column("int64", COUNT, description="ticks that led to it, after the warm-up"),
+        "received": Column("int64", COUNT, description="of them, those that were taken out of it"),
+        "lost": Column("int64", COUNT, description="of them, those that found it full"),
+        "left": Column("int64", COUNT, description="of them, those that were still in it at the end"),
+    },
+    strict=True,
+    coerce=True,
+)
+SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS}
 _STATED = (
     "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
-    "heap_mb", "queue_size", "stored_count", "pool_size",
+    "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded",
 )  # fmt: skip
 
 
@@ -109,7 +129,26 @@ def _rows_of(record: TrialRecord) -> Rows:
     if measured is None:
         return {"trials": [{**row, "peak_rss_mb": trial.peak_rss_mb}]}
     cpu = cpu_rows(record, measured["cpu"])
-    return {"trials": [row | _measured(record, measured, cpu)], "cpu": cpu}
+    ticked = measured["ticked"]
+    rings = [{"trial_id": record.trial_id, "ring": place, **books} for place, books in enumerate(_rings_of(ticked))]
+    return {"trials": [row | _measured(record, measured, cpu) | _ticked(ticked)], "cpu": cpu, "rings": rings}
+
+
+def _rings_of(ticked: Ticked | None) -> list[RingBooks]:
+    return ticked["rings"] if ticked else []
+
+
+def _ticked(ticked: Ticked | None) -> Row:
+    """Of real time: what was lost and how late the rest was. Who waits for ticks spins, so that it has no cost."""
+    if ticked is None:
+        return {}
+    figures = ticked["figures"]
+    (p99_us,) = percentiles.histogram_percentiles_us(ticked["delays"], [percentiles.TAILS["p99"]])
+    return {
+        "loss_ratio": figures["lost"] / figures["generated"],
+        "delay_p99_us": p99_us,
+        **dict.fromkeys(("ns_per_packet", "cpu_ns_per_packet", "drift_percent"), None),
+    }
 
 
 def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[Row]) -> Row:
@@ -148,7 +187,7 @@ def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials`` and ``cpu``."""
+    """Tables ``trials``, ``cpu`` and ``rings``."""
     return frames(records, _rows_of, SCHEMAS)
 
 
@@ -168,4 +207,7 @@ def summarise_threads(record: TrialRecord) -> dict[str, Any]:
     counts = {name: row.pop(name) for name in list(COUNTS) if name in row}
     cpu = {part["thread_group"]: part["cpu_ns"] for part in rows.get("cpu", ())}
     shown = {"counts": counts, "remote_frees": counts.get("remote_frees"), "cpu_ns": cpu}
-    return {**row, **shown, "received_by_ring": measured["received_by_ring"] if measured else None}
+    return {
+        **row, **shown, "received_by_ring": measured["received_by_ring"] if measured else None,
+        "rings": _rings_of(measured["ticked"]) if measured else [],
+    }  # fmt: skip

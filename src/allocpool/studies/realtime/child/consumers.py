@@ -28,11 +28,7 @@ class CppConsumer:
         handle = self._work.handle if self._work else ffi.NULL
         status = library.ap_realtime_consume(source.handle, handle, config, seen, error, native.MESSAGE_BYTES)
         native.checked(library, status, ffi.string(error).decode())
-        length = ffi.new("int64_t*")
-        counts = library.ap_realtime_delays(source.handle, length)
-        delays = [(i, n) for i, n in enumerate(ffi.unpack(counts, length[0])) if n]
-        account = {name: int(getattr(seen, name)) for name, _ in ffi.typeof("ap_consumption").fields}
-        return cast(Consumption, account), delays
+        return consumption_of(source, seen), counted_delays(source)
 
 
 class JavaConsumer:
@@ -49,10 +45,28 @@ class JavaConsumer:
             self._consumer = jvm.java_class(self._class_name)(memory, *self._arguments)
         consumer = self._consumer
         consumer.consume(0, stall_at_ns, stall_ns)
-        names = [str(name) for name in consumer.accountNames()]
-        account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
-        delays = _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
-        return cast(Consumption, account), delays
+        return seen_by(consumer)
+
+
+def seen_by(consumer: Any) -> tuple[Consumption, Delays]:
+    """What a ``RingConsumer`` of Java saw in its last run."""
+    names = [str(name) for name in consumer.accountNames()]
+    account = dict(zip(names, (int(value) for value in consumer.account()), strict=True))
+    delays = _buckets(bytes(consumer.encodedDelays())) if int(consumer.delayCount()) else []
+    return cast(Consumption, account), delays
+
+
+def consumption_of(source: Source, seen: Any) -> Consumption:
+    """An ``ap_consumption`` as plain data."""
+    names = [name for name, _ in source.ffi.typeof("ap_consumption").fields]
+    return cast(Consumption, {name: int(getattr(seen, name)) for name in names})
+
+
+def counted_delays(source: Source) -> Delays:
+    """What consumers in C++ recorded in the last run."""
+    length = source.ffi.new("int64_t*")
+    counts = source.library.ap_realtime_delays(source.handle, length)
+    return [(i, n) for i, n in enumerate(source.ffi.unpack(counts, length[0])) if n]
 
 
 def _buckets(encoded: bytes) -> Delays:

@@ -18,6 +18,7 @@ from allocpool.studies.realtime.measurement import (
     Consumption,
     Delays,
     Figures,
+    RingBooks,
     Sample,
     Slip,
     SourceAccount,
@@ -77,18 +78,37 @@ class Consumer(Protocol):
         """Account of the consumer (fields of ``ap_consumption``) and the delays after the warm-up."""
 
 
-class Source:
-    """One source with its ring; it is run again and again, each time with another plan."""
+@dataclass(frozen=True)
+class Flows:
+    """How ticks are divided between several rings; and whether the source sleeps while nothing is due."""
 
-    def __init__(self, launch: dict[str, Any], max_capacity: int, longest_s: float, intermediate: int = 0) -> None:
-        """``intermediate``: ticks that a queue between input queue and consumer holds; 0: there is none."""
+    rings: int
+    seed: int
+    yields: bool = False
+
+
+class Source:
+    """One source with its ring, or rings; it is run again and again, each time with another plan."""
+
+    def __init__(
+        self,
+        launch: dict[str, Any],
+        max_capacity: int,
+        longest_s: float,
+        intermediate: int = 0,
+        flows: Flows | None = None,
+    ) -> None:
+        """``intermediate``: ticks that a queue between input queue and consumer holds; 0: there is none. ``flows``: by
+        the hash of what a tick goes to a ring; its consumers are threads of their own, and nothing is tied."""
         self.ffi, self.library = native.load(launch)
-        self._cores = placement.own_cores()
+        self._cores = placement.own_cores() if flows is None else None
+        self._flows = flows or Flows(rings=1, seed=0)
         self._error = self.ffi.new("char[]", native.MESSAGE_BYTES)
         samples = int(longest_s * SAMPLES_PER_S) + 100
-        self.handle = self.library.ap_realtime_create(
-            max_capacity, MAX_BURSTS, MAX_SLIPS, samples, self._error, native.MESSAGE_BYTES
-        )
+        self.handle = self.library.ap_realtime_create_by_flow(
+            self._flows.rings, self._flows.seed, max_capacity, MAX_BURSTS, MAX_SLIPS, samples,
+            self._error, native.MESSAGE_BYTES,
+        )  # fmt: skip
         if self.handle == self.ffi.NULL:
             raise ValueError(self.complaint())
         if intermediate:
@@ -101,10 +121,27 @@ class Source:
         """The line that the library's last refusal left."""
         return str(self.ffi.string(self._error).decode())
 
-    def memory(self) -> memoryview:
-        """That of the ring which the consumer takes ticks out of."""
+    def memory(self, ring: int = 0) -> memoryview:
+        """That of the ring which the consumer takes ticks out of, or of the one of several."""
         size = self.library.ap_realtime_memory_bytes(self.handle)
-        return memoryview(self.ffi.buffer(self.library.ap_realtime_memory(self.handle), size))
+        return memoryview(self.ffi.buffer(self.library.ap_realtime_ring_memory(self.handle, ring), size))
+
+    @property
+    def rings(self) -> int:
+        """How many there are."""
+        return self._flows.rings
+
+    def books(self) -> list[RingBooks]:
+        """Of each ring, of the last run, its warm-up taken out."""
+        account = self.ffi.new("ap_ring_account*")
+        books: list[RingBooks] = []
+        for ring in range(self.rings):
+            native.checked(self.library, self.library.ap_realtime_get_ring_account(self.handle, ring, account))
+            generated = int(account.generated - account.warmup_generated)
+            lost, left = int(account.lost - account.warmup_lost), int(account.left - account.warmup_left)
+            received = generated - lost - left
+            books.append({"generated": generated, "received": received, "lost": lost, "left": left})
+        return books
 
     def run(self, plan: Plan, consumer: Consumer, enough: Callable[[], bool] = lambda: True) -> tuple[SourceRun, str]:
         """Tick, consume, check the books; returns the run and one line on what is wrong with it, empty when nothing is.
@@ -119,10 +156,11 @@ class Source:
                 "capacity": plan.capacity,
                 "ticks": plan.ticks,
                 "warmup_ticks": plan.warmup_ticks,
-                "slip_threshold_ns": SLIP_THRESHOLD_NS,
+                "slip_threshold_ns": self._slip_threshold_ns(plan),
                 "burst_gap_ns": BURST_GAP_NS,
                 "processor": -1 if self._cores is None else self._cores[0],
                 "clock": clock,
+                "yields": int(self._flows.yields),
             },
         )
         status = self.library.ap_realtime_start(self.handle, config, self._error, native.MESSAGE_BYTES)
@@ -168,6 +206,11 @@ class Source:
             "figures": figures(plan, account, consumption, bursts, slips),
         }
         return run, self._audit(consumption) or imbalance(run["figures"])
+
+    def _slip_threshold_ns(self, plan: Plan) -> int:
+        """A source that sleeps has slipped when that alone could lose ticks."""
+        queue_ns = round(plan.capacity * self.rings * plan.interval_ns)
+        return max(SLIP_THRESHOLD_NS, queue_ns // 2) if self._flows.yields else SLIP_THRESHOLD_NS
 
     def _account(self) -> dict[str, Any]:
         account = self.ffi.new("ap_source_account*")

@@ -14,7 +14,7 @@ from allocpool.packets.child import workload as packets
 from allocpool.packets.laps import lap_packets
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.child.consumers import consumer_of
-from allocpool.studies.realtime.child.source import Plan, Source
+from allocpool.studies.realtime.child.source import Consumer, Plan, Source
 from allocpool.studies.realtime.measurement import Processed, Prologue, Stretch
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.child.gc_log import MAJOR, Collections
@@ -30,16 +30,20 @@ class Stretches:
         self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, smallest_ns: float, longest_s: float
     ) -> None:
         """``smallest_ns`` and ``longest_s`` are the bounds of what will be asked for."""
-        self._spec = spec
-        self._log = folder / "gc.log"
-        self._has_majors = spec["language"] == "java" and not never_frees(spec["collector"])
+        self._watch(spec, folder)
         lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
         self._packets_at_least = spec["min_laps"] * lap
         iterations = math.ceil(spec["prologue_seconds"] * 1e9 / _PROLOGUE_ITERATION_NS)
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)
         between = round(spec.get("intermediate_queue_ms", 0.0) * 1e6 / smallest_ns)
         self._source = Source(launch, self._capacity(smallest_ns), longest_s, between)
-        self._consumer = consumer_of(self.work)
+        self._consumer: Consumer = consumer_of(self.work)
+
+    def _watch(self, spec: dict[str, Any], folder: Path) -> None:
+        """What `measure` asks of the collector is read from its log."""
+        self._spec = spec
+        self._log = folder / "gc.log"
+        self._has_majors = spec["language"] == "java" and not never_frees(spec["collector"])
 
     def _capacity(self, interval_ns: float) -> int:
         return round(float(self._spec["input_queue_ms"]) * 1e6 / interval_ns)

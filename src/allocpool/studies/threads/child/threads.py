@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from allocpool.packets.child.workload import out_of_memory
-from allocpool.studies.threads.measurement import ThreadsOutcome, ThreadsStretches
+from allocpool.studies.realtime.child.consumers import consumption_of, counted_delays, seen_by
+from allocpool.studies.realtime.child.source import Source
+from allocpool.studies.threads.child import ticks
+from allocpool.studies.threads.measurement import ThreadsOutcome, ThreadsStretches, Ticked
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
 from allocpool.trial.measurement import Iteration, OutOfMemory
@@ -22,7 +25,7 @@ _LEAST_PART = 20_000
 _TCP_ONE_IN = 16
 
 
-class Crew(Protocol):
+class Crew(ticks.Crew, Protocol):
     """The workload on its threads, whichever language does the work."""
 
     def run(self, packets: int) -> Iteration:
@@ -54,12 +57,20 @@ class JavaCrew:
         jvm.start(launch)
         self._trial = jvm.java_class("allocpool.threads.ThreadsTrial")(
             spec["topology"], spec["threads"], spec["layout"], spec["strategy"], spec["pool_size"],
-            spec["queue_size"], spec["stored_count"], spec["seed"],
+            spec["queue_size"], spec["stored_count"], spec["seed"], spec["padded"],
         )  # fmt: skip
+        self._rings: Any = None
 
     def run(self, packets: int) -> Iteration:
         start_ns, end_ns = self._trial.run(packets)[:]
         return int(start_ns), int(end_ns), packets
+
+    def consume(self, source: Source, yields: bool) -> ticks.Seen:
+        if self._rings is None:
+            self._rings = jvm.java_class("java.util.ArrayList")()
+            for ring in range(source.rings):
+                self._rings.add(jvm.direct_buffer(source.memory(ring)))
+        return [seen_by(consumer) for consumer in self._trial.consume(self._rings, yields)]
 
     def drain(self) -> None:
         self._trial.drain()
@@ -89,6 +100,7 @@ class CppCrew:
         self._rings = int(spec["threads"])
         names = {name: self._ffi.new("char[]", spec[name].encode()) for name in ("topology", "layout", "strategy")}
         sizes = {name: spec[name] for name in ("threads", "pool_size", "queue_size", "stored_count", "seed")}
+        sizes["padded"] = int(spec["padded"])
         config = self._ffi.new("ap_threads_config*", names | sizes)
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
         self._handle = self._library.ap_threads_create(config, error, native.MESSAGE_BYTES)
@@ -99,6 +111,16 @@ class CppCrew:
         part = self._ffi.new("ap_iteration*")
         self._checked(self._library.ap_threads_run, packets, part)
         return part.start_ns, part.end_ns, packets
+
+    def consume(self, source: Source, yields: bool) -> ticks.Seen:
+        seen = self._ffi.new("ap_consumption[]", source.rings)
+        error = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        status = self._library.ap_threads_consume(
+            self._handle, source.handle, yields, seen, source.rings, error, native.MESSAGE_BYTES
+        )
+        native.checked(self._library, status, self._ffi.string(error).decode(), out_of_memory="C++ new failed")
+        delays = counted_delays(source)
+        return [(consumption_of(source, seen[ring]), [] if ring else delays) for ring in range(source.rings)]
 
     def drain(self) -> None:
         self._checked(self._library.ap_threads_drain)
@@ -130,21 +152,23 @@ class CppCrew:
         native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> ThreadsOutcome | OutOfMemory:
+def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
-        return _measure(spec, launch)
+        return _measure(spec, launch, folder)
     except Exception as error:
         if outcome := out_of_memory(error, spec["language"]):
             return outcome
         raise
 
 
-def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> ThreadsOutcome:
+def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome:
     begun_ns = monotonic_ns()
     crew: Crew = (JavaCrew if spec["language"] == "java" else CppCrew)(spec, launch)
     ready_ns = monotonic_ns()
     fill = _fill(spec)
+    ticked: Ticked | None = None
+    ring_fault = ""
     if spec["packets"] is not None:
         fill = min(fill, spec["packets"] // 2)
         filled = [crew.run(fill)] if fill else []
@@ -155,13 +179,21 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> ThreadsOutcome:
         filled = [crew.run(fill)]
         warmup = _for_seconds(crew, spec["warmup_seconds"], filled)
         window = CpuWindow()
-        measured = _for_seconds(crew, spec["seconds"], [*filled, *warmup])
-    cpu = window.close()
+        if spec["interval_ns"] is None:
+            measured = _for_seconds(crew, spec["seconds"], [*filled, *warmup])
+        else:
+            ticked, ring_fault = _tick(spec, launch, folder, crew)
+            figures = ticked["figures"]
+            measured = [(figures["start_ns"], figures["end_ns"], figures["received"])]
+    cpu = ticked["cpu"] if ticked else window.close()
     peak_mb = peak_rss_mb()
     at_end = crew.counts()
     crew.drain()
-    fault = crew.audit()
+    fault = ring_fault or crew.audit()
     counts = crew.counts()
+    if ticked:
+        for name in ("generated", "lost", "left"):
+            counts[name] += int(ticked["account"][name])
     stretches: ThreadsStretches = {"fill": filled, "warmup": warmup, "measured": measured}
     outcome: ThreadsOutcome = {
         "status": "failed" if fault else "ok",
@@ -175,9 +207,17 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any]) -> ThreadsOutcome:
         "live_at_end": at_end["live"],
         "held_at_end": at_end["live"] + at_end["pooled"] if at_end["pooled"] >= 0 else None,
         "peak_rss_mb": peak_mb,
+        "ticked": ticked,
     }
     crew.close()
     return outcome
+
+
+def _tick(spec: dict[str, Any], launch: dict[str, Any], folder: Path, crew: Crew) -> tuple[Ticked, str]:
+    """The threads in real time, at the interval of the trial."""
+    interval_ns, seconds, warmup_s = spec["interval_ns"], spec["seconds"], spec["warmup_seconds"]
+    stretches = ticks.CrewStretches(spec, launch, folder, crew, interval_ns, seconds + warmup_s)
+    return stretches.tick(interval_ns, seconds, warmup_s)
 
 
 def _fill(spec: dict[str, Any]) -> int:

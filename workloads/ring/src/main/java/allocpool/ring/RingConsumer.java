@@ -90,6 +90,11 @@ public abstract class RingConsumer {
      */
     protected abstract void receive(long[] sequences, int count);
 
+    /** Called again and again while there is no tick. What it throws ends the run. */
+    protected void rest() {
+        Thread.onSpinWait();
+    }
+
     /**
      * Consumes a run that the source has started, until the source has finished and the ring is empty or until so many
      * ticks were taken. May be interrupted by nothing else.
@@ -106,7 +111,7 @@ public abstract class RingConsumer {
         }
         attach();
         while (RingLayout.laWord(ring, RingLayout.STATE_OFFSET) < RingLayout.RUNNING) {
-            Thread.onSpinWait();
+            rest();
         }
         begin(stallAtNs, stallForNs);
         final long limit = maxTicks == 0 ? Long.MAX_VALUE : maxTicks;
@@ -123,7 +128,7 @@ public abstract class RingConsumer {
             } else {
                 // What was pushed before the state changed is seen by the next look into the ring.
                 finished = RingLayout.laWord(ring, RingLayout.STATE_OFFSET) == RingLayout.FINISHED;
-                Thread.onSpinWait();
+                rest();
             }
         }
         RingLayout.soWord(ring, RingLayout.LAST_OFFSET, last);

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
  */
 final class CachedPool extends Pool {
     private static final int CACHE = 256;
-    private static final int FLUSH_AT = CACHE * 3 / 2;
+    static final int FLUSH_AT = CACHE * 3 / 2;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Message[] depot;

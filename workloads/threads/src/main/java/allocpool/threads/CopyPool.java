@@ -1,5 +1,6 @@
 package allocpool.threads;
 
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
 
 /**
@@ -10,8 +11,12 @@ import java.util.function.Consumer;
  */
 final class CopyPool extends Pool {
     private final Message[][] slots;
-    private final Progress[] released;
-    private final long[] filled;
+    /** How many messages of a ring were filled, written by who receives; how many of them it has seen to come back. */
+    private final AtomicLongArray filled;
+    private final AtomicLongArray seen;
+
+    /** How many came back, written by the worker. */
+    private final AtomicLongArray released;
     private final Idle.Stop stop;
 
     /** {@code perRing}: messages that a ring has room for, all that can be on their way to a worker or wait at it. */
@@ -19,12 +24,11 @@ final class CopyPool extends Pool {
         super(memory, rings * perRing);
         this.stop = stop;
         slots = new Message[rings][];
-        released = new Progress[rings];
-        // Two cache lines apart.
-        filled = new long[rings * 16];
+        filled = Spacing.APART.numbers(rings);
+        seen = Spacing.APART.numbers(rings);
+        released = Spacing.APART.numbers(rings);
         for (int ring = 0; ring < rings; ring++) {
             slots[ring] = make(perRing);
-            released[ring] = new Progress();
             for (final Message message : slots[ring]) {
                 message.index = ring;
             }
@@ -36,10 +40,12 @@ final class CopyPool extends Pool {
         return new User(thread) {
             @Override
             Message take(final int ring) {
-                final long number = filled[ring * 16]++;
+                final int place = Spacing.APART.at(ring);
+                final long number = filled.getPlain(place);
+                filled.setPlain(place, number + 1);
                 final Message[] memoryOfRing = slots[ring];
-                if (number - released[ring].seen >= memoryOfRing.length) {
-                    waitFor(ring, number - memoryOfRing.length + 1);
+                if (number - seen.getPlain(place) >= memoryOfRing.length) {
+                    waitFor(place, number - memoryOfRing.length + 1);
                 }
                 return memoryOfRing[(int) (number % memoryOfRing.length)];
             }
@@ -69,32 +75,28 @@ final class CopyPool extends Pool {
     }
 
     private void giveBack(final int ring) {
-        final PaddedLong count = released[ring].count;
-        count.setRelease(count.getPlain() + 1);
+        final int place = Spacing.APART.at(ring);
+        released.setRelease(place, released.getPlain(place) + 1);
     }
 
-    private void waitFor(final int ring, final long count) {
+    private void waitFor(final int place, final long count) {
         final Idle idle = new Idle(stop);
-        final Progress progress = released[ring];
-        for (progress.seen = progress.count.getAcquire(); progress.seen < count;
-                progress.seen = progress.count.getAcquire()) {
+        long now = released.getAcquire(place);
+        while (now < count) {
             idle.rest();
+            now = released.getAcquire(place);
         }
+        seen.setPlain(place, now);
     }
 
     @Override
     void forEachFree(final Consumer<Message> action) {
         for (int ring = 0; ring < slots.length; ring++) {
-            final long out = filled[ring * 16] - released[ring].count.get();
+            final long back = released.get(Spacing.APART.at(ring));
+            final long out = filled.get(Spacing.APART.at(ring)) - back;
             for (long i = out; i < slots[ring].length; i++) {
-                action.accept(slots[ring][(int) ((released[ring].count.get() + i) % slots[ring].length)]);
+                action.accept(slots[ring][(int) ((back + i) % slots[ring].length)]);
             }
         }
-    }
-
-    /** How many messages of a ring came back, written by the worker; and what the one who fills has seen of it. */
-    private static final class Progress extends Padded {
-        private final PaddedLong count = new PaddedLong(0);
-        private long seen;
     }
 }

@@ -11,12 +11,16 @@ import java.util.function.Consumer;
 final class MpmcPool extends Pool {
     private final Message[] slots;
     private final AtomicLongArray turns;
-    private final PaddedLong head = new PaddedLong(0);
-    private final PaddedLong tail = new PaddedLong(0);
+    private final AtomicLongArray ends;
+    private final int head;
+    private final int tail;
     private final int mask;
 
-    MpmcPool(final Memory memory, final int prepared) {
+    MpmcPool(final Memory memory, final int prepared, final Spacing spacing) {
         super(memory, prepared);
+        ends = spacing.numbers(2);
+        head = spacing.at(0);
+        tail = spacing.at(1);
         final int capacity = Integer.highestOneBit(Math.max(2, 2 * prepared - 1)) << 1;
         slots = new Message[capacity];
         turns = new AtomicLongArray(capacity);
@@ -31,16 +35,16 @@ final class MpmcPool extends Pool {
 
     private boolean push(final Message message) {
         while (true) {
-            final long at = tail.get();
+            final long at = ends.get(tail);
             final int slot = (int) at & mask;
             final long turn = turns.get(slot) - at;
-            if (turn == 0 && tail.compareAndSet(at, at + 1)) {
+            if (turn == 0 && ends.compareAndSet(tail, at, at + 1)) {
                 slots[slot] = message;
                 turns.lazySet(slot, at + 1);
                 return true;
             }
             // The slot's consumer may be on its way out of it: only a ring that holds all it can is full.
-            if (turn < 0 && at - head.get() >= slots.length) {
+            if (turn < 0 && at - ends.get(head) >= slots.length) {
                 return false;
             }
         }
@@ -48,16 +52,16 @@ final class MpmcPool extends Pool {
 
     private Message pop() {
         while (true) {
-            final long at = head.get();
+            final long at = ends.get(head);
             final int slot = (int) at & mask;
             final long turn = turns.get(slot) - (at + 1);
-            if (turn == 0 && head.compareAndSet(at, at + 1)) {
+            if (turn == 0 && ends.compareAndSet(head, at, at + 1)) {
                 final Message message = slots[slot];
                 slots[slot] = null;
                 turns.lazySet(slot, at + slots.length);
                 return message;
             }
-            if (turn < 0 && at == tail.get()) {
+            if (turn < 0 && at == ends.get(tail)) {
                 return null;
             }
         }
@@ -80,7 +84,7 @@ final class MpmcPool extends Pool {
 
     @Override
     void forEachFree(final Consumer<Message> action) {
-        for (long at = head.get(); at < tail.get(); at++) {
+        for (long at = ends.get(head); at < ends.get(tail); at++) {
             action.accept(slots[(int) at & mask]);
         }
     }

@@ -1,5 +1,6 @@
 package allocpool.threads;
 
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Consumer;
 
 /**
@@ -12,13 +13,18 @@ import java.util.function.Consumer;
  * <p>Source: Leijen, Zorn, de Moura, "Mimalloc: Free List Sharding in Action", APLAS 2019.
  */
 final class OwnerPool extends Pool {
-    private static final int BATCH = 32;
+    static final int BATCH = 32;
 
     private final Owner[] owners;
+    private final AtomicReferenceArray<Message> returns;
+    private final Spacing spacing;
 
     /** {@code lastHoldsAll}: what is prepared lies with the last thread, the only one that obtains; else with all. */
-    OwnerPool(final Memory memory, final int prepared, final int threads, final boolean lastHoldsAll) {
+    OwnerPool(final Memory memory, final int prepared, final int threads, final boolean lastHoldsAll,
+            final Spacing spacing) {
         super(memory, prepared);
+        this.spacing = spacing;
+        returns = spacing.lists(threads);
         owners = new Owner[threads];
         for (int thread = 0; thread < threads; thread++) {
             owners[thread] = new Owner(thread);
@@ -38,7 +44,7 @@ final class OwnerPool extends Pool {
     void forEachFree(final Consumer<Message> action) {
         for (final Owner owner : owners) {
             forEach(owner.free, action);
-            forEach(owner.returns.get(), action);
+            forEach(returns.get(owner.place), action);
             for (final Message batch : owner.batches) {
                 forEach(batch, action);
             }
@@ -53,7 +59,7 @@ final class OwnerPool extends Pool {
 
     /** One thread with its free messages, and those that it gathers for the others. */
     private final class Owner extends Pooling {
-        private final PaddedLink returns = new PaddedLink();
+        private final int place;
         private final Message[] batches;
         private final Message[] ends;
         private final int[] counts;
@@ -61,6 +67,7 @@ final class OwnerPool extends Pool {
 
         Owner(final int thread) {
             super(thread);
+            place = spacing.at(thread);
             batches = new Message[owners.length];
             ends = new Message[owners.length];
             counts = new int[owners.length];
@@ -68,8 +75,8 @@ final class OwnerPool extends Pool {
 
         @Override
         Message poll(final int ring) {
-            if (free == null && returns.get() != null) {
-                free = returns.takeAll();
+            if (free == null && returns.get(place) != null) {
+                free = returns.getAndSet(place, null);
             }
             final Message message = free;
             if (message != null) {
@@ -109,13 +116,13 @@ final class OwnerPool extends Pool {
         }
 
         private void receive(final Message first, final Message last) {
-            Message seen = returns.get();
+            Message seen = returns.get(place);
             while (true) {
                 last.next = seen;
-                if (returns.compareAndSet(seen, first)) {
+                if (returns.compareAndSet(place, seen, first)) {
                     return;
                 }
-                seen = returns.get();
+                seen = returns.get(place);
             }
         }
     }

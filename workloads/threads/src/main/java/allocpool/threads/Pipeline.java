@@ -1,6 +1,8 @@
 package allocpool.threads;
 
 import allocpool.packets.Seam;
+import allocpool.ring.RingConsumer;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -12,12 +14,14 @@ final class Pipeline extends Topology {
     private final User[] users;
     private final Crew crew;
     private final Idle.Stop stop;
+    private final long[] ticked;
     private final long seed;
     private volatile boolean allSent;
 
     Pipeline(final Pool pool, final Shares shares, final Idle.Stop stop) {
         this.stop = stop;
         seed = shares.seed;
+        ticked = new long[shares.threads];
         workers = new Worker[shares.threads];
         rings = new SpscRing[workers.length];
         users = new User[workers.length + 1];
@@ -43,19 +47,48 @@ final class Pipeline extends Topology {
         });
     }
 
+    @Override
+    List<RingConsumer> consume(final List<ByteBuffer> sources, final boolean yields) {
+        require(sources, 1);
+        final Idle idle = new Idle(stop);
+        final RingConsumer feed = new Feed(sources.get(0), tick -> {
+            final int ring = Seam.ring(seed, tick / TRAIN, workers.length);
+            send(ring, tick, idle);
+            ticked[ring]++;
+        }, stop, yields);
+        allSent = false;
+        crew.run(k -> {
+            if (k < workers.length) {
+                work(workers[k], rings[k]);
+                return;
+            }
+            feed.consume(0, 0, 0);
+            allSent = true;
+        });
+        return Arrays.asList(feed);
+    }
+
+    @Override
+    long[] ticked() {
+        return ticked;
+    }
+
+    private void send(final int ring, final long sequence, final Idle idle) {
+        final Message message = users[workers.length].obtain(ring);
+        Seam.fill(message, seed, sequence);
+        while (!rings[ring].offer(message)) {
+            idle.rest();
+        }
+        idle.reset();
+    }
+
     private void receive(final long from, final long to) {
-        final User user = users[workers.length];
         final Idle idle = new Idle(stop);
         for (long sequence = from; sequence < to;) {
             final long end = trainEnd(sequence, to);
             final int ring = Seam.ring(seed, sequence / TRAIN, workers.length);
             for (; sequence < end; sequence++) {
-                final Message message = user.obtain(ring);
-                Seam.fill(message, seed, sequence);
-                while (!rings[ring].offer(message)) {
-                    idle.rest();
-                }
-                idle.reset();
+                send(ring, sequence, idle);
             }
         }
         allSent = true;

@@ -36,7 +36,7 @@ enum Pools {
     MPMC {
         @Override
         Pool make(final Setting setting) {
-            return new MpmcPool(setting.memory(), setting.prepared);
+            return new MpmcPool(setting.memory(), setting.prepared, setting.spacing);
         }
     },
 
@@ -52,7 +52,8 @@ enum Pools {
     OWNER {
         @Override
         Pool make(final Setting setting) {
-            return new OwnerPool(setting.memory(), setting.prepared, setting.users(), setting.hasReceiver());
+            return new OwnerPool(setting.memory(), setting.prepared, setting.users(), setting.hasReceiver(),
+                    setting.spacing);
         }
     },
 
@@ -175,9 +176,11 @@ enum Pools {
         final int prepared;
         final Shares shares;
         final Idle.Stop stop;
+        final Spacing spacing;
 
         Setting(final String layout, final String topology, final int prepared, final Shares shares,
-                final Idle.Stop stop) {
+                final Idle.Stop stop, final Spacing spacing) {
+            this.spacing = spacing;
             this.layout = layout;
             this.topology = topology;
             this.threads = shares.threads;

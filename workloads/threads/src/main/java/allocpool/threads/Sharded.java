@@ -1,6 +1,8 @@
 package allocpool.threads;
 
 import allocpool.packets.Seam;
+import allocpool.ring.RingConsumer;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 
@@ -11,10 +13,14 @@ import java.util.List;
 final class Sharded extends Topology {
     private final Worker[] workers;
     private final Crew crew;
+    private final Idle.Stop stop;
+    private final long[] ticked;
     private final long seed;
 
     Sharded(final Pool pool, final Shares shares, final Idle.Stop stop) {
+        this.stop = stop;
         seed = shares.seed;
+        ticked = new long[shares.threads];
         workers = new Worker[shares.threads];
         crew = new Crew(workers.length, stop);
         crew.run(k -> workers[k] = shares.worker(pool.user(k), k));
@@ -25,15 +31,33 @@ final class Sharded extends Topology {
         crew.run(k -> receive(workers[k], k, from, to));
     }
 
+    private void accept(final Worker worker, final int ring, final long sequence) {
+        final Message message = worker.user().obtain(ring);
+        Seam.fill(message, seed, sequence);
+        worker.accept(message);
+    }
+
+    @Override
+    List<RingConsumer> consume(final List<ByteBuffer> rings, final boolean yields) {
+        require(rings, workers.length);
+        final RingConsumer[] feeds = new RingConsumer[workers.length];
+        Arrays.setAll(feeds, k -> new Feed(rings.get(k), tick -> accept(workers[k], k, tick), stop, yields));
+        crew.run(k -> feeds[k].consume(0, 0, 0));
+        Arrays.setAll(ticked, k -> ticked[k] + feeds[k].account()[0]);
+        return Arrays.asList(feeds);
+    }
+
+    @Override
+    long[] ticked() {
+        return ticked;
+    }
+
     private void receive(final Worker worker, final int ring, final long from, final long to) {
-        final User user = worker.user();
         for (long sequence = from; sequence < to;) {
             final long end = trainEnd(sequence, to);
             if (Seam.ring(seed, sequence / TRAIN, workers.length) == ring) {
                 for (; sequence < end; sequence++) {
-                    final Message message = user.obtain(ring);
-                    Seam.fill(message, seed, sequence);
-                    worker.accept(message);
+                    accept(worker, ring, sequence);
                 }
             }
             sequence = end;

@@ -2,6 +2,7 @@ package allocpool.threads;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
 
 /**
@@ -16,7 +17,8 @@ class StackPool extends Pool {
     private static final int NONE = -1;
     private static final long INDEX_MASK = 0xFFFFFFFFL;
 
-    private final PaddedLong head = new PaddedLong(NONE & INDEX_MASK);
+    private final AtomicLongArray heads = Spacing.APART.numbers(1);
+    private final int head = Spacing.APART.at(0);
     private final Message[] table;
     private final AtomicIntegerArray below;
     private final AtomicInteger known = new AtomicInteger();
@@ -25,6 +27,7 @@ class StackPool extends Pool {
         super(memory, prepared);
         table = new Message[2 * prepared];
         below = new AtomicIntegerArray(table.length);
+        heads.set(head, NONE & INDEX_MASK);
         for (final Message message : make(prepared)) {
             push(message);
         }
@@ -42,14 +45,14 @@ class StackPool extends Pool {
 
     final Message pop() {
         while (true) {
-            final long seen = head.get();
+            final long seen = heads.get(head);
             final int index = (int) seen;
             if (index == NONE) {
                 return null;
             }
             final int under = below.get(index);
             pause();
-            if (head.compareAndSet(seen, tagged(seen, under))) {
+            if (heads.compareAndSet(head, seen, tagged(seen, under))) {
                 return table[index];
             }
         }
@@ -65,9 +68,9 @@ class StackPool extends Pool {
             table[index] = message;
         }
         while (true) {
-            final long seen = head.get();
+            final long seen = heads.get(head);
             below.set(message.index, (int) seen);
-            if (head.compareAndSet(seen, tagged(seen, message.index))) {
+            if (heads.compareAndSet(head, seen, tagged(seen, message.index))) {
                 return true;
             }
         }
@@ -91,7 +94,7 @@ class StackPool extends Pool {
     @Override
     void forEachFree(final Consumer<Message> action) {
         int left = table.length;
-        for (int index = (int) head.get(); index != NONE && left-- > 0; index = below.get(index)) {
+        for (int index = (int) heads.get(head); index != NONE && left-- > 0; index = below.get(index)) {
             action.accept(table[index]);
         }
     }

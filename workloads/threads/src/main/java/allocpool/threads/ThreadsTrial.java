@@ -1,10 +1,13 @@
 package allocpool.threads;
 
 import allocpool.packets.Seam;
+import allocpool.ring.RingConsumer;
+import java.nio.ByteBuffer;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.ToLongFunction;
+import java.util.stream.LongStream;
 
 /**
  * One trial on many threads: packets by their numbers, as fast as the threads take them. The signatures keep to
@@ -32,19 +35,22 @@ public final class ThreadsTrial implements AutoCloseable {
      * @param queueSize messages in all queues together
      * @param storedCount messages in all stores together
      * @param seed seed of contents, flows and stores
+     * @param padded whether cells that threads exchange in a pool lie two cache lines apart
      * @throws IllegalArgumentException if a name is unknown, in one line that says which there are
      */
     public ThreadsTrial(final String topology, final int threads, final String layout, final String strategy,
-            final int prepared, final int queueSize, final int storedCount, final long seed) {
-        this(topology, new Shares(threads, queueSize, storedCount, seed), null, layout, strategy, prepared);
+            final int prepared, final int queueSize, final int storedCount, final long seed,
+            final boolean padded) {
+        this(topology, new Shares(threads, queueSize, storedCount, seed), null, layout, strategy, prepared,
+                Spacing.of(padded));
     }
 
     /** With a pool of the caller's, or one by name where {@code given} is null. */
     ThreadsTrial(final String topology, final Shares shares, final Pool given, final String layout,
-            final String strategy, final int prepared) {
+            final String strategy, final int prepared, final Spacing spacing) {
         this.shares = shares;
         pool = given != null ? given
-                : Pools.named(strategy).make(new Pools.Setting(layout, topology, prepared, shares, stop));
+                : Pools.named(strategy).make(new Pools.Setting(layout, topology, prepared, shares, stop, spacing));
         switch (topology) {
             case "sharded":
                 this.topology = new Sharded(pool, shares, stop);
@@ -73,6 +79,20 @@ public final class ThreadsTrial implements AutoCloseable {
         topology.run(next, next + packets);
         next += packets;
         return new long[] {start, System.nanoTime()};
+    }
+
+    /**
+     * Receives what the source of these rings ticks, until it has finished and they are empty: each worker from the
+     * ring of its number, or the receiver from the one ring.
+     *
+     * @param rings their memory, direct buffers
+     * @param yields whether who waits for a tick lets others run
+     * @return who consumed each ring, with account and delays
+     * @throws IllegalArgumentException if there are more or fewer rings than receivers, or threads are virtual
+     * @throws IllegalStateException if a thread failed
+     */
+    public List<RingConsumer> consume(final List<ByteBuffer> rings, final boolean yields) {
+        return topology.consume(rings, yields);
     }
 
     /**
@@ -163,7 +183,7 @@ public final class ThreadsTrial implements AutoCloseable {
     }
 
     private void rings(final Finding finding) {
-        final long[] generated = new long[shares.threads];
+        final long[] generated = topology.ticked().clone();
         for (long sequence = 0; sequence < next;) {
             final long end = Topology.trainEnd(sequence, next);
             generated[Seam.ring(shares.seed, sequence / Topology.TRAIN, generated.length)] += end - sequence;
@@ -180,8 +200,9 @@ public final class ThreadsTrial implements AutoCloseable {
         final long tcp = worked(worker -> worker.tcp);
         final long evicted = worked(worker -> worker.evicted);
         finding.equal("messages between threads", topology.between(), 0);
-        finding.equal("packets parsed", parsed, next);
-        finding.equal("packets obtained", used(user -> user.obtained), next);
+        final long taken = next + LongStream.of(topology.ticked()).sum();
+        finding.equal("packets parsed", parsed, taken);
+        finding.equal("packets obtained", used(user -> user.obtained), taken);
         finding.equal("packets stored and not evicted", stored, tcp - evicted);
         finding.equal("packets freed", used(user -> user.freed), parsed - tcp + evicted);
         if (pool.tellsFree()) {

@@ -1,5 +1,7 @@
 package allocpool.threads;
 
+import allocpool.ring.RingConsumer;
+import java.nio.ByteBuffer;
 import java.util.List;
 
 /** Which thread does which part of the work. */
@@ -12,6 +14,17 @@ abstract class Topology {
 
     /** Receives the packets of these numbers, all of them; returns when they are queued at their workers. */
     abstract void run(long from, long to);
+
+    /**
+     * Receives what a source ticks into these rings, until it has finished; returns who consumed each of them. The
+     * number of a tick is that of its packet.
+     *
+     * @throws IllegalArgumentException if there are more or fewer rings than this has receivers
+     */
+    abstract List<RingConsumer> consume(List<ByteBuffer> rings, boolean yields);
+
+    /** Of the packets that came as ticks, how many each ring of this was given. */
+    abstract long[] ticked();
 
     /** Processes what is queued. */
     abstract void drain();
@@ -29,6 +42,14 @@ abstract class Topology {
 
     /** Lets the threads go. */
     abstract void close();
+
+    /** Throws {@link IllegalArgumentException} where there are other than {@code receivers} rings. */
+    static void require(final List<ByteBuffer> rings, final int receivers) {
+        if (rings.size() != receivers) {
+            throw new IllegalArgumentException(
+                    "the source has " + rings.size() + " rings: it must have " + receivers);
+        }
+    }
 
     /** The end of a train that begins at {@code sequence} or before, but at most {@code to}. */
     static long trainEnd(final long sequence, final long to) {

@@ -1,6 +1,8 @@
 package allocpool.threads;
 
 import allocpool.packets.Seam;
+import allocpool.ring.RingConsumer;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -79,6 +81,16 @@ final class Virtual extends Topology {
             }
             sequence = end;
         }
+    }
+
+    @Override
+    List<RingConsumer> consume(final List<ByteBuffer> rings, final boolean yields) {
+        throw new IllegalArgumentException("real time has threads that stay: choose sharded or pipeline");
+    }
+
+    @Override
+    long[] ticked() {
+        return new long[workers.length];
     }
 
     @Override

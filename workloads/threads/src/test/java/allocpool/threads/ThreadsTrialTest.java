@@ -33,7 +33,7 @@ class ThreadsTrialTest {
     }
 
     private static long known() {
-        return checked(new ThreadsTrial("sharded", 1, "heap", "alloc", 0, 600, 300, 7));
+        return checked(new ThreadsTrial("sharded", 1, "heap", "alloc", 0, 600, 300, 7, true));
     }
 
     @ParameterizedTest
@@ -43,7 +43,7 @@ class ThreadsTrialTest {
                 ? "native" : "heap";
         for (final String topology : List.of("sharded", "pipeline")) {
             final ThreadsTrial trial =
-                    new ThreadsTrial(topology, SHARES, null, layout, strategy.toString(), PREPARED);
+                    new ThreadsTrial(topology, SHARES, null, layout, strategy.toString(), PREPARED, Spacing.APART);
             assertEquals(known(), checked(trial), topology);
         }
     }
@@ -51,13 +51,13 @@ class ThreadsTrialTest {
     @Test
     void unknownNamesAreToldInOneLine() {
         final String strategy = assertThrows(IllegalArgumentException.class,
-                () -> new ThreadsTrial("sharded", 1, "heap", "hoard", 0, 600, 300, 7)).getMessage();
+                () -> new ThreadsTrial("sharded", 1, "heap", "hoard", 0, 600, 300, 7, true)).getMessage();
         assertTrue(strategy.contains("copy_on_keep"), strategy);
         final String layout = assertThrows(IllegalArgumentException.class,
-                () -> new ThreadsTrial("sharded", 1, "slab", "alloc", 0, 600, 300, 7)).getMessage();
+                () -> new ThreadsTrial("sharded", 1, "slab", "alloc", 0, 600, 300, 7, true)).getMessage();
         assertTrue(layout.contains("heap, native, flat"), layout);
         final String topology = assertThrows(IllegalArgumentException.class,
-                () -> new ThreadsTrial("star", 1, "heap", "alloc", 0, 600, 300, 7)).getMessage();
+                () -> new ThreadsTrial("star", 1, "heap", "alloc", 0, 600, 300, 7, true)).getMessage();
         assertTrue(topology.contains("sharded, pipeline, virtual"), topology);
     }
 
@@ -77,7 +77,7 @@ class ThreadsTrialTest {
     void sharedPoolsHandOutNothingTwiceUnderContention(final String strategy) {
         final int prepared = 64;
         final Pool pool = Pools.named(strategy).make(
-                new Pools.Setting("heap", "sharded", prepared, new Shares(3, 3, 3, 7), new Idle.Stop()));
+                new Pools.Setting("heap", "sharded", prepared, new Shares(3, 3, 3, 7), new Idle.Stop(), Spacing.APART));
         final Set<Message> out = ConcurrentHashMap.newKeySet();
         final AtomicInteger twice = new AtomicInteger();
         final Idle.Stop stop = new Idle.Stop();
@@ -174,7 +174,7 @@ class ThreadsTrialTest {
                 honest.forEachFree(action);
             }
         };
-        return new ThreadsTrial("sharded", SHARES, pool, null, null, 0);
+        return new ThreadsTrial("sharded", SHARES, pool, null, null, 0, Spacing.APART);
     }
 
     /** What the audit finds, or what a thread stumbled upon before it. */

@@ -1,0 +1,47 @@
+package allocpool.threads;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One quick run of the harness over all pools, and over one that is none, so that it is known to find faults. */
+class StressTest {
+    private static final Pattern FAILED = Pattern.compile("\\[FAILED\\] (\\S+)");
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    void onlyWhatIsNoPoolHandsOutTwiceOrLoses() throws IOException, InterruptedException {
+        final Process process = new ProcessBuilder(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp", System.getProperty("java.class.path"), "org.openjdk.jcstress.Main",
+                "-t", "allocpool[.]threads[.]", "-m", "quick", "-f", "1", "-iters", "1", "-time", "250",
+                // One way of starting and of compiling: a start takes longer than a test.
+                "-sc", "false", "-af", "NONE", "-c", "2", "-jvmArgs", "-XX:+UseSerialGC -Xmx256m",
+                "-r", folder.resolve("report").toString()))
+                .directory(folder.toFile()).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        final String told = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        final int code = process.waitFor();
+        final Set<String> failed = new TreeSet<>();
+        final Matcher matcher = FAILED.matcher(told);
+        while (matcher.find()) {
+            failed.add(matcher.group(1));
+        }
+        assertEquals(Set.of(LaxStress.class.getName()), failed, told);
+        assertEquals(1, code, told);
+        assertTrue(told.contains("All remaining tests: 4 matching test results"), told);
+        assertTrue(told.contains("Error tests: No matches"), told);
+    }
+}
