@@ -123,8 +123,8 @@ def say(*sentences: str) -> Markdown:
 
 
 def figure(drawing: Figure, caption: str) -> None:
-    """Show a figure inline with its caption; who can't see it gets the words that the figure carries, in JupyterLab too."""
-    words = style.alt(drawing)
+    """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well."""
+    words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
     key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
     picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{style.svg(drawing, key)}</figure>'
     display({"text/html": picture, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
-"""The one theme of all figures: palette, sizes, axes, legends, intervals as layers, and the words for who can't see them.
+"""The one theme of all figures: palette, sizes, axes, legends, intervals as layers, and words for who can't see them.
 
 Figures are drawn by seaborn; its own error bars are never used: intervals come from the judge (`stated`, `brackets`).
-Every figure is `WIDTH` inches wide and its text `TEXT` points high, so that on a telephone it is read without a magnifier.
+Every figure is `WIDTH` inches wide and its text `TEXT` points high, to be read on a telephone.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def new_figure(rows: int, columns: int, width: float, height: float, sharey: boo
 
 
 def describe(figure: Figure, text: str) -> Figure:
-    """The figure with the sentences that stand for it where it can't be seen: what it shows, computed from what is drawn.
+    """The figure with the sentences that stand for it where it can't be seen, computed from what is drawn.
 
     No longer one of pyplot's, which would show it a second time.
     """
@@ -165,7 +165,7 @@ def _plain(value: float, _position: int = 0) -> str:
 
 
 def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15, most: int = 5) -> None:
-    """A logarithmic axis with ``most`` readable figures at most: 1-2-5 steps, 1-3 over more, or (every other) decades."""
+    """A logarithmic axis with ``most`` readable figures at most: 1-2-5 steps, 1-3 over more, or decades."""
     target = axis.xaxis if which == "x" else axis.yaxis
     getattr(axis, f"set_{which}scale")("log")
     getattr(axis, f"set_{which}lim")(low / room, high * room)
@@ -200,7 +200,7 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None
 def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
     """Height of the smallest text in px where the figure is shown ``screen_px`` wide."""
     texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
-    return min(text.get_fontsize() for text in texts) * screen_px / (72 * figure.get_figwidth())
+    return min(float(text.get_fontsize()) for text in texts) * screen_px / (72 * figure.get_figwidth())
 
 
 def svg(figure: Figure, key: str) -> str:
