@@ -100,7 +100,8 @@ def alt(figure: Figure) -> str:
 def finish(grid: Any, text: str, columns: int = 3, title: str = "{col_name}", handles: Sequence[Artist] = ()) -> Figure:
     """The figure of a ``FacetGrid``, described: titles of panels, the legend above them, everything inside.
 
-    ``handles`` replace seaborn's legend, of which the names of variables are left out.
+    ``handles`` replace seaborn's legend, of which the names of variables are left out; where ``title`` is empty, panels
+    keep theirs.
     """
     figure: Figure = grid.figure
     if grid._legend is not None:
@@ -110,11 +111,11 @@ def finish(grid: Any, text: str, columns: int = 3, title: str = "{col_name}", ha
         kept = []
         for handle, label in pairs:
             if label not in variables:
-                handle.set_label(label)
+                handle.set(label=label, alpha=1)
                 kept.append(handle)
         old.remove()
         handles = handles or kept
-    if grid._col_var is not None or grid._row_var is not None:
+    if title and (grid._col_var is not None or grid._row_var is not None):
         grid.set_titles(title, row_template="{row_name}", col_template="{col_name}")
     columns = min(columns, len(handles)) or 1
     rows = math.ceil(len(handles) / columns)
@@ -144,19 +145,37 @@ def brackets(x: Iterable[float], low: Iterable[float], high: Iterable[float], ax
     axis.vlines(list(x), list(low), list(high), **{"linewidth": 1.6, "zorder": 2, **style})
 
 
-def hatch(grid: Any, part_style: Mapping[str, tuple[str, str]], parts: Sequence[str]) -> list[Patch]:
-    """Hatch the stacked bars that ``displot`` drew of ``parts`` and return their legend: told apart without colour.
+def stack(
+    rows: pd.DataFrame,
+    value: str,
+    y: str,
+    order: Sequence[str],
+    part: str,
+    styles: Mapping[str, tuple[str, str]],
+    col: str | None = None,
+    col_order: Sequence[str] | None = None,
+) -> tuple[Any, list[Patch]]:
+    """Bars of ``value`` made of the parts that column ``part`` names, one per ``y``: a ``FacetGrid`` and its legend.
 
-    ``part_style`` holds colour and hatch of each; bars are known by their colour.
+    ``styles`` holds colour and hatch of each part, in their order from the left: told apart without colour, too.
     """
-    by_colour = {mpl.colors.to_hex(part_style[part][0]): part_style[part][1] for part in parts}
+    shown = rows[rows[y].isin(order) & rows[part].isin(styles)].assign(
+        **{y: pd.Categorical(rows.loc[rows[y].isin(order) & rows[part].isin(styles), y], list(order))}
+    )
+    columns = len(col_order or [0])
+    grid = sns.displot(
+        shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(reversed(styles)), multiple="stack",
+        palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
+        col_order=col_order, **size(columns, 0.7 + 0.36 * max(len(order), 3)),
+    )  # fmt: skip
+    hatches = {mpl.colors.to_hex(colour): mark for colour, mark in styles.values()}
     for axis in grid.axes.flat:
         for patch in axis.patches:
-            patch.set_hatch(by_colour.get(mpl.colors.to_hex(patch.get_facecolor()), ""))
-            patch.set(edgecolor="#ffffff", linewidth=0.3)
-    return [
-        Patch(facecolor=part_style[part][0], hatch=part_style[part][1], edgecolor="#ffffff", label=part)
-        for part in parts
+            patch.set(hatch=hatches[mpl.colors.to_hex(patch.get_facecolor())], edgecolor="#ffffff", linewidth=0.3)
+        axis.set(xlabel="", ylabel="", ylim=(len(order) - 0.5, -0.5))
+        axis.grid(False, axis="y")
+    return grid, [
+        Patch(facecolor=colour, hatch=mark, edgecolor="#ffffff", label=name) for name, (colour, mark) in styles.items()
     ]
 
 
@@ -192,9 +211,13 @@ def nothing(message: str) -> Figure:
     return describe(figure, f"No figure: {message}.")
 
 
-def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
-    figure.legend(handles=list(handles), loc="outside upper center", ncols=columns or len(handles), handletextpad=0.5,
-                  columnspacing=1.2)  # fmt: skip
+def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:
+    """Entries above all panels, in ``columns``, fewer where that is wider than the figure; returns how many rows."""
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    fit = int(figure.get_figwidth() / (0.55 + 0.6 * TEXT / 72 * longest))
+    most = max(1, min(columns or len(handles), fit))
+    figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
+    return math.ceil(len(handles) / most)
 
 
 def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
@@ -212,6 +235,7 @@ def svg(figure: Figure, key: str) -> str:
     with mpl.rc_context({"svg.hashsalt": key}):
         figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = re.sub(r"(?s)^.*?(?=<svg)|<metadata>.*?</metadata>", "", drawn.getvalue())
+    text = re.sub(r' (d|x|y|points)="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text)
     text = re.sub(r'\bid="', f'id="{key}-', text)
     text = re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", text)
     text = re.sub(rf"{INK}|{BLACK}\b", "currentColor", text).replace(GRID, "rgba(128,128,128,.3)")
