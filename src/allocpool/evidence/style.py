@@ -166,7 +166,7 @@ def stack(
     grid = sns.displot(
         shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(reversed(styles)), multiple="stack",
         palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
-        col_order=col_order, **size(columns, 0.7 + 0.36 * max(len(order), 3)),
+        col_order=col_order, **size(columns, 0.7 + 0.42 * max(len(order), 3)),
     )  # fmt: skip
     hatches = {mpl.colors.to_hex(colour): mark for colour, mark in styles.values()}
     for axis in grid.axes.flat:
@@ -177,6 +177,29 @@ def stack(
     return grid, [
         Patch(facecolor=colour, hatch=mark, edgecolor="#ffffff", label=name) for name, (colour, mark) in styles.items()
     ]
+
+
+def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]], gap: float = 1.35 * TEXT) -> None:
+    """Names at the right of a panel, each at the height of its line's end, moved apart where they would overlap.
+
+    ``named`` holds height, name and colour; the axis has its final scale. ``gap`` is the least distance in points.
+    """
+    points = axis.figure.dpi / 72
+    heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
+    order = sorted(range(len(named)), key=lambda one: heights[one])
+    box = axis.get_window_extent()
+    placed, least, most = dict(enumerate(heights)), float(box.y0) / points, float(box.y1) / points
+    for place in order:
+        placed[place] = max(placed[place], least)
+        least = placed[place] + gap
+    for place in reversed(order):
+        placed[place] = min(placed[place], most)
+        most = placed[place] - gap
+    for place, (height, name, colour) in enumerate(named):
+        axis.annotate(
+            name, (1, height), xycoords=("axes fraction", "data"), xytext=(5, placed[place] - heights[place]),
+            textcoords="offset points", color=colour, va="center", annotation_clip=False,
+        )  # fmt: skip
 
 
 def _plain(value: float, _position: int = 0) -> str:
@@ -214,7 +237,7 @@ def nothing(message: str) -> Figure:
 def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:
     """Entries above all panels, in ``columns``, fewer where that is wider than the figure; returns how many rows."""
     longest = max(len(str(handle.get_label())) for handle in handles)
-    fit = int(figure.get_figwidth() / (0.55 + 0.6 * TEXT / 72 * longest))
+    fit = int(figure.get_figwidth() / (0.5 + 0.52 * TEXT / 72 * longest))
     most = max(1, min(columns or len(handles), fit))
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
     return math.ceil(len(handles) / most)
