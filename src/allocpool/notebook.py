@@ -7,25 +7,26 @@ from it.
 
 from __future__ import annotations
 
-import io
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 from great_tables import GT
-from IPython.display import HTML, Image, Markdown, display
+from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
 from allocpool.campaign import campaign, hosts
 from allocpool.campaign.registry import every_study, room
 from allocpool.errors import unknown_choice
+from allocpool.evidence import style
 from allocpool.evidence.hosts import agreement, drawn, forest, forest_caption
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
-_SCREEN_DPI = 84
-_FIGURE_DPI = 2 * _SCREEN_DPI  # sharp on dense screens
+_SCREEN_PX = 760
+"""How wide a figure becomes where there is room."""
 _IPYTHON_NAMES = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 
 
@@ -132,11 +133,11 @@ def say(*sentences: str) -> Markdown:
 
 
 def figure(drawing: Figure, caption: str) -> None:
-    """Show a figure inline with its caption, which is its text for readers who can't see it as well."""
-    picture = io.BytesIO()
-    drawing.savefig(picture, format="png", dpi=_FIGURE_DPI)
-    width = round(drawing.get_figwidth() * _SCREEN_DPI)
-    display(Image(data=picture.getvalue(), width=width, alt=caption))  # type: ignore[no-untyped-call]
+    """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well."""
+    words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
+    key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
+    picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{style.svg(drawing, key)}</figure>'
+    display({"text/html": picture, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
     display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
 
 

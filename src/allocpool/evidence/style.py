@@ -1,15 +1,28 @@
-"""The one style of all figures: colours, axes and legends."""
+"""The one theme of all figures: palette, sizes, axes, legends, intervals as layers, and words for who can't see them.
+
+Figures are drawn by seaborn; its own error bars are never used: intervals come from the judge (`stated`, `brackets`).
+Every figure is `WIDTH` inches wide and its text `TEXT` points high, to be read on a telephone.
+"""
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from allocpool.runtimes.collectors import COLLECTORS, collector_named
 
@@ -18,39 +31,192 @@ ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
 BLUE, VERMILION, PURPLE, BLACK = "#0072b2", "#d55e00", "#cc79a7", "#000000"
 PLUM, SILVER, GREY = "#8f4a76", "#999999", "#777777"
 """Beside it: a ninth colour, and greys for what is no subject of its figure."""
+PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, PLUM, SILVER)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 CPP = "C++"
 """What stands where Java has a collector."""
 INK = "#222222"
 GRID = "#dddddd"
+WARM_UP = "#9999993f"
+"""Behind what is not measured."""
+
+WIDTH = 6.0
+"""Inches of every figure."""
+PHONE_PX, LEAST_PX = 350, 9
+"""What a screen of 390 px leaves for a figure, and the smallest text on it."""
+TEXT = 1.02 * LEAST_PX * 72 * WIDTH / PHONE_PX
+"""Points of all text."""
+
+STATED = {"estimator": "median", "errorbar": ("pi", 100)}
+"""Of rows by `stated`: the value and its interval. Of trials: their median, and from the smallest to the largest."""
+
+sns.set_theme(
+    context="paper",
+    style="whitegrid",
+    palette=PALETTE,
+    rc={
+        **dict.fromkeys(
+            ("font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize", "axes.titlesize",
+             "legend.title_fontsize", "figure.titlesize", "figure.labelsize"), TEXT,
+        ),
+        **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), INK),
+        "grid.color": GRID, "grid.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
+        "axes.linewidth": 0.8, "lines.linewidth": 1.4, "lines.markersize": 6, "legend.frameon": False,
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"], "svg.fonttype": "none",
+        "svg.hashsalt": "figure", "hatch.linewidth": 0.6, "figure.dpi": 100,
+    },
+)  # fmt: skip
+
+
+def size(columns: int, height: float) -> dict[str, float]:
+    """``height`` and ``aspect`` of each of so many panels beside each other, for functions of seaborn; inches."""
+    return {"height": height, "aspect": WIDTH / columns / height}
 
 
 def new_figure(rows: int, columns: int, width: float, height: float, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
-    flat = list(axes.flat)
+    """Bare axes for what no function of seaborn lays out, row by row."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    flat = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
     for axis in flat:
         axis.set_axisbelow(True)
-        axis.grid(True, color=GRID, linewidth=0.6)
-        axis.tick_params(colors=INK, labelsize=9)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
     return figure, flat
+
+
+def describe(figure: Figure, text: str) -> Figure:
+    """The figure with the sentences that stand for it where it can't be seen, computed from what is drawn.
+
+    No longer one of pyplot's, which would show it a second time.
+    """
+    figure.set_label(text)
+    plt.close(figure)
+    return figure
+
+
+def alt(figure: Figure) -> str:
+    """What `describe` said."""
+    return str(figure.get_label())
+
+
+def finish(grid: Any, text: str, columns: int = 3, title: str = "{col_name}", handles: Sequence[Artist] = ()) -> Figure:
+    """The figure of a ``FacetGrid``, described: titles of panels, the legend above them, everything inside.
+
+    ``handles`` replace seaborn's legend, of which the names of variables are left out; where ``title`` is empty, panels
+    keep theirs.
+    """
+    figure: Figure = grid.figure
+    if grid._legend is not None:
+        old, grid._legend = grid._legend, None
+        variables = set(grid.data.columns) if grid.data is not None else set()
+        pairs = zip(old.legend_handles, (entry.get_text() for entry in old.get_texts()), strict=True)
+        kept = []
+        for handle, label in pairs:
+            if label not in variables:
+                handle.set(label=label, alpha=1)
+                kept.append(handle)
+        old.remove()
+        handles = handles or kept
+    if title and (grid._col_var is not None or grid._row_var is not None):
+        grid.set_titles(title, row_template="{row_name}", col_template="{col_name}")
+    columns = min(columns, len(handles)) or 1
+    rows = math.ceil(len(handles) / columns)
+    figure.set_size_inches(
+        WIDTH, figure.get_figheight() + rows * 1.6 * TEXT / 72
+    )  # without the room for a legend aside
+    figure.set_layout_engine("constrained")
+    if handles:
+        legend(figure, handles, columns)
+    return describe(figure, text)
+
+
+def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> pd.DataFrame:
+    """Each row three times, so that `STATED` makes seaborn draw ``value`` with the interval of the row, on any scale.
+
+    Seaborn computes its bars of the rows of a mark: the median of the three is the value, their range the interval,
+    which is left out where it is unknown or does not hold the value.
+    """
+    known = table.dropna(subset=[value])
+    held = known[(known[low] <= known[value]) & (known[value] <= known[high])]
+    ends = [held.assign(**{value: held[end]}) for end in (low, high)]
+    return pd.concat([known, *ends], ignore_index=True).astype({value: float})
+
+
+def brackets(x: Iterable[float], low: Iterable[float], high: Iterable[float], axis: Axes, **style: Any) -> None:
+    """Stated intervals as vertical strokes at ``x``."""
+    axis.vlines(list(x), list(low), list(high), **{"linewidth": 1.6, "zorder": 2, **style})
+
+
+def stack(
+    rows: pd.DataFrame,
+    value: str,
+    y: str,
+    order: Sequence[str],
+    part: str,
+    styles: Mapping[str, tuple[str, str]],
+    col: str | None = None,
+    col_order: Sequence[str] | None = None,
+) -> tuple[Any, list[Patch]]:
+    """Bars of ``value`` made of the parts that column ``part`` names, one per ``y``: a ``FacetGrid`` and its legend.
+
+    ``styles`` holds colour and hatch of each part, in their order from the left: told apart without colour, too.
+    """
+    shown = rows[rows[y].isin(order) & rows[part].isin(styles)].assign(
+        **{y: pd.Categorical(rows.loc[rows[y].isin(order) & rows[part].isin(styles), y], list(order))}
+    )
+    columns = len(col_order or [0])
+    grid = sns.displot(
+        shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(reversed(styles)), multiple="stack",
+        palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
+        col_order=col_order, **size(columns, 0.7 + 0.42 * max(len(order), 3)),
+    )  # fmt: skip
+    hatches = {mpl.colors.to_hex(colour): mark for colour, mark in styles.values()}
+    for axis in grid.axes.flat:
+        for patch in axis.patches:
+            patch.set(hatch=hatches[mpl.colors.to_hex(patch.get_facecolor())], edgecolor="#ffffff", linewidth=0.3)
+        axis.set(xlabel="", ylabel="", ylim=(len(order) - 0.5, -0.5))
+        axis.grid(False, axis="y")
+    return grid, [
+        Patch(facecolor=colour, hatch=mark, edgecolor="#ffffff", label=name) for name, (colour, mark) in styles.items()
+    ]
+
+
+def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]], gap: float = 1.35 * TEXT) -> None:
+    """Names at the right of a panel, each at the height of its line's end, moved apart where they would overlap.
+
+    ``named`` holds height, name and colour; the axis has its final scale. ``gap`` is the least distance in points.
+    """
+    points = axis.figure.dpi / 72
+    heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
+    order = sorted(range(len(named)), key=lambda one: heights[one])
+    box = axis.get_window_extent()
+    placed, least, most = dict(enumerate(heights)), float(box.y0) / points, float(box.y1) / points
+    for place in order:
+        placed[place] = max(placed[place], least)
+        least = placed[place] + gap
+    for place in reversed(order):
+        placed[place] = min(placed[place], most)
+        most = placed[place] - gap
+    for place, (height, name, colour) in enumerate(named):
+        axis.annotate(
+            name, (1, height), xycoords=("axes fraction", "data"), xytext=(5, placed[place] - heights[place]),
+            textcoords="offset points", color=colour, va="center", annotation_clip=False,
+        )  # fmt: skip
 
 
 def _plain(value: float, _position: int = 0) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"
 
 
-def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15) -> None:
-    """A logarithmic axis whose ticks are readable figures: 1-2-5 steps over few decades, 1-3 over more, or decades."""
+def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15, most: int = 5) -> None:
+    """A logarithmic axis with ``most`` readable figures at most: 1-2-5 steps, 1-3 over more, or decades."""
     target = axis.xaxis if which == "x" else axis.yaxis
     getattr(axis, f"set_{which}scale")("log")
     getattr(axis, f"set_{which}lim")(low / room, high * room)
     decades = math.log10(high * room * room / low)
     # Over many decades of a small panel the locator leaves out some, and then all steps between: with them, everything.
-    subs = (1.0, 2.0, 5.0) if decades < 2.2 else (1.0, 3.0) if decades < 4.5 else (1.0,)
-    target.set_major_locator(LogLocator(subs=subs))
+    steps = [subs for subs in ((1.0, 2.0, 5.0), (1.0, 3.0)) if decades * len(subs) <= most]
+    target.set_major_locator(LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1))
     target.set_major_formatter(FuncFormatter(_plain))
+    target.set_minor_locator(NullLocator())
     target.set_minor_formatter(NullFormatter())
 
 
@@ -61,16 +227,45 @@ def decades_only(axis: Axes, which: str = "x") -> None:
 
 
 def nothing(message: str) -> Figure:
-    figure, (axis,) = new_figure(1, 1, 8, 1.4)
+    """An empty figure that says why."""
+    figure, (axis,) = new_figure(1, 1, WIDTH, 1.2)
     axis.set_axis_off()
-    axis.text(0.5, 0.5, message, ha="center", va="center", fontsize=12, color=INK, transform=axis.transAxes)
-    return figure
+    axis.text(0.5, 0.5, message, ha="center", va="center", wrap=True, transform=axis.transAxes)
+    return describe(figure, f"No figure: {message}.")
 
 
-def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
-    figure.legend(
-        handles=list(handles), loc="outside upper center", ncols=columns or len(handles), frameon=False, fontsize=9
-    )
+def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:
+    """Entries above all panels, in ``columns``, fewer where that is wider than the figure; returns how many rows."""
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    fit = int(figure.get_figwidth() / (0.5 + 0.52 * TEXT / 72 * longest))
+    most = max(1, min(columns or len(handles), fit))
+    figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
+    return math.ceil(len(handles) / most)
+
+
+def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
+    """Height of the smallest text in px where the figure is shown ``screen_px`` wide."""
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
+    return min(float(text.get_fontsize()) for text in texts) * screen_px / (72 * figure.get_figwidth())
+
+
+def svg(figure: Figure, key: str) -> str:
+    """The figure as an ``svg`` element for a page: transparent, inked in the page's own colour, named by what it shows.
+
+    ``key`` begins each of its ids, so that two figures of a page share none.
+    """
+    drawn = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": key}):
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = re.sub(r"(?s)^.*?(?=<svg)|<metadata>.*?</metadata>", "", drawn.getvalue())
+    text = re.sub(r' (d|x|y|points)="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text)
+    text = re.sub(r'\bid="', f'id="{key}-', text)
+    text = re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", text)
+    text = re.sub(rf"{INK}|{BLACK}\b", "currentColor", text).replace(GRID, "rgba(128,128,128,.3)")
+    text = text.replace("#ffffff", "var(--figure-paper, var(--jp-layout-color0, #ffffff))")
+    words = alt(figure).replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    shape = f'role="img" aria-label="{words}" style="max-width:100%;height:auto;color:inherit"'
+    return text.replace("<svg ", f"<svg {shape} ", 1)
 
 
 def collector_key(language: object, collector: object) -> str:
@@ -87,11 +282,15 @@ def colour_of(key: str) -> str:
     return BLACK if key == CPP else collector_named(key).colour
 
 
+def collector_labels(used: Iterable[str]) -> dict[str, str]:
+    """What a reader calls these keys, in table order, C++ last."""
+    labels = {**{row.name: row.label for row in COLLECTORS.values()}, CPP: CPP}
+    return {key: label for key, label in labels.items() if key in set(used)}
+
+
 def collector_handles(used: set[str]) -> list[Line2D]:
     """Legend entries of these keys, in table order, C++ last."""
-    labels = {**{row.name: row.label for row in COLLECTORS.values()}, CPP: CPP}
     return [
         Line2D([], [], linestyle="", marker="o", color=colour_of(key), label=label)
-        for key, label in labels.items()
-        if key in used
+        for key, label in collector_labels(used).items()
     ]

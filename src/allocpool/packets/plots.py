@@ -2,85 +2,77 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from itertools import combinations
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from allocpool.evidence.style import (
-    INK,
-    collector_handles,
-    collector_key,
-    colour_of,
-    legend,
-    log_axis,
-    new_figure,
-    nothing,
-)
-from allocpool.evidence.trials import records
+from allocpool.decisions import EFFECT
+from allocpool.evidence.style import INK, WARM_UP, finish, log_axis, nothing, size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import present
+from allocpool.packets.cells import CONFIGURATION, present
+from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
+from allocpool.packets.style import (
+    CASE_WORDS,
+    COLOURS,
+    STRATEGY_STYLE,
+    ends,
+    foot,
+    marks,
+    points,
+    short_names,
+    two_lines,
+)
+
+_NOTHING = "no trial has finished yet"
 
 
-def wall_against_cpu(trials: pd.DataFrame) -> Figure:
-    """CPU against wall cost per packet, one dot per trial: above the lower line, collector threads work
-    beside."""
+_DASHES = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=False))
+
+
+def _strokes(strategies: list[str], dashes: Mapping[str, str] = MappingProxyType({})) -> list[Line2D]:
+    return [
+        Line2D([], [], color=COLOURS[name], linewidth=2, linestyle=dashes.get(name, "-"), label=name)
+        for name in strategies
+    ]
+
+
+def wall_against_cpu(trials: pd.DataFrame, cores: int | None = None) -> Figure:
+    """Processors that a trial keeps busy: CPU time over wall time, the median with the least and the greatest trial.
+
+    Above one, threads of the collector work beside the program. ``cores``, of the machine, are the end of the axis.
+    """
     done = cell_data.with_cost(trials)
     done = done[done["cpu_ns_per_packet"] > 0]
     if done.empty:
-        return nothing("no trial has finished yet")
-    cases = sorted(done["case"].unique())
-    figure, axes = new_figure(1, len(cases), 0.8 + 2.85 * len(cases), 3.9, sharey=True)
-    both = done[["ns_per_packet", "cpu_ns_per_packet"]]
-    low, high = float(both.min().min()), float(both.max().max())
-    ends = np.array([low / 2, high * 2])
-    used = set()
-    for axis, case in zip(axes, cases, strict=True):
-        for cores in (1, 2, 4):
-            axis.plot(ends, ends * cores, color="#aaaaaa", linewidth=0.8, zorder=1)
-            axis.text(
-                low / 1.1,
-                cores * low / 1.1,
-                f" {cores} core{'s' if cores > 1 else ''}",
-                fontsize=7.5,
-                color="#666666",
-                rotation=45,
-                rotation_mode="anchor",
-                transform_rotates_text=True,
-                va="bottom",
-            )
-        for row in records(done[done["case"] == case]):
-            key = collector_key(row.language, row.collector)
-            used.add(key)
-            axis.plot(
-                row.ns_per_packet,
-                row.cpu_ns_per_packet,
-                marker=STRATEGY_STYLE[row.strategy][1],
-                color=colour_of(key),
-                markersize=5,
-                alpha=0.8,
-                markeredgecolor="white",
-                markeredgewidth=0.4,
-                zorder=3,
-            )
-        log_axis(axis, low, high, "x", 1.3)
-        log_axis(axis, low, high, "y", 1.3)
-        axis.set_title(f"case {case}", fontsize=11, color=INK)
-        axis.set_xlabel("wall time, ns per packet", fontsize=9)
-    axes[0].set_ylabel("CPU time of the process, ns per packet", fontsize=9)
-    shapes = strategy_shapes(set(done["strategy"]))
-    handles = [*collector_handles(used), *shapes]
-    legend(figure, handles, min(len(handles), 6))
-    return figure
+        return nothing(_NOTHING)
+    done = done.assign(busy=done["cpu_ns_per_packet"].astype(float) / done["ns_per_packet"].astype(float))
+    told = done.groupby(list(CONFIGURATION), observed=True)["busy"].agg(["median", "min", "max"]).reset_index()
+    told = told.rename(columns={"median": "busy", "min": "low", "max": "high"})
+    cases, drawn = present(CASES, done["case"]), present(STRATEGIES, done["strategy"])
+    hue = {name: STRATEGY_STYLE[name] for name in drawn}
+    order = cell_data.solution_order(done)
+    grid = points(told, "busy", order, hue, col_order=cases)
+    most = max(float(cores or 0), float(done["busy"].max()))
+    for case, axis in grid.axes_dict.items():
+        for line in (1, cores) if cores else (1,):
+            axis.axvline(line, color=INK, linewidth=0.9, linestyle="-" if line == 1 else "--")
+        axis.set(title=CASE_WORDS[case], xlim=(0, 1.08 * most))
+    foot(grid, "processors kept busy: CPU time over wall time", order)
+    words = f"Processors kept busy by each solution: {ends(told, 'busy', CONFIGURATION, 'processors')}."
+    return finish(grid, f"{words} The machine has {cores}." if cores else words, 4, "", marks(hue))
 
 
 def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
-    """Cost of each iteration over the trial's measured mean, one line per trial; filling and warm-up are
-    shaded.
+    """Cost of each iteration over the trial's measured mean: thin lines are trials, thick ones their median;
+    filling and warm-up are shaded.
 
     A line that has not settled at 1 when the shading ends says that the warm-up was too short.
     """
@@ -91,76 +83,96 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     )
     if joined.empty:
         return nothing(f"no iterations were recorded in case {case}")
-    joined["relative"] = joined["ns_per_packet"] / joined["ns_per_packet_trial"]
+    joined["relative"] = (joined["ns_per_packet"] / joined["ns_per_packet_trial"]).astype(float).clip(0.05, 20)
     joined["time_s"] = (joined["end_ns"] - joined.groupby("trial_id")["start_ns"].transform("min")) / 1e9
+    joined["number"] = joined.groupby("trial_id")["end_ns"].rank(method="first")
+    strategies = present(STRATEGIES, joined["strategy"])
     order = [name for name in cell_data.solution_order(done) if name in set(joined["solution"])]
-    columns = min(4, len(order))
-    rows = math.ceil(len(order) / columns)
-    figure, axes = new_figure(rows, columns, 2.2 * columns + 0.5, 2.2 * rows + 0.7, sharey=True)
-    high = float(min(joined["relative"].max(), 20))
-    low = float(max(joined["relative"].min(), 0.05))
-    for axis, solution in zip(axes, order, strict=False):
+    grid = sns.relplot(
+        joined, kind="line", x="time_s", y="relative", units="trial_id", estimator=None, hue="strategy",
+        hue_order=strategies, palette=COLOURS, col="solution", col_order=order, col_wrap=min(3, len(order)),
+        linewidth=0.5, alpha=0.5, rasterized=True, legend=False, facet_kws={"sharex": False},
+        **size(min(3, len(order)), 1.6),
+    )  # fmt: skip
+    short, _ = short_names(order)
+    for solution, axis in grid.axes_dict.items():
         group = joined[joined["solution"] == solution]
-        warm = group.loc[group["phase"] != "measured", "time_s"]
-        if len(warm):
-            axis.axvspan(0, float(warm.max()), color="#f2ead8", zorder=0)
-        for (_, strategy), lines in group.groupby(["trial_id", "strategy"]):
-            colour, marker = STRATEGY_STYLE[str(strategy)]
-            ordered = lines.sort_values("end_ns")
-            axis.plot(
-                ordered["time_s"],
-                ordered["relative"],
-                color=colour,
-                linewidth=1,
-                marker=marker,
-                markersize=2.5,
-            )
+        middle = group.groupby(["strategy", "number"], observed=True)[["time_s", "relative"]].median().reset_index()
+        sns.lineplot(middle, x="time_s", y="relative", hue="strategy", palette=COLOURS, linewidth=2, ax=axis,
+                     legend=False)  # fmt: skip
+        axis.axvspan(0, float(group.loc[group["phase"] != "measured", "time_s"].max()), color=WARM_UP, zorder=0)
         axis.axhline(1, color=INK, linewidth=0.7)
-        axis.set_title(solution, fontsize=9, color=INK)
-        axis.set_xlabel("seconds", fontsize=8)
-    for axis in axes:
-        log_axis(axis, low, high, "y")
-        axis.xaxis.set_major_locator(MaxNLocator(4))
-        axis.tick_params(labelsize=8)
-    for axis in axes[len(order) :]:
-        axis.set_visible(False)
-    figure.supylabel("iteration's cost / trial's measured mean", fontsize=9)
-    legend(figure, strategy_handles(set(joined["strategy"])))
-    return figure
-
-
-def stability_strip(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Every trial's deviation from its cell's mean in percent, per solution; ringed where that mean hides two speeds or
-    trials far off."""
-    done = cell_data.with_cost(trials).merge(
-        cells[["solution", "strategy", "case", "ns", "remark"]], on=["solution", "strategy", "case"]
+        axis.set(xlabel="", ylabel="", title=two_lines(short[solution], 19))
+        log_axis(axis, float(joined["relative"].min()), float(joined["relative"].max()), "y", most=4)
+        axis.xaxis.set_major_locator(MaxNLocator(3))
+    grid.figure.supxlabel("seconds")
+    grid.figure.supylabel("iteration's cost over the trial's mean")
+    last = joined[joined["phase"] != "measured"].sort_values("end_ns").groupby("trial_id").last()["relative"]
+    settled = f" The last iteration before measuring costs {last.median():.2g} times the mean, in the median."
+    words = (
+        f"Cost of iterations over time in case {case}, {joined['trial_id'].nunique()} trials of {len(order)} solutions."
     )
+    return finish(grid, words + (settled if len(last) else ""), 4, "", _strokes(strategies))
+
+
+def pair_ratios(trials: pd.DataFrame) -> pd.DataFrame:
+    """The dearer over the cheaper of each two trials of one cell: its names, and ``ratio``."""
+    done = cell_data.with_cost(trials)
+    return pd.DataFrame(
+        [
+            (*key, max(two) / min(two))
+            for key, group in done.groupby(list(CONFIGURATION), observed=True)
+            for two in combinations(group["ns_per_packet"].astype(float), 2)
+        ],
+        columns=[*CONFIGURATION, "ratio"],
+    )
+
+
+def stability(trials: pd.DataFrame, effect: float = EFFECT) -> Figure:
+    """How far two trials of one and the same configuration lie apart: share of pairs within a ratio, by strategy, and
+    the ``effect`` that matters, beyond which a pair differs by more than what is asked."""
+    pairs = pair_ratios(trials)
+    if pairs.empty:
+        return nothing("no two trials of one configuration have finished yet")
+    strategies = present(STRATEGIES, pairs["strategy"])
+    grid = sns.displot(
+        pairs,
+        kind="ecdf",
+        x="ratio",
+        hue="strategy",
+        hue_order=strategies,
+        palette=COLOURS,
+        linewidth=1.8,
+        **size(1, 3),
+    )
+    for line, name in zip(grid.ax.lines, reversed(strategies), strict=True):
+        line.set_linestyle(_DASHES[name])
+    grid.ax.axvline(effect, color=INK, linewidth=0.9, linestyle="--")
+    grid.ax.annotate(f" {effect:g}: what matters", (effect, 0.04))
+    grid.set(xlim=(1, max(1.5 * effect - 0.5, float(np.quantile(pairs["ratio"], 0.99)))))
+    grid.set_axis_labels("two trials of one configuration: dearer over cheaper", "share of pairs within")
+    within = float((pairs["ratio"] <= effect).mean())
+    words = f"Of {len(pairs)} pairs of trials of one configuration, {within:.0%} lie within a factor of {effect:g}"
+    return finish(
+        grid, f"{words}; half of them within {pairs['ratio'].median():.3g}.", 4, handles=_strokes(strategies, _DASHES)
+    )
+
+
+def memory_price(trials: pd.DataFrame) -> Figure:
+    """What a strategy holds in memory: the process's peak, MiB, by solution and case; the median with the least and the
+    greatest trial."""
+    done = cell_data.with_cost(trials).dropna(subset=["peak_rss_mb"])
     if done.empty:
-        return nothing("no trial has finished yet")
-    done["deviation"] = (done["ns_per_packet"] / done["ns"] - 1) * 100
+        return nothing(_NOTHING)
+    done = done[done["case"].isin(CASES)].astype({"peak_rss_mb": float})
+    told = done.groupby(list(CONFIGURATION), observed=True)["peak_rss_mb"].agg(["median", "min", "max"]).reset_index()
+    told = told.rename(columns={"median": "mb", "min": "low", "max": "high"})
+    drawn, cases = present(STRATEGIES, told["strategy"]), present(CASES, told["case"])
+    hue = {name: STRATEGY_STYLE[name] for name in drawn}
     order = cell_data.solution_order(done)
-    figure, (axis,) = new_figure(1, 1, 9.3, 1.3 + 0.36 * max(len(order), 3))
-    drawn = present(STRATEGIES, done["strategy"])
-    off = offsets(drawn, 0.25)
-    for row in records(done):
-        colour, marker = STRATEGY_STYLE[row.strategy]
-        axis.plot(
-            row.deviation,
-            order.index(row.solution) + off[row.strategy],
-            marker=marker,
-            markersize=5,
-            linestyle="",
-            color=colour,
-            alpha=0.8,
-            markeredgewidth=1.2 if pd.notna(row.remark) else 0,
-            markeredgecolor="#000000",
-        )
-    axis.axvline(0, color=INK, linewidth=0.8)
-    axis.set_yticks(range(len(order)), order, fontsize=9)
-    axis.set_ylim(len(order) - 0.5, -0.5)
-    axis.set_xlabel(
-        "trial's deviation from the mean of its configuration, % (black ring: the mean hides something)",
-        fontsize=9,
-    )
-    legend(figure, strategy_handles(set(drawn)))
-    return figure
+    grid = points(told, "mb", order, hue, col_order=cases)
+    for case, axis in grid.axes_dict.items():
+        log_axis(axis, float(told["low"].min()), float(told["high"].max()), most=3)
+        axis.set(title=CASE_WORDS[case])
+    foot(grid, "peak resident memory, MiB (log scale)", order)
+    return finish(grid, f"Peak resident memory: {ends(told, 'mb', CONFIGURATION, 'MiB')}.", 4, "", marks(hue))

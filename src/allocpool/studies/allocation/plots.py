@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
+import seaborn as sns
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from allocpool import stats
 from allocpool.evidence.style import (
     BLACK,
     BLUE,
-    GREEN,
     INK,
+    MARKERS,
     ORANGE,
-    PLUM,
+    PALETTE,
     PURPLE,
-    SILVER,
-    SKY,
+    STATED,
     VERMILION,
-    decades_only,
-    legend,
+    finish,
+    label_lines,
     log_axis,
-    new_figure,
     nothing,
+    size,
+    stated,
 )
 from allocpool.evidence.trials import finished
+from allocpool.packets.cells import present
+from allocpool.packets.style import ends, points
 from allocpool.studies.allocation.claims import published_as_trials
 from allocpool.studies.allocation.specs import OPERATIONS
 from allocpool.studies.allocation.story import label
 
-_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, PLUM, SILVER)
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _PUBLISHED = {"malloc": "malloc", "byte_array": "byte[]", "direct_buffer": "direct ByteBuffer"}
 
 
-def _styles(names: list[str]) -> dict[str, tuple[str, str]]:
+def _looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each name, fixed by its place in the alphabet."""
     return {
-        name: (_COLOURS[i % len(_COLOURS)], _MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)])
-        for i, name in enumerate(names)
+        name: (PALETTE[i % len(PALETTE)], MARKERS[(i + i // len(PALETTE)) % len(MARKERS)])
+        for i, name in enumerate(sorted(set(names)))
     }
 
 
@@ -51,72 +51,65 @@ def _of_several_sizes(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[sizes > 1] if (sizes > 1).any() else rows
 
 
-def _panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Rows by what can be read in one panel: C++, byte[] by collector, the other ways of Java."""
+def _panels(rows: pd.DataFrame) -> pd.Series:
+    """By what can be read in one panel: C++, byte[] by collector, the other ways of Java."""
     cpp, plain = rows["language"] == "cpp", (rows["technique"] == "byte_array") & (rows["strategy"] == "alloc")
-    panels = {"C++": rows[cpp], "Java: byte[]": rows[~cpp & plain], "Java: other ways": rows[~cpp & ~plain]}
-    return {title: part for title, part in panels.items() if len(part)}
+    return cpp.map({True: "C++", False: _OTHER}).mask(~cpp & plain, _ARRAYS)
+
+
+_ARRAYS, _OTHER = "Java: byte[]", "Java: other ways"
 
 
 def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
-    """A column in ns against bytes, both logarithmic, one line per technique and what serves it; untouched buffers.
+    """A column in ns against bytes, both logarithmic, one line per technique and what serves it, which its end names;
+    untouched buffers.
 
     Bars are the spread over trials; crosses are the published figures of 2012.
     """
     done = finished(trials[(trials["mode"] == "allocation") & (trials["touch"] == "none") & trials[column].notna()])
     if done.empty:
         return nothing("no trial has finished yet")
-    panels = _panels(_of_several_sizes(done))
+    done = _of_several_sizes(done)
+    done = done.assign(panel=_panels(done), name=[_name(row) for row in done.to_dict("records")])
+    cells = pd.DataFrame(
+        [
+            {"panel": panel, "name": name, "bytes": at, "ns": cost.estimate, "low": cost.low, "high": cost.high}
+            for (panel, name, at), group in done.groupby(["panel", "name", "bytes"], observed=True)
+            for cost in [stats.geometric_interval(group[column].astype(float))]
+        ]
+    )
     published = published_as_trials()
     published = published[published[column].notna()] if column in published else published.iloc[:0]
-    theirs = _panels(published)
-    figure, axes = new_figure(1, len(panels), 4.2 * len(panels) + 1, 6.2, sharey=True)
-    for axis, (title, rows) in zip(axes, panels.items(), strict=True):
-        styles = _styles(sorted({_name(row) for row in rows.to_dict("records")}))
-        for key, group in rows.groupby(["technique", "strategy", "served_by"], observed=True):
-            name = _name(dict(zip(("technique", "strategy", "served_by"), key, strict=True)))
-            _line(axis, group, column, styles[name])
-        _published(axis, theirs.get(title, published.iloc[:0]), column)
-        handles = [Line2D([], [], color=c, marker=m, linewidth=1.2, label=name) for name, (c, m) in styles.items()]
-        axis.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize=8)
-        axis.set_title(title, fontsize=11, color=INK)
-        axis.set_xlabel("bytes per buffer (log scale)", fontsize=9)
-        log_axis(axis, float(done["bytes"].min()), float(done["bytes"].max()))
-        decades_only(axis)
-    for axis in axes:
-        log_axis(axis, float(done[column].min()), float(max(done[column].max(), 10)), "y", room=1.5)
-    axes[0].set_ylabel(column.replace("_", " ") + " (log scale)", fontsize=9)
-    return figure
-
-
-def _published(axis: Axes, theirs: pd.DataFrame, column: str) -> None:
-    axis.plot(theirs["bytes"], theirs[column], linestyle="", marker="x", color=INK, markersize=7, zorder=5)
-    for row in theirs[theirs["bytes"] == theirs["bytes"].max()].to_dict("records"):
-        axis.annotate(
-            f"2012 {_PUBLISHED[row['technique']]}", (row["bytes"], row[column]), xytext=(-6, 5),
-            textcoords="offset points", fontsize=7.5, ha="right", color=INK,
-        )  # fmt: skip
+    published = published.assign(panel=_panels(published))
+    panels = present(("C++", _ARRAYS, _OTHER), cells["panel"])
+    looks = {
+        name: look for panel in panels for name, look in _looks(cells.loc[cells["panel"] == panel, "name"]).items()
+    }
+    grid = sns.relplot(
+        stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False,
+        palette={name: colour for name, (colour, _) in looks.items()}, **STATED, err_style="bars",
+        markers={name: marker for name, (_, marker) in looks.items()}, col="panel", col_order=panels, col_wrap=1,
+        legend=False, **size(1, 3.2),
+    )  # fmt: skip
+    for panel, axis in grid.axes_dict.items():
+        theirs = published[published["panel"] == panel]
+        axis.plot(theirs["bytes"], theirs[column], linestyle="", marker="x", color=INK, markersize=7, zorder=5)
+        mine = cells[cells["panel"] == panel]
+        log_axis(axis, float(cells["bytes"].min()), float(cells["bytes"].max()), most=6)
+        log_axis(axis, float(cells["ns"].min()), float(max(cells["ns"].max(), 10)), "y", room=1.5, most=5)
+        last = mine.sort_values("bytes").groupby("name").last()
+        named = [(float(row["ns"]), str(name), looks[str(name)][0]) for name, row in last.iterrows()]
+        old = theirs.sort_values("bytes").groupby("technique", observed=True).last()
+        named += [(float(row[column]), f"2012 {_PUBLISHED[str(one)]}", INK) for one, row in old.iterrows()]
+        label_lines(axis, named)
+    grid.set_axis_labels("bytes per buffer (log scale)", column.replace("_", " ") + " (log)")
+    words = ends(cells, "ns", ["name", "bytes"], "ns")
+    what = "obtain" if column == "ns_per_alloc" else "give back"
+    return finish(grid, f"Time to {what} a buffer against its size in bytes: {words}.")
 
 
 def _name(row: Mapping[Any, Any]) -> str:
     return f"{label(row['technique'], row['strategy'])} on {row['served_by']}"
-
-
-def _line(axis: Axes, group: pd.DataFrame, column: str, style: tuple[str, str]) -> None:
-    points = [
-        (int(str(size)), stats.geometric_interval(part[column].astype(float))) for size, part in group.groupby("bytes")
-    ]
-    colour, marker = style
-    axis.plot(
-        [size for size, _ in points],
-        [cost.estimate for _, cost in points],
-        color=colour,
-        marker=marker,
-        markersize=5,
-        linewidth=1.2,
-    )
-    for size, cost in points:
-        axis.plot([size, size], [cost.low, cost.high], color=colour, linewidth=2.5, alpha=0.5)
 
 
 def access_cost(trials: pd.DataFrame) -> Figure:
@@ -125,95 +118,100 @@ def access_cost(trials: pd.DataFrame) -> Figure:
     if done.empty:
         return nothing("no pass has been measured yet")
     published = published_as_trials()
-    operations = [operation for operation in OPERATIONS if operation in set(done["operation"])]
-    keys = sorted({(str(row["memory"]), str(row["served_by"])) for row in done.to_dict("records")})
-    names = [f"{memory} on {served_by}" for memory, served_by in keys]
-    figure, axes = new_figure(
-        1, len(operations), 3.1 * len(operations) + 1.6, 1.4 + 0.32 * max(3, len(keys)), sharey=True
+    operations = present(OPERATIONS, done["operation"])
+    done = done.assign(name=done["memory"].astype(str) + " / " + done["served_by"].astype(str))
+    order = sorted(done["name"].unique())
+    cells = pd.DataFrame(
+        [
+            {
+                "operation": operation,
+                "name": name,
+                "by": "here",
+                "ns": cost.estimate,
+                "low": cost.low,
+                "high": cost.high,
+            }
+            for (operation, name), group in done.groupby(["operation", "name"], observed=True)
+            for cost in [stats.geometric_interval(group["ns_per_byte"].astype(float))]
+        ]
     )
-    for axis, operation in zip(axes, operations, strict=True):
-        shown: list[float] = []
-        for place, (memory, served_by) in enumerate(keys):
-            rows = done[
-                (done["operation"] == operation) & (done["memory"] == memory) & (done["served_by"] == served_by)
-            ]
-            theirs = published[(published["memory"] == memory) & (published["operation"] == operation)]
-            crosses = (theirs["ns_per_pass"] / theirs["bytes"]).astype(float).to_list()
-            axis.plot(crosses, [place] * len(crosses), linestyle="", marker="x", color=INK, markersize=7)
-            shown += crosses
-            if rows.empty:
-                continue
-            cost = stats.geometric_interval(rows["ns_per_byte"].astype(float))
-            axis.plot([cost.low, cost.high], [place, place], color=BLUE, linewidth=2.5, alpha=0.5)
-            axis.plot([cost.estimate], [place], linestyle="", marker="o", color=BLUE, markersize=5)
-            shown.append(cost.estimate)
-        log_axis(axis, min(shown), max(shown), "x", 1.6)
-        axis.set_title(operation.replace("_", " "), fontsize=11, color=INK)
-        axis.set_xlabel("ns per byte (log)", fontsize=9)
-    axes[0].set_yticks(range(len(names)), names, fontsize=9)
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
-    return figure
+    grid = points(cells, "ns", order, {"here": (BLUE, "o")}, by="by", y="name", col="operation", col_order=operations)
+    memories = done.drop_duplicates("name").set_index("name")["memory"]
+    for operation, axis in grid.axes_dict.items():
+        theirs = published[published["operation"] == operation]
+        crosses = [
+            (row["ns_per_pass"] / row["bytes"], place)
+            for place, name in enumerate(order)
+            for row in theirs[theirs["memory"] == memories[name]].to_dict("records")
+        ]
+        axis.plot(*zip(*crosses, strict=True) if crosses else ([], []), linestyle="", marker="x", color=INK)
+        shown = [*cells.loc[cells["operation"] == operation, "ns"], *(cost for cost, _ in crosses)]
+        log_axis(axis, float(min(shown)), float(max(shown)), "x", 1.6, most=4)
+        axis.set(title=operation.replace("_", " "))
+    grid.figure.supxlabel("ns per byte (log scale); crosses: as published")
+    return finish(grid, f"Time per byte of a pass: {ends(cells, 'ns', ['operation', 'name'], 'ns a byte')}.", title="")
 
 
 def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:
-    """The finished trials of mixed sizes in the first block."""
+    """The finished trials of mixed sizes in the first block, named."""
     first = trials["block"] == trials["block"].min()
-    return finished(trials[(trials["mode"] == "fragmentation") & (trials["distribution"] == distribution) & first])
+    rows = finished(trials[(trials["mode"] == "fragmentation") & (trials["distribution"] == distribution) & first])
+    return rows.assign(name=[_name({**row, "strategy": "alloc"}) for row in rows.to_dict("records")])
+
+
+_MEASURES = {
+    "resident_over_live": "resident / live",
+    "p99_ns": "99th percentile, ns",
+    "speed": "million op / s",
+}
 
 
 def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
     """Resident growth over bytes alive, 99th percentile of allocation, throughput: curves over the bytes allocated.
 
-    One line per allocator or heap, of its first block; dashed lines part the phases, the dotted one is p99 of the empty
-    interval.
+    One line per allocator or heap, of its first block; dashed lines part phases, the dotted one is the percentile of
+    the empty interval.
     """
     measured = _first_block(trials, distribution)
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
-    languages = [language for language in ("cpp", "java") if language in set(measured["language"])]
-    figure, axes = new_figure(3, len(languages), 4.9 * len(languages) + 1, 8.6)
-    for column, language in enumerate(languages):
-        mine = axes[column :: len(languages)]
-        handles = _curves(mine, measured[measured["language"] == language], windows)
-        mine[0].set_title("C++" if language == "cpp" else "Java", fontsize=11, color=INK, pad=16)
-        mine[-1].set_xlabel("bytes allocated, as a multiple of the largest live set", fontsize=9)
-        mine[-1].legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False, fontsize=8)
-        empty_ns = float(measured.loc[measured["language"] == language, "empty_p99_ns"].astype(float).median())
-        mine[1].axhline(empty_ns, color=INK, linewidth=0.9, linestyle=":")
-    texts = ("resident / live", "p99 of obtaining, ns", "million operations / s")
-    for row, text in enumerate(texts):
-        same = axes[row * len(languages) : (row + 1) * len(languages)]
-        limits = [axis.get_ylim() for axis in same]
-        for axis in same:
-            axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-        same[0].set_ylabel(f"{text} (log)", fontsize=9)
-    return figure
-
-
-def _curves(axes: Sequence[Axes], measured: pd.DataFrame, windows: pd.DataFrame) -> list[Line2D]:
-    """Draw one column of panels; returns the handles of its lines."""
-    styles = _styles(sorted(_name({**row, "strategy": "alloc"}) for row in measured.to_dict("records")))
-    for row in measured.to_dict("records"):
-        curve = windows[windows["trial_id"] == row["trial_id"]].sort_values("window")
-        busy = curve[curve["operations"] > 0]
-        colour, _ = styles[_name({**row, "strategy": "alloc"})]
-        speed = busy["operations"] / (busy["end_ns"] - busy["start_ns"]) * 1e3
-        for axis, values in zip(axes, (busy["resident_over_live"], busy["p99_ns"], speed), strict=True):
-            axis.plot(busy["turnover"], values.astype(float), color=colour, linewidth=1.3)
-    ends = busy.groupby("phase", sort=False)["turnover"].max()
-    for axis in axes:
-        for end in ends.iloc[:-1]:
+    curves = windows[windows["operations"] > 0].merge(measured[["trial_id", "name", "language"]], on="trial_id")
+    curves["speed"] = curves["operations"] / (curves["end_ns"] - curves["start_ns"]) * 1e3
+    curves["side"] = curves["language"].map({"cpp": "C++", "java": "Java"})
+    long = curves.melt(["name", "side", "turnover"], list(_MEASURES), "measure", "value").astype({"value": float})
+    sides, looks = present(("C++", "Java"), long["side"]), _looks(long["name"])
+    dashes = {name: "" if place < len(PALETTE) else (2, 1) for place, name in enumerate(looks)}
+    grid = sns.relplot(
+        long.dropna(), kind="line", x="turnover", y="value", hue="name", style="name", dashes=dashes, estimator=None,
+        palette={name: colour for name, (colour, _) in looks.items()}, row="measure", row_order=list(_MEASURES),
+        col="side", col_order=sides, facet_kws={"sharey": "row", "legend_out": False, "margin_titles": False},
+        **size(len(sides), 2.0),
+    )  # fmt: skip
+    ends_of = curves.groupby(["side", "phase"], sort=False, observed=True)["turnover"].max()
+    for (measure, side), axis in grid.axes_dict.items():
+        for end in ends_of[side].iloc[:-1]:
             axis.axvline(end, color="#bbbbbb", linewidth=0.8, linestyle="--")
-        axis.set_yscale("log")
-        axis.set_xlim(0, float(ends.iloc[-1]))
-    begin = 0.0
-    for number, (phase, end) in enumerate(ends.items()):
-        axes[0].text(
-            (begin + end) / 2, 1.01 if number % 2 == 0 else 1.055, str(phase), ha="center", va="bottom", fontsize=7,
-            color=INK, transform=axes[0].get_xaxis_transform(),
-        )  # fmt: skip
-        begin = float(end)
-    return [Line2D([], [], color=colour, label=name) for name, (colour, _) in styles.items()]
+        if measure == "p99_ns":
+            here = measured["language"] == ("cpp" if side == "C++" else "java")
+            axis.axhline(float(measured.loc[here, "empty_p99_ns"].astype(float).median()), color=INK, linestyle=":")
+        shown = long.loc[(long["measure"] == measure) & (long["value"] > 0), "value"]
+        log_axis(axis, float(shown.min()), float(shown.max()), "y", most=4)
+        axis.set(title=side, xlabel="", ylabel=f"{_MEASURES[measure]} (log)" if side == sides[0] else "")
+        axis.set_xlim(0, float(ends_of[side].iloc[-1]))
+    grid.figure.supxlabel("bytes allocated, as a multiple of the largest live set")
+    last = curves.sort_values("turnover").groupby("name").last().reset_index()
+    words = ends(last, "resident_over_live", ["name"], "times what is alive")
+    phases = ", ".join(str(phase) for phase in ends_of[sides[0]].index)
+    return finish(grid, f"Memory under mixed sizes over the phases {phases}: in the end resident {words}.", 2, "")
+
+
+_MEMORY = {
+    "live": ("live_bytes", BLACK),
+    "heap used": ("heap_used_bytes", ORANGE),
+    "heap committed": ("heap_committed_bytes", PURPLE),
+    "not given back, by the books": ("kept_bytes", VERMILION),
+    "resident": ("resident_bytes", BLUE),
+}
 
 
 def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str = "phases") -> Figure:
@@ -221,25 +219,16 @@ def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str =
     measured = _first_block(trials, distribution)
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
-    rows = (len(measured) + 1) // 2
-    figure, axes = new_figure(rows, 2, 9.5, 2.4 * rows + 0.6)
-    lines = {
-        "live": ("live_bytes", BLACK),
-        "heap used": ("heap_used_bytes", ORANGE),
-        "heap committed": ("heap_committed_bytes", PURPLE),
-        "not given back, by the books": ("kept_bytes", VERMILION),
-        "resident": ("resident_bytes", BLUE),
-    }
-    for axis, row in zip(axes, measured.sort_values(["technique", "served_by"]).to_dict("records"), strict=False):
-        curve = windows[windows["trial_id"] == row["trial_id"]].sort_values("window")
-        for column, colour in lines.values():
-            if curve[column].notna().any():
-                axis.plot(curve["elapsed_s"], curve[column].astype(float) / 2**20, color=colour, linewidth=1.3)
-        axis.set_title(_name({**row, "strategy": "alloc"}), fontsize=9, color=INK)
-        axis.set_xlabel("s", fontsize=8)
-        axis.set_ylabel("MiB", fontsize=8)
-        axis.set_ylim(bottom=0)
-    for axis in axes[len(measured) :]:
-        axis.set_axis_off()
-    legend(figure, [Line2D([], [], color=colour, label=name) for name, (_, colour) in lines.items()])
-    return figure
+    columns = {column: name for name, (column, _) in _MEMORY.items()}
+    curves = windows.merge(measured[["trial_id", "name"]], on="trial_id")
+    long = curves.melt(["name", "elapsed_s"], list(columns), "kind", "bytes").dropna(subset=["bytes"])
+    long = long.assign(kind=long["kind"].map(columns), mb=long["bytes"].astype(float) / 2**20)
+    order = sorted(long["name"].unique())
+    grid = sns.relplot(
+        long, kind="line", x="elapsed_s", y="mb", hue="kind", hue_order=present(_MEMORY, long["kind"]),
+        palette={name: colour for name, (_, colour) in _MEMORY.items()}, style="kind", estimator=None, col="name",
+        col_order=order, col_wrap=2, facet_kws={"sharex": False, "sharey": False, "legend_out": False}, **size(2, 1.7),
+    )  # fmt: skip
+    grid.set(ylim=(0, None)).set_axis_labels("s", "MiB")
+    peak = long[long["kind"] == "resident"].groupby("name")["mb"].max().reset_index()
+    return finish(grid, f"Memory over time: resident at most {ends(peak, 'mb', ['name'], 'MiB')}.", 3)

@@ -2,122 +2,68 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from allocpool.evidence.style import (
-    GRID,
+    GREY,
     INK,
     SILVER,
+    brackets,
     collector_handles,
-    collector_key,
-    colour_of,
-    legend,
+    finish,
     log_axis,
-    new_figure,
     nothing,
+    size,
 )
-from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.cells import present
+from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.layouts import LAYOUTS
-from allocpool.packets.strategies import STRATEGIES, Language
-from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
-
-_ROW_INCHES = 0.46
+from allocpool.packets.specs import CASES
+from allocpool.packets.strategies import STRATEGIES
+from allocpool.packets.style import (
+    CASE_WORDS,
+    MARKS,
+    STRATEGY_STYLE,
+    by_collector,
+    ends,
+    foot,
+    marks,
+    points,
+    strategy_shapes,
+)
 
 
 def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Cost in ns/packet per solution (rows), case (panels) and strategy (marker): dot, interval and every
     trial.
 
-    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the small dots. A cell without a figure
-    says why, in a word or two, in place of the dot.
+    ``cells`` comes from `allocpool.packets.cells.cells`; ``trials`` gives the thin strokes. Where cells have no figure
+    the row says why, in a word or two.
     """
-    cases = sorted(cells["case"].dropna().unique())
+    cases = present(CASES, cells["case"])
     if cells["ns"].isna().all() or not cases:
         return nothing("no trial has finished yet")
     order = cell_data.solution_order(cells)
-    height = 1.3 + _ROW_INCHES * max(len(order), 3)
-    figure, axes = new_figure(1, len(cases), 2.6 + 2.25 * len(cases), height, sharey=True)
-    drawn = present(STRATEGIES, cells["strategy"])
-    off = offsets(drawn, 0.27)
-    done = cell_data.with_cost(trials)
-    for axis, case in zip(axes, cases, strict=True):
-        for row in records(cells[cells["case"] == case]):
-            y = order.index(row.solution) + off[row.strategy]
-            colour, marker = STRATEGY_STYLE[row.strategy]
-            if math.isnan(row.ns):
-                continue
-            axis.plot([row.low, row.high], [y, y], color=colour, linewidth=2, solid_capstyle="butt", zorder=2)
-            axis.plot(
-                row.ns,
-                y,
-                marker=marker,
-                color=colour,
-                markersize=6,
-                markeredgecolor="white",
-                markeredgewidth=0.6,
-                zorder=4,
-            )
-            dots = done[
-                (done["solution"] == row.solution) & (done["strategy"] == row.strategy) & (done["case"] == case)
-            ]
-            axis.plot(
-                dots["ns_per_packet"],
-                [y] * len(dots),
-                linestyle="",
-                marker="|",
-                color=colour,
-                markersize=7,
-                alpha=0.7,
-                zorder=3,
-            )
-        _note_gaps(axis, cells[cells["case"] == case], order, off)
-        log_axis(axis, cells["low"].min(), cells["high"].max())
-        axis.set_title(f"case {case}", fontsize=11, color=INK)
-        axis.set_xlabel("ns per packet (log scale)", fontsize=9)
-        for boundary in range(1, len(order)):
-            axis.axhline(boundary - 0.5, color=GRID, linewidth=0.6)
-        axis.grid(False, axis="y")
-    axes[0].set_yticks(range(len(order)), order, fontsize=9)
-    axes[0].set_ylim(len(order) - 0.5, -0.5)
-    legend(figure, strategy_handles(set(drawn)))
-    return figure
-
-
-def _note_gaps(axis: Axes, rows: pd.DataFrame, order: list[str], off: dict[str, float]) -> None:
-    """Say in the row itself, in a word or two, why a figure is missing: once if the whole row is, else per
-    strategy."""
-    for solution, group in rows[rows["gap"].notna()].groupby("solution"):
-        words = group["gap_word"]
-        y = order.index(str(solution))
-        if len(group) == len(off) and words.nunique() == 1:
-            notes = [(0.5, float(y), "center", words.iloc[0], "#8a1c1c")]
-        else:
-            notes = [
-                (0.015, y + off[name], "left", f"{name}: {word}", STRATEGY_STYLE[name][0])
-                for name, word in zip(group["strategy"], words, strict=True)
-            ]
-        for x, height, side, text, colour in notes:
-            axis.text(
-                x,
-                height,
-                text,
-                fontsize=7.5,
-                color=colour,
-                ha=side,
-                va="center",
-                style="italic",
-                transform=axis.get_yaxis_transform(),
-                zorder=5,
-            )
+    hue = {name: STRATEGY_STYLE[name] for name in present(STRATEGIES, cells["strategy"])}
+    shown = cells[list(CONFIGURATION)].drop_duplicates().merge(cell_data.with_cost(trials)).rename(
+        columns={"ns_per_packet": "ns"}
+    )  # fmt: skip
+    grid = points(cells, "ns", order, hue, col_order=cases, trials=shown)
+    for case, axis in grid.axes_dict.items():
+        log_axis(axis, float(cells["low"].min()), float(cells["high"].max()), most=3)
+        axis.set(title=CASE_WORDS[case])
+        gaps = cells[(cells["case"] == case) & cells["gap"].notna()]
+        for solution, group in gaps.groupby("solution"):
+            words = ", ".join(sorted(set(group["gap_word"])))
+            axis.text(0.98, order.index(str(solution)) + 0.3, words, ha="right", va="center", style="italic",
+                      color=STRATEGY_STYLE[group["strategy"].iloc[0]][0] if len(group) == 1 else GREY,
+                      transform=axis.get_yaxis_transform())  # fmt: skip
+    foot(grid, "ns per packet (log scale)", order)
+    told = (f"case {case}, {ends(cells[cells['case'] == case], 'ns', CONFIGURATION[:2], 'ns')}" for case in cases)
+    return finish(grid, f"Cost of a packet by solution and strategy: {'; '.join(told)}.", 4, "", marks(hue))
 
 
 def published_against_measured(cells: pd.DataFrame) -> Figure:
@@ -130,54 +76,35 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     rows = cells[cells["published_ns"].notna() & cells["ns"].notna()]
     if rows.empty:
         return nothing("no measured configuration has a published figure")
-    factor = float((rows["ns"] / rows["published_ns"]).median())
-    groups = [(name, group) for name, group in _by_layout(rows)]
-    columns = min(2, len(groups))
-    figure, axes = new_figure(
-        math.ceil(len(groups) / columns), columns, 4.65 * columns, 4.1 * math.ceil(len(groups) / columns)
+    ratios = rows["ns"] / rows["published_ns"]
+    factor = float(ratios.median())
+    names = {"java": "Java", "cpp": "C++"}
+    rows, colours = by_collector(
+        rows.assign(panel=[f"{names[one]} {two}" for one, two in zip(rows["language"], rows["layout"], strict=True)])
     )
-    low = min(rows["published_ns"].min(), rows["ns"].min())
-    high = max(rows["published_ns"].max(), rows["ns"].max())
-    ends = np.array([low / 2, high * 2])
-    used: set[str] = set()
-    for axis, (name, group) in zip(axes, groups, strict=False):
-        axis.plot(ends, ends, color=SILVER, linewidth=1, zorder=1)
-        axis.plot(ends, ends * factor, color=INK, linewidth=1, linestyle="--", zorder=1)
-        for row in records(group):
-            key = collector_key(row.language, row.collector)
-            used.add(key)
-            axis.plot([row.published_ns] * 2, [row.low, row.high], color=colour_of(key), linewidth=1.4, zorder=2)
-            axis.plot(
-                row.published_ns,
-                row.ns,
-                marker=STRATEGY_STYLE[row.strategy][1],
-                color=colour_of(key),
-                markersize=6,
-                markeredgecolor="white",
-                markeredgewidth=0.5,
-                zorder=3,
-            )
-        log_axis(axis, low, high, "x", 1.3)
-        log_axis(axis, low, high, "y", 1.3)
-        axis.set_title(name, fontsize=11, color=INK)
-        axis.set_xlabel("published, ns per packet", fontsize=9)
-        axis.set_ylabel("measured here, ns per packet", fontsize=9)
-    for axis in axes[len(groups) :]:
-        axis.set_visible(False)
-    shapes = strategy_shapes(set(rows["strategy"]))
+    order = present([f"{names[one]} {layout}" for one in names for layout in LAYOUTS[one]], rows["panel"])
+    columns = min(2, len(order))
+    grid = sns.relplot(
+        rows, x="published_ns", y="ns", hue="key", palette=colours, style="strategy", markers=MARKS, s=45, zorder=3,
+        col="panel", col_order=order, col_wrap=columns, legend=False, **size(columns, 2.7),
+    )  # fmt: skip
+    low, high = (
+        float(end) for end in (rows[["published_ns", "ns"]].min().min(), rows[["published_ns", "ns"]].max().max())
+    )
+    for panel, axis in grid.axes_dict.items():
+        mine = rows[rows["panel"] == panel]
+        for key, part in mine.groupby("key"):
+            brackets(part["published_ns"], part["low"], part["high"], axis, color=colours[str(key)])
+        axis.axline((low, low), (high, high), color=SILVER, linewidth=1, zorder=1)
+        axis.axline((low, factor * low), (high, factor * high), color=INK, linewidth=1, linestyle="--", zorder=1)
+        for which in "xy":
+            log_axis(axis, low, high, which, 1.3, most=4)
+    grid.set_axis_labels("published, ns per packet", "measured, ns per packet")
     lines = [
         Line2D([], [], color=SILVER, linewidth=1, label="equal"),
         Line2D([], [], color=INK, linewidth=1, linestyle="--", label=f"{factor:.2g} times the published figure"),
     ]
-    handles = [*collector_handles(used), *shapes, *lines]
-    legend(figure, handles, min(len(handles), 6))
-    return figure
-
-
-def _by_layout(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    prefixes: dict[Language, str] = {"java": "Java", "cpp": "C++"}
-    for language, prefix in prefixes.items():
-        for layout in LAYOUTS[language]:
-            group = rows[(rows["language"] == language) & (rows["layout"] == layout)]
-            if len(group):
-                yield f"{prefix} {layout}", group
+    far = float((ratios / factor).map(lambda one: max(one, 1 / one)).quantile(0.9))
+    text = f"Measured costs are {factor:.2g} times the published ones in the median of {len(rows)} cells"
+    handles = [*collector_handles(set(colours)), *strategy_shapes(set(rows["strategy"])), *lines]
+    return finish(grid, f"{text}; nine in ten lie within a factor of {far:.2g} of that.", 4, handles=handles)

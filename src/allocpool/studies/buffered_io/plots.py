@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from allocpool.evidence.style import (
     BLACK,
     BLUE,
     GREEN,
     INK,
+    MARKERS,
     ORANGE,
+    PALETTE,
     PURPLE,
     SILVER,
     SKY,
+    STATED,
     VERMILION,
     YELLOW,
-    legend,
+    finish,
+    label_lines,
     log_axis,
-    new_figure,
     nothing,
+    size,
+    stack,
 )
-from allocpool.evidence.trials import finished, records
+from allocpool.evidence.trials import finished
+from allocpool.packets.cells import present
+from allocpool.packets.style import ends, marks, points, two_lines
 from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.tables import PARTS
 
@@ -31,79 +37,81 @@ from allocpool.studies.buffered_io.tables import PARTS
 _PART_STYLE = {
     "stack": (SILVER, ""),
     "char_buffer": (VERMILION, ""),
-    "byte_buffer": (ORANGE, ""),
-    "codec": (YELLOW, ""),
+    "byte_buffer": (ORANGE, "\\\\"),
+    "codec": (YELLOW, "--"),
     "direct": (BLUE, ""),
-    "socket": (GREEN, ""),
-    "thread": (PURPLE, ""),
+    "socket": (GREEN, "||"),
+    "thread": (PURPLE, "++"),
     "native": (SKY, "//"),
-    "code": ("#ffffff", "xx"),
-    "other": ("#ffffff", ".."),
+    "code": ("#e8e8e8", "xx"),
+    "other": ("#d0d0d0", ".."),
 }
-_MARKERS = "osD^v<>PX*hp"
-_COLOURS = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, BLACK, SILVER)
+
+
+def _looks(names: list[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each variant."""
+    return {
+        name: (PALETTE[place % len(PALETTE)], MARKERS[(place + place // len(PALETTE)) % len(MARKERS)])
+        for place, name in enumerate(names)
+    }
 
 
 def memory_against_connections(trials: pd.DataFrame) -> Figure:
-    """Resident memory of every trial as the load left it, and the line of each variant."""
+    """Resident memory of every trial as the load left it, and the line of each variant, which its end names."""
     fitted = connections.lines(trials)
     if not fitted:
         return nothing("no variant ran at two numbers of connections")
     done = finished(trials)
-    figure, (axis,) = new_figure(1, 1, 9.3, 4.6)
-    most = float(done["connections"].max())
-    for place, (name, line) in enumerate(fitted.items()):
-        rows = done[done["variant"] == name]
-        colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-        axis.plot(rows["connections"], rows["rss_mb"], linestyle="", marker=marker, color=colour, markersize=5)
-        ends = np.array([0.0, most])
-        axis.plot(ends, line.intercept_mb + line.bytes_per_connection * ends / 2**20, color=colour, linewidth=1)
-        axis.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1, label=name)
-    axis.set_xlim(0, most * 1.03)
-    axis.set_ylim(0)
-    axis.set_xlabel("connections", fontsize=9)
-    axis.set_ylabel("resident memory, MiB", fontsize=9)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure
+    done = done[done["variant"].isin(fitted)].astype({"rss_mb": float, "connections": float})
+    looks, most = _looks(list(fitted)), float(done["connections"].max())
+    grid = sns.relplot(
+        done, x="connections", y="rss_mb", hue="variant", palette={name: colour for name, (colour, _) in looks.items()},
+        style="variant", markers={name: marker for name, (_, marker) in looks.items()}, s=40, legend=False,
+        **size(1, 2.6 + 0.16 * len(fitted)),
+    )  # fmt: skip
+    grid.set(xlim=(0, most * 1.03), ylim=(0, None))
+    named = []
+    for name, line in fitted.items():
+        top = line.intercept_mb + line.bytes_per_connection * most / 2**20
+        grid.ax.plot([0, most], [line.intercept_mb, top], color=looks[name][0], linewidth=1)
+        named.append((top, name, looks[name][0]))
+    label_lines(grid.ax, named)
+    grid.set_axis_labels("connections", "resident memory, MiB")
+    slopes = pd.DataFrame({"variant": list(fitted), "slope": [line.bytes_per_connection for line in fitted.values()]})
+    words = ends(slopes, "slope", ["variant"], "bytes per connection")
+    return finish(grid, f"Resident memory against connections; a line's slope goes {words}.")
 
 
 def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
-    """Bytes of one connection by where they sit, one bar per variant; the black mark is the measured slope."""
+    """Bytes of one connection by where they sit, one bar per variant; the black mark is the measured slope.
+
+    What was measured as less than nothing is noise of the fixed part and is no piece of a bar.
+    """
     made_of = connections.decomposition(trials, parts)
     if made_of.empty:
         return nothing("no variant ran at two numbers of connections")
-    names = list(dict.fromkeys(made_of["variant"]))
-    wide = made_of.pivot(index="variant", columns="part", values="bytes_per_connection").loc[names] / 1024
-    wide = wide.reindex(columns=list(PARTS), fill_value=0.0)
+    order = list(dict.fromkeys(made_of["variant"]))
+    shown = made_of.assign(kib=made_of["bytes_per_connection"].astype(float).clip(lower=0) / 1024)
+    shown["part"] = shown["part"].str.replace("_", " ")
+    styles = {part.replace("_", " "): _PART_STYLE[part] for part in present(PARTS, made_of["part"])}
+    grid, handles = stack(shown, "kib", "variant", order, "part", styles)
     measured = connections.lines(trials, "collected_rss_mb")
-    figure, (axis,) = new_figure(1, 1, 9.3, 1.4 + 0.36 * max(3, len(names)))
-    # What was measured as less than nothing is noise of the fixed part: such pieces lie to the left of zero.
-    ends = {sign: np.zeros(len(names)) for sign in (1, -1)}
-    for part in PARTS:
-        colour, hatch = _PART_STYLE[part]
-        for sign in (1, -1):
-            width = sign * (sign * wide[part]).clip(lower=0).to_numpy()
-            axis.barh(
-                range(len(names)), width, left=ends[sign], color=colour, hatch=hatch, edgecolor=INK, linewidth=0.4
-            )
-            ends[sign] = ends[sign] + width
-    for place, name in enumerate(names):
+    for place, name in enumerate(order):
         slope, (low, high) = measured[name].bytes_per_connection / 1024, measured[name].interval
-        axis.plot([slope] * 2, [place - 0.42, place + 0.42], color=BLACK, linewidth=2)
+        grid.ax.plot([slope] * 2, [place - 0.42, place + 0.42], color=BLACK, linewidth=2)
         if low is not None and high is not None:
-            axis.plot([low / 1024, high / 1024], [place] * 2, color=BLACK, linewidth=1)
-    axis.set_yticks(range(len(names)), names, fontsize=9)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel(
-        "KiB per connection after a full collection (black: slope of resident memory, its interval)", fontsize=9
-    )
-    handles = [
-        Patch(facecolor=colour, hatch=hatch, edgecolor=INK, linewidth=0.4, label=part.replace("_", " "))
-        for part, (colour, hatch) in _PART_STYLE.items()
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=8,
-                  handlelength=1.4, columnspacing=1.0)  # fmt: skip
-    return figure
+            grid.ax.plot([max(0.0, low / 1024), max(0.0, high / 1024)], [place] * 2, color=BLACK, linewidth=1)
+    grid.ax.set_yticks(range(len(order)), [two_lines(name) for name in order])
+    most = max(float(shown.groupby("variant")["kib"].sum().max()),
+               *(measured[name].bytes_per_connection / 1024 for name in order))  # fmt: skip
+    grid.set(xlim=(0, 1.15 * most), ylabel="")
+    grid.figure.supxlabel("KiB per connection after a full collection\nblack: slope of resident memory, its interval")
+    slopes = pd.DataFrame({"variant": order, "kib": [measured[name].bytes_per_connection / 1024 for name in order]})
+    words = ends(slopes, "kib", ["variant"], "KiB per connection")
+    return finish(grid, f"Where the bytes of a connection sit, {', '.join(styles)}: {words}.", 5, "", handles)
+
+
+_IO = {"buffered_reader": (VERMILION, "o"), "buffered_stream": (BLUE, "s")}
 
 
 def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
@@ -114,83 +122,82 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
         return nothing("no variant with a buffer has run")
     done = done[done["runtime"] == done["runtime"].max()]
     done = done[done["connections"] == done["connections"].max()]
-    published = connections.published()
-    figure, (ours, theirs) = new_figure(1, 2, 9.3, 3.6)
-    colours = {"buffered_reader": (VERMILION, "o"), "buffered_stream": (BLUE, "s")}
-    for io, (colour, marker) in colours.items():
-        rows = done[done["io"] == io].sort_values("buffer")
-        mean = rows.groupby("buffer")["cpu_us_per_message"].mean().astype(float)
-        ours.plot(
-            rows["buffer"].astype(float),
-            rows["cpu_us_per_message"].astype(float),
-            linestyle="",
-            marker=marker,
-            color=colour,
-        )
-        ours.plot(mean.index.astype(float), mean, color=colour, linewidth=1)
-        rows = published[published["io"] == io]
-        theirs.plot(rows["buffer"], rows["median_cpu_percent"], marker=marker, color=colour, linewidth=1)
-        ours.plot([], [], marker=marker, color=colour, linewidth=1, label=io.replace("_", " "))
-    for axis, sizes in (
-        (ours, done["buffer"].astype(float)),
-        (theirs, published.loc[published["buffer"] > 0, "buffer"]),
-    ):
-        log_axis(axis, float(sizes.min()), float(sizes.max()), "x", 1.3)
-        axis.set_ylim(0, axis.dataLim.ymax * 1.1)
-        axis.axvline(float(done["message_bytes"].iloc[0]), color="#888888", linewidth=0.8, linestyle=":")
-        axis.set_xlabel("buffer, chars or bytes (dotted: the message)", fontsize=9)
-    ours.set_ylabel("CPU per message, us", fontsize=9)
-    theirs.set_ylabel("published: median CPU, %", fontsize=9)
-    legend(figure, ours.get_legend_handles_labels()[0])
-    return figure
+    theirs = connections.published()
+    theirs = theirs[theirs["io"].isin(_IO) & (theirs["buffer"] > 0)]
+    long = pd.concat([
+        done[["io", "buffer"]].assign(value=done["cpu_us_per_message"], panel=_OURS),
+        theirs[["io", "buffer"]].assign(value=theirs["median_cpu_percent"], panel=_THEIRS),
+    ]).astype({"buffer": float, "value": float})  # fmt: skip
+    long = long[long["io"].isin(_IO)]
+    grid = sns.relplot(
+        long, kind="line", x="buffer", y="value", hue="io", palette={io: colour for io, (colour, _) in _IO.items()},
+        style="io", markers={io: marker for io, (_, marker) in _IO.items()}, dashes=False, **STATED, err_style="bars",
+        col="panel", col_order=[_OURS, _THEIRS], legend=False, facet_kws={"sharex": False, "sharey": False},
+        **size(2, 2.8),
+    )  # fmt: skip
+    for panel, axis in grid.axes_dict.items():
+        mine = long[long["panel"] == panel]
+        log_axis(axis, float(mine["buffer"].min()), float(mine["buffer"].max()), "x", 1.3, most=4)
+        axis.set(ylim=(0, 1.1 * float(mine["value"].max())), xlabel="", ylabel=panel)
+        axis.axvline(float(done["message_bytes"].iloc[0]), color=INK, linewidth=0.8, linestyle=":")
+    grid.figure.supxlabel("buffer, chars or bytes (dotted: the message)")
+    handles = marks({io.replace("_", " "): look for io, look in _IO.items()})
+    middle = long[long["panel"] == _OURS].groupby(["io", "buffer"])["value"].median().reset_index()
+    text = f"CPU per message against the size of the buffer: {ends(middle, 'value', ['io', 'buffer'], 'us')}."
+    grid.set_titles("")
+    return finish(grid, text, 2, "", handles)
+
+
+_OURS, _THEIRS = "CPU per message, us", "published: median CPU, %"
 
 
 def neighbour(trials: pd.DataFrame) -> Figure:
-    """What a cache line costs a thread outside the server against the server's memory, at the most connections."""
+    """What a cache line costs a thread outside the server, one row per variant, the server with the most memory on top,
+    at the most connections: medians, bars from the smallest to the largest trial."""
     done = finished(trials[trials["neighbour_line_ns"].notna()])
     if done.empty:
         return nothing("no trial has finished yet")
-    done = done[done["connections"] == done["connections"].max()]
-    figure, (axis,) = new_figure(1, 1, 9.3, 3.8)
-    for place, name in enumerate(connections.variants(done)):
-        rows = done[done["variant"] == name]
-        colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-        axis.plot(
-            rows["rss_mb"].astype(float), rows["neighbour_line_ns"].astype(float), linestyle="", marker=marker,
-            color=colour, markersize=6, label=name,
-        )  # fmt: skip
-    axis.set_xlim(left=0)
-    axis.set_ylim(bottom=0)
-    axis.set_xlabel("resident memory of the server, MiB", fontsize=9)
-    axis.set_ylabel("neighbour: ns per cache line", fontsize=9)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure
+    done = done[done["connections"] == done["connections"].max()].astype({"rss_mb": float, "neighbour_line_ns": float})
+    told = done.groupby("variant", observed=True)["neighbour_line_ns"].agg(["median", "min", "max"]).reset_index()
+    told = told.set_axis(["variant", "ns", "low", "high"], axis=1).assign(panel="", by="")
+    memory = done.groupby("variant", observed=True)["rss_mb"].median().sort_values(ascending=False)
+    order = [str(name) for name in memory.index]
+    grid = points(told, "ns", order, {"": (BLUE, "o")}, by="by", y="variant", col="panel", col_order=[""])
+    grid.ax.set_yticks(range(len(order)), [two_lines(f"{name} / {memory[name]:,.0f} MiB") for name in order])
+    grid.ax.set(title="", xlim=(0, None), xlabel="neighbour: ns per cache line")
+    words = ends(told, "ns", ["variant"], "ns per cache line")
+    return finish(grid, f"What a neighbour of the server pays, by the server's memory: {words}.", title="")
+
+
+_DELAYS = {
+    "latency_p50_us": ("median", (BLUE, "o")),
+    "latency_p99_us": ("99th percentile", (VERMILION, "D")),
+    "latency_max_us": ("largest", (BLACK, "X")),
+}
 
 
 def echo_latency(trials: pd.DataFrame) -> Figure:
-    """Time from when a message was due to its whole echo at the most connections: median, 99th percentile, largest."""
+    """Time from when a message was due to its whole echo at the most connections: median, 99th percentile, largest.
+
+    Marks are medians of trials, bars from the smallest to the largest.
+    """
     done = finished(trials)
     done = done[done["latency_p99_us"].notna()]
     if done.empty:
         return nothing("no trial has finished yet, or each left messages behind")
     done = done[done["connections"] == done["connections"].max()]
-    names = connections.variants(done)
-    figure, (axis,) = new_figure(1, 1, 9.3, 1.2 + 0.3 * max(3, len(names)))
-    shapes = {
-        "latency_p50_us": ("o", "median"),
-        "latency_p99_us": ("D", "99th percentile"),
-        "latency_max_us": ("|", "largest"),
-    }
-    for row in records(done):
-        place = names.index(row.variant)
-        for column, (marker, _) in shapes.items():
-            axis.plot(getattr(row, column), place, marker=marker, color=BLUE, markersize=5)
-    figures = done[list(shapes)].astype(float)
-    log_axis(axis, float(figures.min().min()), float(figures.max().max()), "x", 1.3)
-    axis.set_yticks(range(len(names)), names, fontsize=9)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel("due time to whole echo, us", fontsize=9)
-    for marker, label in shapes.values():
-        axis.plot([], [], marker=marker, linestyle="", color=BLUE, label=label)
-    legend(figure, axis.get_legend_handles_labels()[0])
-    return figure
+    order = connections.variants(done)
+    names = {column: name for column, (name, _) in _DELAYS.items()}
+    long = done.melt("variant", list(names), "which", "us").dropna(subset=["us"]).astype({"us": float})
+    long["which"] = long["which"].map(names)
+    told = long.groupby(["variant", "which"], observed=True)["us"].agg(["median", "min", "max"]).reset_index()
+    told = told.set_axis(["variant", "which", "us", "low", "high"], axis=1).assign(panel="")
+    hue = dict(_DELAYS.values())
+    grid = points(told, "us", order, hue, by="which", y="variant", col="panel", col_order=[""])
+    for axis in grid.axes.flat:
+        log_axis(axis, float(long["us"].min()), float(long["us"].max()), "x", 1.3)
+        axis.set(title="", xlabel="due time to whole echo, us (log scale)")
+        axis.set_yticks(range(len(order)), [two_lines(name) for name in order])
+    slow = told[told["which"] == "99th percentile"]
+    text = f"Delay of echoes; the ninety-ninth percentile goes {ends(slow, 'us', ['variant'], 'us')}."
+    return finish(grid, text, 3, "", marks(hue))

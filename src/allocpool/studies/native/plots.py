@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import BLUE, GRID, INK, ORANGE, legend, log_axis, new_figure, nothing
+from allocpool.evidence.style import BLUE, GRID, ORANGE, finish, log_axis, nothing, size
 from allocpool.evidence.trials import records
-from allocpool.packets.style import STRATEGY_STYLE
+from allocpool.packets.cells import present
+from allocpool.packets.style import ROW_INCHES, STRATEGY_STYLE, ends, foot, marks, part_rows, points, short_names
 from allocpool.studies.native.specs import EVENTS
 from allocpool.studies.native.study import ladder
 
-_SIMULATED, _COUNTED = ORANGE, BLUE
+_WAYS = {"hardware": BLUE, "simulated": ORANGE}
 
 
 def ladder_gains(table: pd.DataFrame) -> Figure:
@@ -24,32 +26,25 @@ def ladder_gains(table: pd.DataFrame) -> Figure:
     """
     if table.empty:
         return nothing("no rung of the ladder has been measured yet")
-    panels = [(case, language) for (case, language), _ in table.groupby(["case", "language"])]
+    rows = table.assign(panel=table["language"] + ", case " + table["case"], strategy="pool")
     order = [step.replace("_", " ") for step in ladder("cpp") if step.replace("_", " ") in set(table["rung"])]
-    figure, axes = new_figure(1, len(panels), 2.4 + 2.7 * len(panels), 1.2 + 0.45 * len(order), sharey=True)
-    colour = STRATEGY_STYLE["pool"][0]
-    for axis, (case, language) in zip(axes, panels, strict=True):
-        rows = table[(table["case"] == case) & (table["language"] == language)]
-        places = [order.index(rung) for rung in rows["rung"]]
-        axis.plot(rows["ns"], places, color=GRID, linewidth=1.2, zorder=1)
-        for row, place in zip(records(rows), places, strict=True):
-            axis.plot([row.low, row.high], [place] * 2, color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
-            axis.plot(row.ns, place, marker="D", color=colour, markersize=6, markeredgecolor="white", zorder=3)
-            gain = "" if math.isnan(row.gain) else f"  \u00f7 {stats.significant(row.gain, 2)}"
+    panels = list(dict.fromkeys(rows.sort_values(["case", "language"])["panel"]))
+    columns = min(2, len(panels))
+    grid = points(rows, "ns", order, {"pool": STRATEGY_STYLE["pool"]}, y="rung", col="panel", col_order=panels,
+                  columns=columns)  # fmt: skip
+    for panel, axis in grid.axes_dict.items():
+        mine = rows[rows["panel"] == panel]
+        axis.plot(mine["ns"], [order.index(rung) for rung in mine["rung"]], color=GRID, linewidth=1.2, zorder=1)
+        for row in records(mine):
+            gain = "" if math.isnan(row.gain) else f" \u00f7 {stats.significant(row.gain, 2)}"
             gain += " (open)" if row.gain_text.startswith("open") else ""
-            axis.annotate(
-                f"{stats.significant(row.ns)} ns{gain}", (row.high, place), xytext=(7, 0),
-                textcoords="offset points", fontsize=8, color=INK, va="center",
-            )  # fmt: skip
-        log_axis(axis, table["low"].min(), table["high"].max(), "x", 1.2)
-        low, high = axis.get_xlim()
-        axis.set_xlim(low, high * (high / low) ** 0.45)  # room for the words beside the rightmost dot
-        axis.set_title(f"{language}, case {case}", fontsize=11, color=INK)
-        axis.set_xlabel("ns per packet (log scale)", fontsize=9)
-        axis.grid(False, axis="y")
-    axes[0].set_yticks(range(len(order)), order, fontsize=9)
-    axes[0].set_ylim(len(order) - 0.5, -0.5)
-    return figure
+            axis.annotate(f"{stats.significant(row.ns)}{gain}", (1, order.index(row.rung)), xytext=(4, 0), va="center",
+                          xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
+        log_axis(axis, float(table["ns"].min()), float(table["ns"].max()), "x", 2, most=3)
+        axis.set(title=panel)
+    grid.figure.supxlabel("ns per packet (log scale); after the sign of division: gain of the step")
+    told = (f"{panel}, {ends(rows[rows['panel'] == panel], 'ns', ['rung'], 'ns')}" for panel in panels)
+    return finish(grid, f"Cost of a pooled packet on each rung of the ladder: {'; '.join(told)}.", title="")
 
 
 def option_costs(table: pd.DataFrame, with_option: str, without: str) -> Figure:
@@ -60,25 +55,21 @@ def option_costs(table: pd.DataFrame, with_option: str, without: str) -> Figure:
     both = table.dropna(subset=["with_ns", "without_ns"])
     if both.empty:
         return nothing("no solution has been measured on both sides yet")
-    both = both.assign(row=both["solution"] + ", " + both["strategy"])
+    short, _ = short_names(list(both["solution"].unique()))
+    both = both.assign(row=both["solution"].map(short) + " / " + both["strategy"])
+    sides = {"without_ns": without, "with_ns": with_option}
+    long = both.melt(["row", "case"], list(sides), "side", "ns").assign(low=math.nan, high=math.nan)
+    long["side"] = long["side"].map(sides)
     cases, order = sorted(set(both["case"])), list(dict.fromkeys(both["row"]))
-    figure, axes = new_figure(1, len(cases), 3.6 + 2.6 * len(cases), 1.3 + 0.4 * len(order), sharey=True)
-    for axis, case in zip(axes, cases, strict=True):
-        for row in records(both[both["case"] == case]):
-            place = order.index(row.row)
-            axis.plot([row.without_ns, row.with_ns], [place] * 2, color=GRID, linewidth=1.6, zorder=1)
-            axis.plot(row.without_ns, place, marker="D", color=BLUE, markersize=6, label=without, zorder=3)
-            axis.plot(row.with_ns, place, marker="o", color=ORANGE, markersize=6, label=with_option, zorder=2)
-        values = both[["without_ns", "with_ns"]]
-        log_axis(axis, float(values.min().min()), float(values.max().max()), "x", 1.3)
-        axis.set_title(f"case {case}", fontsize=11, color=INK)
-        axis.set_xlabel("ns per packet (log scale)", fontsize=9)
-        axis.grid(False, axis="y")
-    axes[0].set_yticks(range(len(order)), order, fontsize=8)
-    axes[0].set_ylim(len(order) - 0.5, -0.5)
-    handles, labels = axes[0].get_legend_handles_labels()
-    legend(figure, list(dict(zip(labels, handles, strict=True)).values()))
-    return figure
+    hue = {without: (BLUE, "D"), with_option: (ORANGE, "o")}
+    grid = points(long, "ns", order, hue, by="side", y="row", col_order=cases)
+    for case, axis in grid.axes_dict.items():
+        log_axis(axis, float(long["ns"].min()), float(long["ns"].max()), "x", 1.3, most=4)
+        axis.set(title=f"case {case}")
+    foot(grid, "ns per packet (log scale)", order)
+    ratios = both.assign(ratio=both["with_ns"].astype(float) / both["without_ns"].astype(float))
+    words = ends(ratios, "ratio", ["row", "case"], "times")
+    return finish(grid, f"Cost with {with_option} over cost with {without}: {words}.", 2, "", marks(hue))
 
 
 def events_per_packet(counters: pd.DataFrame) -> Figure:
@@ -89,30 +80,25 @@ def events_per_packet(counters: pd.DataFrame) -> Figure:
     counted = counters[counters["per_packet"].notna()]
     if counted.empty:
         return nothing("no event has been counted on this machine yet")
-    counted = counted.assign(row=counted["solution"].astype(str) + ", " + counted["case"].astype(str))
-    events = [name for name in EVENTS if name in set(counted["event"])]
-    order = list(dict.fromkeys(counted["row"]))
-    ways = [way for way in ("hardware", "simulated") if way in set(counted["counter"])]
-    height = 1.2 + 0.42 * max(3, len(order))
-    figure, axes = new_figure(1, len(events), 3.2 + 1.9 * len(events), height, sharey=True)
-    thick = 0.7 / len(ways)
-    for axis, event in zip(axes, events, strict=True):
-        for number, way in enumerate(ways):
-            rows = counted[(counted["event"] == event) & (counted["counter"] == way)]
-            places = [order.index(row) + (number - (len(ways) - 1) / 2) * thick for row in rows["row"]]
-            values = rows["per_packet"].astype(float)
-            axis.barh(places, values, height=thick, color=_SIMULATED if way == "simulated" else _COUNTED, label=way)
-            for place, value in zip(places, values, strict=True):
-                axis.annotate(
-                    stats.significant(value, 2), (value, place), xytext=(3, 0), textcoords="offset points",
-                    fontsize=7.5, color=INK, va="center",
-                )  # fmt: skip
-        axis.set_xlim(0, 1.35 * max(1e-9, float(counted.loc[counted["event"] == event, "per_packet"].max())))
-        axis.set_title(event.replace("_", " "), fontsize=9, color=INK)
-        axis.set_xlabel("per packet", fontsize=8)
-        axis.tick_params(axis="x", labelsize=7)
-        axis.grid(False, axis="y")
-    axes[0].set_yticks(range(len(order)), order, fontsize=8)
-    axes[0].set_ylim(len(order) - 0.5, -0.5)
-    legend(figure, axes[0].get_legend_handles_labels()[0])
-    return figure
+    short, _ = short_names(list(counted["solution"].astype(str).unique()))
+    counted = counted.assign(row=counted["solution"].astype(str).map(short) + ", " + counted["case"].astype(str))
+    counted = counted.astype({"per_packet": float})
+    events, order = present(EVENTS, counted["event"]), list(dict.fromkeys(counted["row"]))
+    ways, columns = present(_WAYS, counted["counter"]), min(2, len(events))
+    grid = sns.catplot(
+        counted, kind="bar", x="per_packet", y="row", order=order, hue="counter", hue_order=ways, palette=_WAYS,
+        col="event", col_order=events, col_wrap=columns, sharex=False, estimator="mean", errorbar=None, saturation=1,
+        legend_out=False, **size(columns, 0.7 + ROW_INCHES * max(3, len(order))),
+    )  # fmt: skip
+    for event, axis in grid.axes_dict.items():
+        for bars in axis.containers:
+            axis.bar_label(bars, [stats.significant(bar.get_width(), 2) if bar.get_width() else "" for bar in bars],
+                           padding=3)  # fmt: skip
+        axis.set(title=event.replace("_", " "), xlabel="per packet", ylabel="")
+        axis.set_xlim(0, 1.4 * max(1e-9, float(counted.loc[counted["event"] == event, "per_packet"].max())))
+        part_rows(axis, len(order))
+        axis.set_xticks([])
+    told = (
+        f"{event}, {ends(counted[counted['event'] == event], 'per_packet', ['row'], 'a packet')}" for event in events
+    )
+    return finish(grid, f"Events per packet, {' and '.join(ways)}: {'; '.join(told)}.", 2, "")

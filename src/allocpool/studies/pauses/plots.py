@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-import math
-from typing import Literal
-
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
+from allocpool import stats
 from allocpool.evidence.style import (
     BLUE,
     GREEN,
-    GREY,
-    GRID,
     INK,
     ORANGE,
     PLUM,
     PURPLE,
     SILVER,
     SKY,
+    STATED,
     VERMILION,
+    WIDTH,
     collector_handles,
     colour_of,
-    decades_only,
-    legend,
+    finish,
     log_axis,
-    new_figure,
     nothing,
+    size,
+    stack,
 )
 from allocpool.evidence.trials import records
-from allocpool.packets.cells import CONTROLS, ORDERED_BY, present, solution_order, with_cost, within_layout
+from allocpool.packets.cells import CONTROLS, ORDERED_BY, present, solution_order, with_cost
 from allocpool.packets.specs import CASES, OPTION_FIELDS
 from allocpool.packets.strategies import CHOICES, STRATEGIES
-from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
+from allocpool.packets.style import (
+    CASE_WORDS,
+    COLOURS,
+    MARKS,
+    STRATEGY_STYLE,
+    ends,
+    foot,
+    marks,
+    points,
+    short_names,
+    strategy_shapes,
+    two_lines,
+)
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
@@ -69,80 +78,71 @@ def _batch(trials: pd.DataFrame, layout: str = "heap") -> pd.DataFrame:
 
 
 def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, case: str) -> Figure:
-    """Pauses over the measured window of the first block's trials, one row per solution; height is the length."""
+    """Pauses over the measured window of the first block's trials, a row per solution, a stroke per pause: its place is
+    when it began, its height how long it lasted (log scale); every row has the same axes."""
     done = _batch(trials)
     done = done[(done["strategy"] == strategy) & (done["case"] == case) & (done["block"] == done["block"].min())]
-    joined = pauses.merge(done[_FACTS], on="trial_id")
+    joined = pauses.merge(done[_FACTS], on="trial_id").astype({"duration_ms": float, "start_s": float})
     if joined.empty:
         return nothing(_NO_PAUSE)
     order = solution_order(done)
-    figure, axes = new_figure(len(order), 1, 9.3, 0.9 + 0.62 * len(order), sharey=True)
+    short, shared = short_names(order)
     low = max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min()))
-    high = float(joined["duration_ms"].max())
-    end_s = float(done["seconds"].max())
-    for axis, solution in zip(axes, order, strict=True):
-        for row in records(joined[joined["solution"] == solution]):
-            length_s = max(row.duration_ms / 1e3, end_s / 800)
-            axis.bar(
-                row.start_s, row.duration_ms, width=length_s, align="edge", color=colour_of(row.collector),
-                bottom=low / 2, linewidth=0,
-            )  # fmt: skip
-        log_axis(axis, low, high, "y", 1.6)
-        decades_only(axis, "y")
-        axis.set_xlim(0, end_s)
-        axis.tick_params(labelsize=7)
-        axis.set_ylabel(solution, fontsize=8, rotation=0, ha="right", va="center")
-        if axis is not axes[-1]:
-            axis.set_xticklabels([])
-    axes[-1].set_xlabel("seconds of the measured window", fontsize=9)
-    figure.suptitle(f"pauses, ms (log scale), {strategy}, case {case}", fontsize=10, color=INK)
-    return figure
+    grid = sns.FacetGrid(joined, row="solution", row_order=order, height=0.62, aspect=WIDTH / 0.62)
+    for solution, axis in grid.axes_dict.items():
+        mine = joined[joined["solution"] == solution]
+        axis.vlines(mine["start_s"], low / 2, mine["duration_ms"], linewidth=1.2,
+                    color=colour_of(str(done.loc[done["solution"] == solution, "collector"].iloc[0])))  # fmt: skip
+        log_axis(axis, low, float(joined["duration_ms"].max()), "y", 2, most=2)
+        axis.set(xlim=(0, float(done["seconds"].max())), title="")
+        axis.set_ylabel(two_lines(short[solution]), rotation=0, ha="right", va="center")
+    grid.figure.supxlabel(f"seconds of the measured window\n{shared}" if shared else "seconds of the measured window")
+    grid.figure.suptitle(f"length of each pause, ms (log scale): {strategy}, case {case}")
+    words = f"Pauses over time, {strategy}, case {case}, ms: {ends(joined, 'duration_ms', ['solution'], 'ms')}."
+    return finish(grid, f"{words} {len(joined)} pauses.", title="")
 
 
 def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Share of pauses longer than a length, log-log, one line per solution; panels by case, rows by strategy."""
+    """Share of pauses at least as long as a length, log-log, one line per solution; panels by case and strategy."""
     done = _batch(trials)
     joined = pauses.merge(done[_FACTS], on="trial_id")
     joined = joined[joined["strategy"].isin(["alloc", "pool"]) & (joined["duration_ms"] > 0)]
     if joined.empty:
         return nothing(_NO_PAUSE)
-    cases = present(CASES, joined["case"])
-    strategies = present(STRATEGIES, joined["strategy"])
-    figure, axes = new_figure(len(strategies), len(cases), 0.9 + 3.0 * len(cases), 0.9 + 2.5 * len(strategies), True)
-    order = solution_order(joined)
+    joined = joined.astype({"duration_ms": float})
+    joined["panel"] = joined["case"].map(CASE_WORDS) + ", " + joined["strategy"]
+    order, cases = solution_order(joined), present(CASES, joined["case"])
+    panels = present((f"{CASE_WORDS[case]}, {one}" for case in cases for one in STRATEGIES), joined["panel"])
+    short, _ = short_names(order)
     facts = {str(row.solution): row for row in records(joined.drop_duplicates("solution"))}
-    lines = {}
-    for index, axis in enumerate(axes):
-        strategy, case = strategies[index // len(cases)], cases[index % len(cases)]
-        group = joined[(joined["strategy"] == strategy) & (joined["case"] == case)]
-        for solution in order:
-            lengths = np.sort(group.loc[group["solution"] == solution, "duration_ms"].to_numpy(dtype=float))
-            if not len(lengths):
-                continue
-            colour, line = colour_of(facts[solution].collector), _RUNTIME_LINE[int(facts[solution].runtime)]
-            longer = 1 - np.arange(len(lengths)) / len(lengths)
-            axis.step(lengths, longer, where="post", linewidth=1.3, color=colour, linestyle=line)
-            axis.plot(lengths[-1], longer[-1], marker="o", markersize=3.5, color=colour)
-            lines[solution] = Line2D([], [], label=within_layout(facts[solution]), color=colour, linestyle=line)
-        log_axis(axis, max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min())), float(joined["duration_ms"].max()))
-        decades_only(axis)
-        axis.set_yscale("log")
-        axis.set_ylim(1e-3, 1.3)
-        axis.set_title(f"{strategy}, case {case}", fontsize=9, color=INK)
-        axis.tick_params(labelsize=8)
-    figure.supxlabel("length of a pause, ms (log scale)", fontsize=9)
-    figure.supylabel("share of pauses at least as long (log scale)", fontsize=9)
-    legend(figure, [lines[name] for name in order if name in lines], min(4, len(lines)))
-    return figure
+    look = {name: (colour_of(fact.collector), _RUNTIME_LINE[int(fact.runtime)]) for name, fact in facts.items()}
+    grid = sns.displot(
+        joined, kind="ecdf", x="duration_ms", complementary=True, hue="solution", hue_order=order,
+        palette={name: colour for name, (colour, _) in look.items()}, col="panel", col_order=panels, col_wrap=2,
+        legend=False, **size(2, 2.3),
+    )  # fmt: skip
+    least = 0.5 / joined.groupby(["panel", "solution"], observed=True).size().max()
+    for panel, axis in grid.axes_dict.items():
+        here = [name for name in order if ((joined["panel"] == panel) & (joined["solution"] == name)).any()]
+        for line, name in zip(axis.lines, reversed(here), strict=True):
+            line.set_linestyle(look[name][1])
+        low = max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min()))
+        log_axis(axis, low, float(joined["duration_ms"].max()), most=4)
+        log_axis(axis, least, 1.0, "y", most=4)
+    grid.set_axis_labels("length of a pause, ms (log)", "share at least as long")
+    handles = [Line2D([], [], label=short[name], color=look[name][0], linestyle=look[name][1]) for name in order]
+    tails = joined.groupby(["solution", "strategy", "case"], observed=True)["duration_ms"].quantile(0.99).reset_index()
+    words = ends(tails, "duration_ms", ["solution", "strategy", "case"], "ms")
+    return finish(grid, f"How long pauses last. The ninety-ninth percentile goes {words}.", 2, handles=handles)
 
 
-_RUNTIME_LINE: dict[int, Literal[":", "-.", "--", "-"]] = {11: ":", 17: "-.", 21: "--", 25: "-"}
+_RUNTIME_LINE = {11: ":", 17: "-.", 21: "--", 25: "-"}
 
 
 def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     """Minimum mutator utilisation over the window's length; solid: pauses alone, dashed: all that stops the consumer.
 
-    The mean over trials, with the range of the trials shaded; panels by strategy.
+    The mean over trials, with the range of the trials shaded; panels by solution.
     """
     done = _batch(trials)
     done = done[(done["case"] == case) & done["strategy"].isin(["alloc", "pool"])]
@@ -150,34 +150,30 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
     if joined.empty:
         return nothing("no utilisation was measured")
     solutions = solution_order(joined)
+    short, _ = short_names(solutions)
     columns = min(3, len(solutions))
-    rows = math.ceil(len(solutions) / columns)
-    figure, axes = new_figure(rows, columns, 0.8 + 3.0 * columns, 0.9 + 2.0 * rows, sharey=True)
-    for axis, solution in zip(axes, solutions, strict=False):
-        group = joined[joined["solution"] == solution]
-        for (strategy, counted), part in group.groupby(["strategy", "counted"], observed=True):
-            curve = part.groupby("window_ms")["utilisation"].agg(["mean", "min", "max"])
-            at = curve.index.to_numpy(dtype=float)
-            colour = STRATEGY_STYLE[str(strategy)][0]
-            axis.plot(at, curve["mean"], color=colour, linestyle="-" if counted == "pauses" else "--", linewidth=1.4)
-            axis.fill_between(at, curve["min"], curve["max"], color=colour, alpha=0.12, linewidth=0)
-        log_axis(axis, float(joined["window_ms"].min()), float(joined["window_ms"].max()), room=1.0)
-        axis.set_ylim(-0.02, 1.02)
-        axis.set_title(solution, fontsize=9, color=INK)
-        axis.tick_params(labelsize=8)
-    for axis in axes[len(solutions) :]:
-        axis.set_visible(False)
-    figure.supxlabel("length of the window, ms (log scale)", fontsize=9)
-    figure.supylabel("least share left to the program", fontsize=9)
-    styles = [
-        Line2D([], [], color=GREY, linestyle="-", label="pauses"),
-        Line2D([], [], color=GREY, linestyle="--", label="pauses, safepoints, stalls"),
-    ]
-    colours = [
-        Line2D([], [], color=STRATEGY_STYLE[name][0], label=name) for name in present(STRATEGIES, joined["strategy"])
-    ]
-    legend(figure, [*colours, *styles])
-    return figure
+    strategies = present(STRATEGIES, joined["strategy"])
+    counted = joined["counted"].map(lambda one: one if one == "pauses" else _ALL_STOPS)
+    grid = sns.relplot(
+        joined.assign(counted=counted), kind="line", x="window_ms", y="utilisation", hue="strategy",
+        hue_order=strategies, palette=COLOURS, style="counted", style_order=["pauses", _ALL_STOPS], col="solution",
+        col_order=solutions, col_wrap=columns, estimator="mean", errorbar=STATED["errorbar"],
+        facet_kws={"legend_out": False}, **size(columns, 1.7),
+    )  # fmt: skip
+    for solution, axis in grid.axes_dict.items():
+        log_axis(axis, float(joined["window_ms"].min()), float(joined["window_ms"].max()), room=1.0, most=4)
+        axis.set(ylim=(-0.02, 1.02), title=two_lines(short[solution], 19), xlabel="", ylabel="")
+    grid.figure.supxlabel("length of the window, ms (log scale)")
+    grid.figure.supylabel("least share left to the program")
+    shortest = joined[joined["window_ms"] == joined["window_ms"].min()]
+    least = shortest.groupby(["solution", "strategy"], observed=True)["utilisation"].mean().reset_index()
+    words = ends(least, "utilisation", ["solution", "strategy"], "of a window")
+    length = f"{stats.significant(float(joined['window_ms'].min()), 2)} ms"
+    return finish(grid, f"Least share left to the program in case {case}: of the shortest windows, {length}, {words}.",
+                  4, "")  # fmt: skip
+
+
+_ALL_STOPS = "pauses, safepoints, stalls"
 
 
 def overhead_by_strategy(overheads: pd.DataFrame, layout: str = "heap") -> Figure:
@@ -188,31 +184,19 @@ def overhead_by_strategy(overheads: pd.DataFrame, layout: str = "heap") -> Figur
         return nothing("no overhead to show yet")
     order = solution_order(rows.assign(language="java"))
     cases = present(CASES, rows["case"])
-    clocks = ["wall", "CPU"]
-    width, height = 2.6 + 2.5 * len(cases), 1.0 + 2 * (0.6 + 0.3 * len(order))
-    figure, axes = new_figure(2, len(cases), width, height, sharey=True)
-    drawn = present(STRATEGIES, rows["strategy"])
-    off = offsets(drawn, 0.22)
-    for index, axis in enumerate(axes):
-        clock, case = clocks[index // len(cases)], cases[index % len(cases)]
-        group = rows[rows["clock"] == clock]
-        for row in records(group[group["case"] == case]):
-            colour, marker = STRATEGY_STYLE[row.strategy]
-            y = order.index(row.solution) + off[row.strategy]
-            axis.plot([row.low, row.high], [y, y], color=colour, linewidth=1.5)
-            axis.plot(row.lbo, y, marker=marker, color=colour, markersize=5, markeredgecolor="white")
-        log_axis(axis, 1.0, max(1.5, float(group["high"].max())), room=1.1)
+    rows = rows.assign(panel=rows["clock"] + ", case " + rows["case"].astype(str))
+    panels = [f"{clock}, case {case}" for clock in ("wall", "CPU") for case in cases]
+    hue = {name: STRATEGY_STYLE[name] for name in present(STRATEGIES, rows["strategy"])}
+    grid = points(rows, "lbo", order, hue, col="panel", col_order=panels, columns=len(cases))
+    for panel, axis in grid.axes_dict.items():
+        log_axis(axis, 1.0, max(1.5, float(rows["high"].max())), room=1.1, most=4)
         axis.axvline(1, color=INK, linewidth=0.8)
-        axis.set_title(f"{clock}, case {case}", fontsize=9, color=INK)
-        for boundary in range(1, len(order)):
-            axis.axhline(boundary - 0.5, color=GRID, linewidth=0.6)
-        axis.grid(False, axis="y")
-        axis.set_yticks(range(len(order)), order, fontsize=8)
-        axis.set_ylim(len(order) - 0.5, -0.5)
-        axis.tick_params(axis="x", labelsize=8)
-    figure.supxlabel("lower bound of total cost over that of the program alone (log scale)", fontsize=9)
-    legend(figure, strategy_handles(set(drawn)))
-    return figure
+        axis.set(title=panel)
+    foot(grid, "least total cost over that of the program alone (log scale)", order)
+    words = ends(rows, "lbo", ["solution", "strategy", "panel"], "times")
+    return finish(
+        grid, f"Lower bound of the total cost over the cost of the program alone: {words}.", 3, "", marks(hue)
+    )
 
 
 def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
@@ -222,108 +206,87 @@ def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     joined = cpu.merge(done[[*_FACTS, "packets"]], on="trial_id")
     if joined.empty:
         return nothing("no CPU time was measured")
-    joined = joined.assign(ns=joined["cpu_ns"] / joined["packets"].astype(float))
-    order = solution_order(joined)
-    strategies = present(STRATEGIES, joined["strategy"])
-    figure, axes = new_figure(1, len(strategies), 2.4 + 2.7 * len(strategies), 1.2 + 0.3 * len(order), sharey=True)
-    means = joined.groupby(["solution", "strategy", "thread_group"], observed=True)["ns"].mean()
-    for axis, strategy in zip(axes, strategies, strict=True):
-        left = np.zeros(len(order))
-        for group in GROUPS:
-            widths = np.array([means.get((solution, strategy, group), 0.0) for solution in order])
-            colour, hatch = THREADS_STYLE[group]
-            axis.barh(range(len(order)), widths, left=left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
-            left += widths
-        axis.set_title(f"{strategy}, case {case}", fontsize=9, color=INK)
-        axis.set_xlabel("CPU, ns per packet", fontsize=9)
-        axis.set_yticks(range(len(order)), order, fontsize=8)
-        axis.set_ylim(len(order) - 0.5, -0.5)
-        axis.grid(False, axis="y")
-    used = [group for group in GROUPS if joined.loc[joined["thread_group"] == group, "ns"].sum() > 0]
-    legend(figure, [_patch(_THREADS[group], *THREADS_STYLE[group]) for group in used])
-    return figure
-
-
-def _patch(label: str, colour: str, hatch: str) -> Patch:
-    return Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=label)
+    joined = joined.assign(ns=(joined["cpu_ns"] / joined["packets"]).astype(float))
+    order, strategies = solution_order(joined), present(STRATEGIES, joined["strategy"])
+    means = joined.groupby(["solution", "strategy", "thread_group"], observed=True)["ns"].mean().reset_index()
+    used = [group for group in GROUPS if means.loc[means["thread_group"] == group, "ns"].sum() > 0]
+    means["thread"] = means["thread_group"].map(_THREADS)
+    styles = {_THREADS[group]: THREADS_STYLE[group] for group in used}
+    grid, handles = stack(means, "ns", "solution", order, "thread", styles, "strategy", strategies)
+    for strategy, axis in grid.axes_dict.items():
+        axis.set(title=strategy)
+    foot(grid, f"CPU, ns per packet, case {case}", order)
+    theirs = means[means["thread_group"] == "gc"].rename(columns={"ns": "collector"})
+    words = ends(theirs, "collector", ["solution", "strategy"], "ns per packet")
+    return finish(grid, f"CPU time by group of threads in case {case}; the collector's goes {words}.", 5, "", handles)
 
 
 def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
     """Each measure against live objects, one mark per trial, with the fitted lines; both axes logarithmic."""
     if points.empty:
         return nothing("no live set was measured")
-    measures = [name for name in points["measure"].unique() if (points["measure"] == name).any()]
-    figure, axes = new_figure(math.ceil(len(measures) / 2), 2, 9.6, 0.9 + 3.2 * math.ceil(len(measures) / 2))
-    low, high = float(points["live_objects"].min()) / 1e6, float(points["live_objects"].max()) / 1e6
-    for axis, measure in zip(axes, measures, strict=False):
-        group = points[points["measure"] == measure]
-        for row in records(group):
-            axis.plot(
-                row.live_objects / 1e6, row.cost_ns / 1e6, marker=STRATEGY_STYLE[row.strategy][1], markersize=5,
-                color=colour_of(row.collector), alpha=0.85, markeredgecolor="white", markeredgewidth=0.4,
-            )  # fmt: skip
-        at = np.geomspace(low, high, 60)
+    shown = points.assign(millions=points["live_objects"] / 1e6, ms=points["cost_ns"].astype(float) / 1e6)
+    measures = list(shown["measure"].unique())
+    columns = min(2, len(measures))
+    colours = {name: colour_of(str(name)) for name in shown["collector"].unique()}
+    grid = sns.relplot(
+        shown, x="millions", y="ms", hue="collector", palette=colours, style="strategy", markers=MARKS, s=40,
+        col="measure", col_order=measures, col_wrap=columns, legend=False, facet_kws={"sharey": False},
+        **size(columns, 2.6),
+    )  # fmt: skip
+    at = np.geomspace(float(shown["millions"].min()), float(shown["millions"].max()), 60)
+    for measure, axis in grid.axes_dict.items():
+        group = shown[shown["measure"] == measure]
         for fit in records(fits[fits["measure"] == measure]):
             line = "-" if fit.strategy == "pool" else "--"
             axis.plot(at, fit.base_ms + fit.ns_per_object * at, color=colour_of(fit.collector), linewidth=1, ls=line)
-        bottom, top = float(group["cost_ns"].min()) / 1e6, float(group["cost_ns"].max()) / 1e6
         axis.plot(at, 0.1e3 * at, color=INK, linewidth=0.8, linestyle=":", zorder=1)
-        log_axis(axis, low, high)
-        log_axis(axis, bottom, top, "y", 1.6)
-        axis.set_title(measure, fontsize=10, color=INK)
-        axis.set_ylabel("ms per collection" if measure == "collector CPU" else "ms", fontsize=9)
-        axis.set_xlabel("live objects, million", fontsize=9)
-    for axis in axes[len(measures) :]:
-        axis.set_visible(False)
-    grey = Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="100 ns per object")
-    used, strategies = set(points["collector"]), set(points["strategy"])
-    handles = [*collector_handles(used), *strategy_shapes(strategies), grey]
-    legend(figure, handles, min(6, len(handles)))
-    return figure
+        log_axis(axis, float(at[0]), float(at[-1]), most=4)
+        log_axis(axis, float(group["ms"].min()), float(group["ms"].max()), "y", 1.6, most=4)
+        axis.set_ylabel("ms per collection" if measure == "collector CPU" else "ms")
+    grid.set_xlabels("live objects, million")
+    dotted = Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="100 ns per object")
+    handles = [*collector_handles(set(colours)), *strategy_shapes(set(points["strategy"])), dotted]
+    words = ends(fits[fits["measure"] == measures[0]], "ns_per_object", ["collector", "strategy"], "ns per live object")
+    return finish(
+        grid,
+        f"What a collection takes against live objects; slopes of the {measures[0]} go {words}.",
+        4,
+        handles=handles,
+    )
 
 
 def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     """Share of the packets lost by what stood beside, one bar per real-time trial of the first block that lost any."""
     named = losses[losses["block"] == losses["block"].min()].copy()
+    short, _ = short_names(list(named["solution"].unique()))
     named["name"] = [
-        f"{row.solution} {row.strategy} {row.case}, queue {row.input_queue_ms:g} ms"
+        f"{short[row.solution]} {row.strategy} {row.case} / queue {row.input_queue_ms:g} ms"
         + (f", {row.disturbance.replace('_', ' ')}" if pd.notna(row.disturbance) else f", heap {row.heap_mb} MB")
         for row in records(named)
     ]
     joined = attribution.merge(named[["trial_id", "name"]], on="trial_id")
     if joined.empty:
         return nothing("no packet was lost")
-    shares = joined.groupby(["name", "cause"], observed=True)["lost"].sum().unstack(fill_value=0)
-    totals = shares.sum(axis=1)
-    figure, (axis,) = new_figure(1, 1, 9.8, 1.3 + 0.32 * max(3, len(shares)))
-    left = np.zeros(len(shares))
-    for cause in ALL_CAUSES:
-        if cause not in shares:
-            continue
-        widths = (100 * shares[cause] / totals).to_numpy(dtype=float)
-        colour, hatch = CAUSE_STYLE[cause]
-        axis.barh(range(len(shares)), widths, left=left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
-        left += widths
-    _name_rows(axis, [f"{name} ({totals[name]:,.0f} lost)" for name in shares.index])
-    axis.set_xlabel("share of the packets lost, %", fontsize=9)
-    axis.set_xlim(0, 100)
-    used = [cause for cause in ALL_CAUSES if cause in shares and shares[cause].sum() > 0]
-    legend(figure, [_patch(cause, *CAUSE_STYLE[cause]) for cause in used], min(4, len(used)))
-    return figure
-
-
-def _name_rows(axis: Axes, names: list[str]) -> None:
-    axis.set_yticks(range(len(names)), names, fontsize=8)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.grid(False, axis="y")
+    lost = joined.groupby(["name", "cause"], observed=True)["lost"].sum().astype(float).reset_index()
+    totals = lost.groupby("name")["lost"].sum()
+    lost["name"] = [two_lines(f"{name}, {totals[name]:,.0f} lost") for name in lost["name"]]
+    totals = lost.groupby("name")["lost"].sum()
+    lost["share"] = 100 * lost["lost"] / lost["name"].map(totals)
+    order = sorted(totals.index)
+    used = [cause for cause in ALL_CAUSES if lost.loc[lost["cause"] == cause, "lost"].sum() > 0]
+    grid, handles = stack(lost, "share", "name", order, "cause", {cause: CAUSE_STYLE[cause] for cause in used})
+    grid.set(xlim=(0, 100), xlabel="share of the packets lost, %", ylabel="")
+    shares = lost.groupby("cause", observed=True)["lost"].sum() / lost["lost"].sum()
+    words = ", ".join(f"{cause} {shares[cause]:.0%}" for cause in used)
+    return finish(grid, f"What stood beside losses, over {len(order)} trials that lost any: {words}.", 2, "", handles)
 
 
 def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
     """The same workload on every runtime: cost per packet and longest pause, one line per collector and strategy.
 
-    In the case that ran on most runtimes, of several the largest.
-
-    Geometric means over trials, bars from the smallest to the largest trial.
+    In the case that ran on most runtimes, of several the largest. Medians over trials, bars from the smallest to the
+    largest trial; a line joins a release only with the next one of the study, never across one that was not measured.
     """
     done = _batch(trials).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
     done = done[done["strategy"].isin(["alloc", "pool"])]
@@ -335,23 +298,36 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
     if done.empty:
         return nothing("no collector was run on more than one runtime")
     runtimes = sorted(int(one) for one in done["runtime"].unique())
-    figure, axes = new_figure(1, 2, 9.6, 4.0)
-    labels = {"ns_per_packet": "ns per packet (log scale)", "pause_max_ms": "longest pause, ms (log scale)"}
-    for axis, (value, label) in zip(axes, labels.items(), strict=True):
-        shown = done[done[value] > 0]
-        for (collector, strategy), part in shown.groupby(["collector", "strategy"], observed=True):
-            logs = part[value].astype(float).map(math.log).groupby(part["runtime"].astype(int))
-            marks = pd.DataFrame({"mid": logs.mean(), "low": logs.min(), "high": logs.max()}).map(math.exp)
-            at = [runtimes.index(int(one)) for one in marks.index]
-            colour, marker = colour_of(str(collector)), STRATEGY_STYLE[str(strategy)][1]
-            axis.vlines(at, marks["low"], marks["high"], color=colour, linewidth=1)
-            line = "-" if strategy == "pool" else "--"
-            axis.plot(at, marks["mid"], color=colour, marker=marker, linestyle=line, markersize=5, linewidth=1.2)
-        if len(shown):
-            log_axis(axis, float(shown[value].min()), float(shown[value].max()), "y", 1.3)
-        axis.set_xticks(range(len(runtimes)), [f"Java {one}" for one in runtimes], fontsize=9)
-        axis.set_ylabel(label, fontsize=9)
-        axis.set_title(f"case {case}", fontsize=9, color=INK)
-    used = {str(one) for one in done["collector"]}
-    legend(figure, [*collector_handles(used), *strategy_shapes({str(one) for one in done["strategy"]})])
-    return figure
+    long = done.melt(["collector", "strategy", "runtime"], list(_YEARS), "measure", "value").dropna()
+    long = long[long["value"].astype(float) > 0].astype({"value": float})
+    long["place"] = long["runtime"].astype(int).map(runtimes.index)
+    line = long["collector"].astype(str) + long["strategy"].astype(str) + long["measure"]
+    # Where a release between two others was not measured, another line begins.
+    stretch = {
+        name: dict(zip(places, np.cumsum(np.diff(places, prepend=places[0]) > 1), strict=True))
+        for name, places in ((name, sorted(set(long.loc[line == name, "place"]))) for name in set(line))
+    }
+    long["stretch"] = [stretch[name][place] for name, place in zip(line, long["place"], strict=True)]
+    colours = {str(name): colour_of(str(name)) for name in long["collector"].unique()}
+    strategies = present(STRATEGIES, long["strategy"])
+    grid = sns.FacetGrid(long, col="measure", col_order=list(_YEARS), sharey=False, **size(2, 2.8))
+    for measure, axis in grid.axes_dict.items():
+        for _, part in long[long["measure"] == measure].groupby("stretch"):
+            sns.lineplot(part, x="place", y="value", hue="collector", palette=colours, style="strategy", markers=MARKS,
+                         dashes={"alloc": (3, 2), "pool": ""}, style_order=strategies, **STATED, err_style="bars",
+                         markersize=6, legend=False, ax=axis)  # fmt: skip
+        mine = long[long["measure"] == measure]
+        if len(mine):
+            log_axis(axis, float(mine["value"].min()), float(mine["value"].max()), "y", 1.3, most=4)
+        axis.set(title="", xlabel="Java", ylabel=_YEARS[measure], xlim=(-0.3, len(runtimes) - 0.7))
+        axis.set_xticks(range(len(runtimes)), [str(one) for one in runtimes])
+    handles = [*collector_handles(set(colours)), *strategy_shapes(set(strategies))]
+    costs = long[long["measure"] == "ns_per_packet"]
+    middle = costs.groupby(["collector", "strategy", "runtime"], observed=True)["value"].median().reset_index()
+    words = ends(middle, "value", ["collector", "strategy", "runtime"], "ns per packet")
+    return finish(
+        grid, f"Cost and longest pause by release of Java, case {case}; the cost goes {words}.", 4, "", handles
+    )
+
+
+_YEARS = {"ns_per_packet": "ns per packet (log scale)", "pause_max_ms": "longest pause, ms (log scale)"}

@@ -1,27 +1,39 @@
-"""Figures of the stream study: latency at the tail against throughput, threads and settings of the collector.
+"""Figures of the stream study: latency against throughput, threads and settings of the collector.
 
-A panel holds windows of one length and slide, and one percentile: in no panel does a colour stand for two.
+A panel holds windows of one length and slide, and one percentile, which it names: in no panel does a colour stand for
+two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from typing import Any
 
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import GREY, INK, colour_of, legend, log_axis, new_figure, nothing
+from allocpool.evidence.style import (
+    GREY,
+    INK,
+    STATED,
+    colour_of,
+    finish,
+    log_axis,
+    nothing,
+    size,
+    stated,
+)
+from allocpool.packets.style import ends
 from allocpool.runtimes.collectors import collector_labelled
 from allocpool.studies.stream.claims import CELL, FIRST, held, only
 from allocpool.studies.stream.story import AXES, commonest_rate, curves, published, rate_text
 
 _MARKERS = "osD^vP"
-_Line = Literal["-", "--", "-.", ":"]
-_LINES: tuple[_Line, ...] = ("-", "--", "-.", ":")
-_ANSWERS = {"first": "first result of a window", "last": "last result of a window"}
+_DASHES: tuple[Any, ...] = ("", (4, 2), (4, 1, 1, 1), (1, 1))
+_LINES = ("-", "--", "-.", ":")
+_ANSWERS = {"first": "first result", "last": "last result"}
 _SETTINGS = {
     "new_size_mb": "MaxNewSize, MiB",
     "asked_concurrent_gc_threads": "ConcGCThreads",
@@ -29,17 +41,54 @@ _SETTINGS = {
 }
 _DEFAULT = "JVM's choice"
 _PUBLISHED = {
-    "c5.4xlarge": "10,000 ms by 10 ms, 1,000,000 events a second",
-    "c5.metal": "1,000 ms by 10 ms, 10,000,000 events a second",
+    "c5.4xlarge": "10,000 ms by 10 ms\n1,000,000 events a second",
+    "c5.metal": "1,000 ms by 10 ms\n10,000,000 events a second",
 }
 """The two charts of the source, each with its windows."""
 
 
+class _Looks:
+    """How lines are told apart: colour is the collector, stroke the runtime, marker the number of threads."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self.threads = sorted(rows["cooperative_threads"].unique())
+        self.runtimes = sorted((int(feature) for feature in rows["runtime"].unique()), reverse=True)
+        self.solutions = rows.drop_duplicates("solution")
+        self.colours = dict(zip(self.solutions["solution"], self.solutions["collector"].map(colour_of), strict=True))
+
+    def marker(self, threads: int) -> str:
+        return _MARKERS[self.threads.index(threads) % len(_MARKERS)]
+
+    def place(self, runtime: object) -> int:
+        return self.runtimes.index(int(str(runtime))) % len(_LINES)
+
+    def styled(self, rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Rows with their ``look``, and what makes seaborn draw it."""
+        looks = rows["runtime"].astype(str) + " " + rows["cooperative_threads"].astype(str)
+        keys = [(int(runtime), int(threads)) for runtime, threads in (look.split() for look in looks.unique())]
+        names = [f"{runtime} {threads}" for runtime, threads in keys]
+        return rows.assign(look=looks), {
+            "hue": "solution", "palette": self.colours, "style": "look", "legend": False, "err_style": "bars",
+            "markers": {name: self.marker(threads) for name, (_, threads) in zip(names, keys, strict=True)},
+            "dashes": {name: _DASHES[self.place(runtime)] for name, (runtime, _) in zip(names, keys, strict=True)},
+        }  # fmt: skip
+
+    def handles(self) -> list[Line2D]:
+        lines = [
+            Line2D([], [], color=self.colours[name], linestyle=_LINES[self.place(runtime)], label=str(name))
+            for name, runtime in zip(self.solutions["solution"], self.solutions["runtime"], strict=True)
+        ]
+        return lines + [
+            Line2D([], [], linestyle="", marker=self.marker(some), color=GREY, label=f"threads: {some}")
+            for some in self.threads
+        ]
+
+
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
     """Measured curves along one of `story.AXES`, both axes logarithmic, with the target as a line; along the published
-    one the published chart beside them.
+    one the published charts below them.
 
-    Above, the latency to the first result of a window, as published, below to the last. A panel for each kind of
+    Left the latency to the first result of a window, as published, right to the last. A row of panels for each kind of
     windows and each input (or number of keys) that stays. One line per solution and number of cooperative threads; an
     open mark at the top is a rate that was not kept up.
     """
@@ -47,85 +96,40 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
     if rows.empty or rows["first_ms"].isna().all():
         return nothing("No trial that kept up" if len(rows) else "No rate was varied")
     fixed = AXES[axis]
-    panels = list(rows.groupby(["window_ms", "slide_ms", "seconds", fixed], sort=True))
-    shown = len(panels) + (axis == "keys")
-    figure, axes = new_figure(2, shown, max(8.0, 4.2 * shown), 7.4, sharey=True)
-    top = max(100.0, float(rows[["first_high", "last_high"]].max().max()))
-    threads, runtimes = sorted(rows["cooperative_threads"].unique()), _newest_first(rows)
-    for row, (answer, answered) in enumerate(_ANSWERS.items()):
-        for place, ((window_ms, slide_ms, seconds, kept), inside) in enumerate(panels):
-            panel = axes[row * shown + place]
-            for _, line in inside.groupby(["solution", "cooperative_threads"], sort=False):
-                _line(panel, line, answer, top, threads, runtimes)
-            what = "events a second" if fixed == "events_per_second" else "keys"
-            tail = inside["tail"].dropna().min()
-            title = f"{window_ms:,} ms by {slide_ms} ms, {kept:,} {what}"
-            _dress(panel, target_ms, f"{title}\n{tail}, {seconds:g} s, {answered}")
-            _log_items(panel, inside["offered_items_per_second"] / 1e6)
-            log_axis(panel, 0.2, top, "y")
-        axes[row * shown].set_ylabel("latency at the tail, ms")
-    if axis == "keys":
-        for row, (machine, windows) in enumerate(_PUBLISHED.items()):
-            panel = axes[(row + 1) * shown - 1]
-            _published(panel, machine)
-            _dress(
-                panel, target_ms, f"published, {machine}: {windows}\np99.99, first result of a window, off the chart"
-            )
-    handles = _solutions(rows, runtimes) + _threads(threads)
-    legend(figure, handles, min(len(handles), 5))
-    return figure
-
-
-def _newest_first(rows: pd.DataFrame) -> list[int]:
-    return sorted((int(feature) for feature in rows["runtime"].unique()), reverse=True)
-
-
-def _style(runtime: object, runtimes: Sequence[int]) -> _Line:
-    return _LINES[runtimes.index(int(str(runtime))) % len(_LINES)]
-
-
-def _solutions(rows: pd.DataFrame, runtimes: Sequence[int]) -> list[Line2D]:
-    once = rows.drop_duplicates("solution")
-    return [
-        Line2D([], [], color=colour_of(str(collector)), linestyle=_style(runtime, runtimes), label=str(name))
-        for name, collector, runtime in zip(once["solution"], once["collector"], once["runtime"], strict=True)
-    ]
-
-
-def _threads(threads: Sequence[int]) -> list[Line2D]:
-    return [
-        Line2D([], [], linestyle="", marker=_MARKERS[place % len(_MARKERS)], color=GREY, label=f"threads: {some}")
-        for place, some in enumerate(threads)
-    ]
-
-
-def _line(
-    panel: Axes, line: pd.DataFrame, answer: str, top: float, threads: Sequence[int], runtimes: Sequence[int]
-) -> None:
-    ordered = line.sort_values("offered_items_per_second")
-    first = ordered.iloc[0]
-    colour, marker = (
-        colour_of(first["collector"]),
-        _MARKERS[threads.index(first["cooperative_threads"]) % len(_MARKERS)],
-    )
-    x, y = ordered["offered_items_per_second"] / 1e6, ordered[f"{answer}_ms"]
-    spread = [(y - ordered[f"{answer}_low"]).fillna(0), (ordered[f"{answer}_high"] - y).fillna(0)]
-    style = _style(first["runtime"], runtimes)
-    panel.errorbar(
-        x, y, yerr=spread, color=colour, marker=marker, markersize=5, linewidth=1.2, linestyle=style, capsize=2
-    )
-    behind = ordered["kept_up"] < ordered["n"]
-    panel.scatter(x[behind], [top] * int(behind.sum()), marker=marker, facecolors="none", edgecolors=colour)
-
-
-def _dress(panel: Axes, target_ms: float, title: str) -> None:
-    panel.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
-    panel.set_xlabel("million items per second, input and output")
-    panel.set_title(title, fontsize=9)
-
-
-def _log_items(panel: Axes, millions: pd.Series) -> None:
-    log_axis(panel, float(millions.min()), float(millions.max()))
+    what = "events a second" if fixed == "events_per_second" else "keys"
+    looks, top = _Looks(rows), max(100.0, float(rows[["first_high", "last_high"]].max().max()))
+    parts, panels = [], []
+    for (window_ms, slide_ms, seconds, kept), inside in rows.groupby(["window_ms", "slide_ms", "seconds", fixed]):
+        for answer, answered in _ANSWERS.items():
+            title = f"{window_ms:,} ms by {slide_ms} ms\n{kept:,} {what}\n"
+            title += f"{inside['tail'].dropna().min()}, {answered}, {seconds:g} s"
+            panels.append(title)
+            told = {f"{answer}_{name}": name for name in ("ms", "low", "high")}
+            parts.append(inside.drop(columns=["low", "high"], errors="ignore").rename(columns=told).assign(panel=title))
+    long, drawn = looks.styled(pd.concat(parts, ignore_index=True))
+    long["millions"] = long["offered_items_per_second"] / 1e6
+    charts = [f"published, {machine}: {windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
+    grid = sns.relplot(
+        stated(long, "ms"), kind="line", x="millions", y="ms", **drawn, **STATED, col="panel",
+        col_order=[*panels, *(charts if axis == "keys" else [])], col_wrap=2, markersize=6,
+        facet_kws={"sharex": False}, **size(2, 2.6),
+    )  # fmt: skip
+    for panel, place in zip([*panels, *charts], grid.axes.flat, strict=False):
+        place.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
+        mine = long[long["panel"] == panel]
+        for row in mine[mine["kept_up"] < mine["n"]].to_dict("records"):
+            place.scatter([row["millions"]], [top], marker=looks.marker(row["cooperative_threads"]), facecolors="none",
+                          edgecolors=looks.colours[row["solution"]])  # fmt: skip
+        if len(mine):
+            log_axis(place, float(mine["millions"].min()), float(mine["millions"].max()), most=4)
+        log_axis(place, 0.2, top, "y")
+        place.set_title(panel)
+    for machine, place in zip(_PUBLISHED if axis == "keys" else (), grid.axes.flat[len(panels) :], strict=True):
+        _published(place, machine)
+    grid.set_axis_labels("million items a second", "latency, ms (log)")
+    words = ends(rows, "first_ms", ["solution", "cooperative_threads"], "ms")
+    return finish(grid, f"Latency to the first result against throughput, {rows['tail'].dropna().min()}: {words}.", 3,
+                  "", looks.handles())  # fmt: skip
 
 
 def _published(panel: Axes, machine: str) -> None:
@@ -136,54 +140,46 @@ def _published(panel: Axes, machine: str) -> None:
         panel.plot(
             ordered["million_items_per_second"], ordered["p9999_ms"], color=collector_labelled(str(collector)).colour,
             marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1,
-            label=f"{collector}, JDK {jdk}, {threads} threads",
+            label=f"{collector}, JDK {jdk}, {threads}",
         )  # fmt: skip
-    log_axis(panel, float(rows["million_items_per_second"].min()), float(rows["million_items_per_second"].max()))
-    panel.legend(fontsize=7, frameon=False)
+    log_axis(
+        panel, float(rows["million_items_per_second"].min()), float(rows["million_items_per_second"].max()), most=4
+    )
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), title="collector, JDK, threads")
 
 
 def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
-    """Latency at the tail to the first result against ``MaxNewSize``, ``ConcGCThreads`` and ``ParallelGCThreads``, the
-    JVM's own choice first: medians, bars from the smallest to the largest trial.
+    """Latency at the highest percentile to the first result against ``MaxNewSize``, ``ConcGCThreads`` and
+    ``ParallelGCThreads``, the JVM's own choice first: medians, bars from the smallest to the largest trial.
 
     Only trials that differ in nothing else share a line; young collections a second stand beside the sizes of the young
-    generation.
+    generation. A setting that was not varied has no panel.
     """
-    found = {axis: _asked(trials, axis) for axis in _SETTINGS}
-    every = pd.concat(list(found.values()))
+    found = {axis: rows for axis in _SETTINGS if len(rows := _asked(trials, axis))}
+    every = pd.concat(found.values()) if found else pd.DataFrame({FIRST: []})
     if every.empty or every[FIRST].isna().all():
         return nothing("No setting of the collector was varied")
-    figure, axes = new_figure(1, len(found), 12, 4.4, sharey=True)
-    threads, runtimes = sorted(every["cooperative_threads"].unique()), _newest_first(every)
-    for panel, (axis, rows) in zip(axes, found.items(), strict=True):
+    looks = _Looks(every)
+    grid = sns.FacetGrid(every.assign(panel=""), col="panel", col_order=list(found), col_wrap=1, sharex=False,
+                         **size(1, 2.5))  # fmt: skip
+    for axis, panel in grid.axes_dict.items():
+        rows, drawn = looks.styled(found[axis].astype({FIRST: float}))
         asked = sorted(rows[axis].dropna().unique())
-        panel.set_xticks(range(len(asked) + 1), [_DEFAULT, *(f"{value}" for value in asked)])
-        panel.set_xlabel(_SETTINGS[axis])
+        rows["place"] = rows[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
+        rows["cell"] = rows[[name for name in CELL if name != axis]].astype(str).agg(" ".join, axis=1)
+        for _, line in rows.groupby("cell", sort=False):
+            sns.lineplot(line, x="place", y=FIRST, **drawn, **STATED, ax=panel, markersize=6)
+            told = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
+            for place, point in told.iterrows() if axis == "new_size_mb" else ():
+                panel.annotate(f"{point['young_per_s']:.0f}/s", (float(str(place)), point[FIRST]), xytext=(5, 5),
+                               textcoords="offset points")  # fmt: skip
         panel.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
-        panel.set_title("" if len(rows) else "not varied", fontsize=9)
-        for _, line in rows.groupby([name for name in CELL if name != axis], dropna=False, sort=False):
-            places = line[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
-            tails = line.assign(**{FIRST: line[FIRST].astype(float)}).groupby(places)
-            told = tails[FIRST].agg(["median", "min", "max"]).assign(young=tails["young_per_s"].median())
-            first = line.iloc[0]
-            panel.errorbar(
-                told.index, told["median"],
-                yerr=[told["median"] - told["min"], told["max"] - told["median"]],
-                color=colour_of(first["collector"]), linestyle=_style(first["runtime"], runtimes),
-                marker=_MARKERS[threads.index(first["cooperative_threads"]) % len(_MARKERS)], markersize=5,
-                linewidth=1.2, capsize=2,
-            )  # fmt: skip
-            if axis == "new_size_mb":
-                for place, point in told[told["young"].notna() & told["median"].notna()].iterrows():
-                    panel.annotate(
-                        f"{point['young']:.0f}/s", (float(str(place)), point["median"]), xytext=(4, 4),
-                        textcoords="offset points", fontsize=7,
-                    )  # fmt: skip
-    log_axis(axes[0], float(every[FIRST].min()), max(target_ms, float(every[FIRST].max())), "y")
-    axes[0].set_ylabel("latency to the first result at the tail, ms")
-    handles = _solutions(every, runtimes) + _threads(threads)
-    legend(figure, handles, min(len(handles), 5))
-    return figure
+        panel.set(title="", xlabel=_SETTINGS[axis], ylabel="first result, ms (log)")
+        panel.set_xticks(range(len(asked) + 1), [_DEFAULT, *(f"{value}" for value in asked)])
+        log_axis(panel, float(every[FIRST].min()), max(target_ms, float(every[FIRST].max())), "y")
+    words = ends(every, FIRST, ["solution", "cooperative_threads"], "ms")
+    text = f"Latency to the first result by setting of the collector ({', '.join(_SETTINGS[name] for name in found)})"
+    return finish(grid, f"{text}: {words}.", 3, "", looks.handles())
 
 
 def _asked(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
@@ -199,29 +195,30 @@ def _asked(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
 def threads_of_the_engine(
     trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float, answer: str = FIRST
 ) -> Figure:
-    """Cooperative threads, from one to all processors: latency at the tail at the commonest rate (left), the highest
-    throughput within the target (right); medians, bars from the smallest to the largest."""
+    """Cooperative threads, from one to all processors: latency at the highest percentile at the commonest rate (above),
+    the highest throughput within the target (below); medians, bars from the smallest to the largest."""
     rows, highest = commonest_rate(trials), held(trials, searches, target_ms)
     if rows.empty or rows[answer].isna().all():
         return nothing("No trial that kept up")
-    figure, axes = new_figure(1, 2, 10, 4.2)
-    runtimes = _newest_first(pd.concat([rows, highest]))
-    for panel, table, value in ((axes[0], rows, answer), (axes[1], highest, "held_items_per_second")):
+    tables = {answer: rows, "held_items_per_second": highest}
+    looks = _Looks(pd.concat([rows, highest]))
+    grid = sns.FacetGrid(rows.assign(panel=""), col="panel", col_order=list(tables), col_wrap=1, sharey=False,
+                         **size(1, 2.6))  # fmt: skip
+    for value, panel in grid.axes_dict.items():
+        table = tables[value].dropna(subset=[value])
         scaled = table.assign(**{value: table[value].astype(float) / (1 if value == answer else 1e6)})
-        for (_, tail), line in scaled.groupby(["solution", "tail"], sort=False):
-            told = line.groupby("cooperative_threads")[value].agg(["median", "min", "max"])
-            first = line.iloc[0]
-            panel.errorbar(
-                told.index, told["median"], yerr=[told["median"] - told["min"], told["max"] - told["median"]],
-                color=colour_of(first["collector"]), linestyle=_style(first["runtime"], runtimes), marker="o",
-                markersize=5, linewidth=1.2, capsize=2, label=f"{first['solution']}, {tail}",
-            )  # fmt: skip
-        panel.set_xlabel("cooperative threads of the engine")
-        panel.set_xticks(sorted(table["cooperative_threads"].unique()))
-        if len(scaled):
-            panel.legend(fontsize=7, frameon=False)
-    axes[0].axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
-    axes[0].set_ylabel("latency to the first result at the tail, ms")
-    axes[0].set_title(rate_text(rows), fontsize=8)
-    axes[1].set_ylabel(f"million items a second within {target_ms:g} ms")
-    return figure
+        for place, (_, line) in enumerate(scaled.groupby(["solution", "tail"], sort=False)):
+            shown, drawn = looks.styled(line.assign(cooperative_threads=looks.threads[0]))
+            shown["at"] = line["cooperative_threads"].astype(int) + 0.02 * place
+            sns.lineplot(shown, x="at", y=value, **drawn, **STATED, ax=panel, markersize=6)
+        panel.set_xticks(sorted(rows["cooperative_threads"].unique()))
+    latency, throughput = grid.axes.flat
+    latency.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
+    latency.set(title=rate_text(rows).replace(", ", ",\n", 1), ylabel="first result, ms")
+    throughput.set(
+        title="", xlabel="cooperative threads of the engine", ylabel=f"million items/s within {target_ms:g} ms"
+    )
+    words = ends(rows, answer, ["solution", "cooperative_threads"], "ms")
+    tails = ", ".join(sorted(rows["tail"].dropna().unique()))
+    return finish(grid, f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}.", 2, "",
+                  [handle for handle in looks.handles() if handle.get_linestyle() != "None"])  # fmt: skip
