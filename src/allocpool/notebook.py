@@ -7,26 +7,35 @@ from it.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import html
+import io
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 from great_tables import GT
+from IPython.core.getipython import get_ipython
 from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
 from allocpool.campaign import campaign, hosts
 from allocpool.campaign.registry import every_study, room
 from allocpool.errors import unknown_choice
+from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
-from allocpool.evidence.hosts import agreement, drawn, forest, forest_caption
+from allocpool.evidence.drawn import drawn
+from allocpool.evidence.shown import ROWS_MIME, Shown, packed, region
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
 _SCREEN_PX = 760
 """How wide a figure becomes where there is room."""
+_HEAVY = 150_000
+"""Of more characters than this a figure of thousands of marks is drawn in pixels instead."""
 _IPYTHON_NAMES = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 
 
@@ -38,6 +47,8 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     word. Here every variable that is no import counts as a parameter: ``open_study`` refuses the names that
     its profile does not have, and a notebook without a study names what it takes in ``known``.
     """
+    if (shell := get_ipython()) is not None:
+        shell.display_formatter.mimebundle_formatter.for_type(GT, _table_bundle)
     settings = {
         name: value
         for name, value in namespace.items()
@@ -56,28 +67,26 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
     return tables["trials"], provenance
 
 
-def take_homes(profile: str, apart_from: Iterable[str] = ()) -> Markdown:
-    """What there is to take home from every study but some, each below its question, which leads to its page."""
-    sections = [
-        f"### [{study.question}]({study.notebook}.ipynb)\n\n{room(study.name, 'story').take_home(profile)}"
+def take_homes(profile: str) -> Markdown:
+    """What to take home from every study in a paragraph, after its question, which leads to its page."""
+    told = [
+        f"- [{study.question}]({study.notebook}.ipynb) {_first_paragraph(room(study.name, 'story').take_home(profile))}"
         for study in every_study()
-        if study.name not in apart_from
     ]
-    return say("\n\n".join(sections))
+    return say("\n".join(told))
 
 
 def elsewhere(profile: str) -> None:
     """What holds on other hosts too, as far as a fleet or an archive has brought some: in words, and host by host."""
     questions = hosts.questions_of_hosts(profile)
     together = hosts.combined(questions)
-    show(say(agreement(questions, together), hosts.mixed(profile)))
-    if len(drawn(together)):
-        figure(forest(questions, together), forest_caption(together))
+    show(say(by_host.agreement(questions, together), hosts.mixed(profile)))
+    if len(by_host.drawn(together)):
+        figure(by_host.forest(questions, together), by_host.forest_caption(together))
 
 
-def contents() -> Markdown:
-    """A list of every study's page with its question."""
-    return say("\n".join(f"- [{study.notebook}]({study.notebook}.ipynb): {study.question}" for study in every_study()))
+def _first_paragraph(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split())
 
 
 @dataclass(frozen=True)
@@ -133,24 +142,51 @@ def say(*sentences: str) -> Markdown:
 
 
 def figure(drawing: Figure, caption: str) -> None:
-    """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well."""
+    """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well.
+
+    The rows that it shows go with it.
+    """
     words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
     key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
-    picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{style.svg(drawing, key)}</figure>'
-    display({"text/html": picture, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
+    picture = style.svg(drawing, key)
+    if len(picture) > _HEAVY:
+        picture = _pixels(drawing, words)
+    picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{picture}</figure>'
+    rows = packed(caption.partition(". ")[0], drawn(drawing))
+    display({"text/html": picture, "text/plain": words, ROWS_MIME: rows}, raw=True)  # type: ignore[no-untyped-call]
     display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
 
 
-def show(*shown: GT | Markdown | HTML) -> None:
+_TABLE_NUMBERS = itertools.count(1)
+
+
+def _pixels(drawing: Figure, words: str) -> str:
+    """The figure as a picture, twice as dense as screens once were."""
+    drawn_png = io.BytesIO()
+    drawing.savefig(drawn_png, format="png", dpi=2 * _SCREEN_PX / drawing.get_figwidth())
+    data = base64.b64encode(drawn_png.getvalue()).decode()
+    return f'<img src="data:image/png;base64,{data}" alt="{html.escape(words, quote=True)}" style="max-width:100%">'
+
+
+def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
+    """A table as JupyterLab and pages show it: no id twice on a page, a region that scrolls, its rows beside it."""
+    title = str(table._heading.title or "Table")
+    inner = table.with_id(f"table{next(_TABLE_NUMBERS)}").as_raw_html()
+    rows = packed(title, pd.DataFrame(table._tbl_data))
+    return {"text/html": region(inner, title), "text/plain": title, ROWS_MIME: rows}
+
+
+def show(*shown: GT | Markdown | HTML | Shown) -> None:
     """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone."""
     for part in shown:
         display(part)  # type: ignore[no-untyped-call]
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
-    """The campaign's progress as a coloured line: green when nothing is missing, red when something is."""
+    """The campaign's progress as a coloured line: green when nothing is missing, red when trials failed, else amber."""
     campaign_progress = progress(provenance)
-    colour = "#1b7f3b" if campaign_progress.complete and not campaign_progress.unavailable else "#b00020"
+    whole = campaign_progress.complete and not campaign_progress.unavailable
+    colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
     return HTML(f'<p style="{style}">{campaign_progress.sentence()}</p>')  # type: ignore[no-untyped-call]
 

@@ -6,7 +6,8 @@ same rule. Each is judged on the collectors that the article ran and, apart from
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,7 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE, published_batch
 from allocpool.packets.specs import PUBLISHED_CASES, Solution
+from allocpool.runtimes.collectors import collectors_on
 
 FAMILIES = ("CMS", "G1", "ZGC")
 A_MULTIPLE = 2.0
@@ -272,8 +274,11 @@ def distances(batch: Batch, option: str = "") -> list[tuple[int, dict[str, pd.Se
     """Per release that has both: how far Parallel and CMS (keys) lie from the published "CMS" rows, per block; with an
     option of their solutions, or without one."""
     releases = []
+    both = ("parallel", "cms")
     for runtime in sorted(batch.facts["runtime"].dropna().unique()):
-        labels = {name: f"java/heap/{name}/{runtime}{option}" for name in ("parallel", "cms")}
+        if not set(both) <= set(collectors_on(int(runtime))):
+            continue
+        labels = {name: f"java/heap/{name}/{runtime}{option}" for name in both}
         found = {name: shape_distance(batch, Solution.parse(key).label) for name, key in labels.items()}
         if all(len(distance) for distance in found.values()):
             releases.append((int(runtime), found))
@@ -518,3 +523,8 @@ BATCH_CLAIMS: tuple[Claim[Batch], ...] = (
 def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Batch]] = BATCH_CLAIMS) -> list[Verdict]:
     """Put claims to a campaign's trials (one row per trial, failed ones included), each set-up apart."""
     return claims.evaluate_apart(some, lambda set_up: Batch(trials, set_up))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return evaluate(tables["trials"])
