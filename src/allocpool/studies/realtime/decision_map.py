@@ -155,9 +155,7 @@ class BoundaryJudge:
     live: int
     deadline_ms: float
 
-    def __call__(
-        self, a: Sequence[Any], b: Sequence[Any], effect: float = EFFECT, alpha: float = ALPHA
-    ) -> Comparison:
+    def __call__(self, a: Sequence[Any], b: Sequence[Any], effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
         """``a`` and ``b``: what the trials of each side have shown, in order of time."""
         n = min(sum(trial.lost(self.deadline_ms) is not None for trial in side) for side in (a, b))
         one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
