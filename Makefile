@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help prerequisites setup findings shipped lab clean test \
+.PHONY: help prerequisites setup findings shipped readme lab clean test \
         test-style test-types test-notebooks test-java test-native test-python
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo '                quick takes MINUTES=20 in all, set-up apart; more go on from there'
 	@echo 'make test       set up, then every test of Python, Java, C++ and the notebooks'
 	@echo 'make shipped    set up, then the pages of the shipped results, without a trial'
+	@echo 'make readme     set up, then the answer, picture and table of the README from the shipped results'
 	@echo 'make lab        set up, then open the notebooks in JupyterLab'
 	@echo 'make setup      .venv, Java runtimes and builds, without running anything'
 	@echo 'make bench-NAME set up, then measure a part of the instrument: allocpool bench NAME'
@@ -54,6 +55,9 @@ findings: setup
 
 shipped: .venv/.installed
 	@$(BIN)/allocpool site --profile standard --execute
+
+readme: .venv/.installed
+	@ALLOCPOOL_DATA=build/readme $(BIN)/python -m allocpool.readme
 
 lab: setup
 	@$(BIN)/jupyter lab $$([ "$$(id -u)" != 0 ] || echo --allow-root) notebooks

@@ -1,0 +1,95 @@
+"""``python -m allocpool.readme``: the answer and the picture of the README, made of the shipped results.
+
+What stands between the marks of ``README.md`` and the picture ``docs/answer.svg`` are made by this and by nothing else; a
+test holds them to the shipped tables.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+
+from allocpool import findings, home, verdict_grid
+from allocpool.campaign.registry import every_study, room
+from allocpool.errors import UserError
+
+PROFILE = "standard"
+"""The profile that ships."""
+PICTURE = Path("docs") / "answer.svg"
+_MARKS = ("<!-- answer: made by `make readme` -->", "<!-- end of answer -->")
+_STUDIES = ("<!-- studies: made by `make readme` -->", "<!-- end of studies -->")
+
+
+def answer() -> str:
+    """The README's answer: the sentences of the first page over the shipped results, where and when, and the picture."""
+    measured = _shipped()
+    grid = measured.grid
+    about = findings.where_and_when(measured, findings.provenance(measured))
+    return (
+        f"{findings.answer(measured)} {findings.certainty(measured)}\n\n![{verdict_grid.sentence(grid)}]({PICTURE})\n\n"
+        f"{verdict_grid.caption(grid)}\n\n{about} On another machine the answer may be another: that is what "
+        "`make findings` is for."
+    )
+
+
+def picture() -> str:
+    """The verdict grid of the shipped results as SVG, the same whenever it is drawn."""
+    drawn = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "allocpool", "svg.fonttype": "path"}):
+        verdict_grid.figure(_shipped().grid).savefig(drawn, format="svg", metadata={"Date": None}, facecolor="white")
+    return re.sub(r"[ \t]+\n", "\n", drawn.getvalue())
+
+
+def studies() -> str:
+    """A table of the notebooks: the question of each, and what the shipped results of it say."""
+    rows = ["| notebook | question | the shipped results say |", "|---|---|---|"]
+    for study in every_study():
+        told = " ".join(room(study.name, "story").take_home(PROFILE).split("\n\n")[0].split()).replace("|", "\\|")
+        shipped = (home.shipped_dir() / PROFILE / study.name).is_dir()
+        link = f"[{study.notebook}](notebooks/{study.notebook}.ipynb)"
+        rows.append(f"| {link} | {study.question} | {told if shipped else 'nothing is shipped yet: `make findings`'} |")
+    return "\n".join(rows)
+
+
+def filled(text: str) -> str:
+    """The README with what stands between its marks made anew.
+
+    Raises:
+        UserError: a mark is missing.
+    """
+    for marks, part in ((_MARKS, answer()), (_STUDIES, studies())):
+        if not all(text.count(mark) == 1 for mark in marks):
+            raise UserError(f"README.md has lost its marks: {' and '.join(marks)}")
+        before, rest = text.split(marks[0])
+        text = f"{before}{marks[0]}\n{part}\n{marks[1]}{rest.split(marks[1])[1]}"
+    return text
+
+
+def _shipped() -> findings.Measured:
+    """The shipped tables, whatever was measured here.
+
+    Raises:
+        UserError: the reader's own results of that profile stand before them.
+    """
+    mine = home.tidy_dir() / PROFILE
+    if mine.is_dir() and any(mine.iterdir()):
+        raise UserError(f"{mine} stands before the shipped results: set ALLOCPOOL_DATA to an empty folder")
+    return findings.Measured(PROFILE)
+
+
+def main() -> None:
+    """Write the README and its picture."""
+    readme = home.home() / "README.md"
+    readme.write_text(filled(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    target = home.home() / PICTURE
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(picture(), encoding="utf-8")
+    print(json.dumps({"README": str(readme), "picture": str(target)}))
+
+
+if __name__ == "__main__":
+    main()

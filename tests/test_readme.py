@@ -1,0 +1,27 @@
+"""The README says what the shipped results say, and shows the picture that they make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from allocpool import home, readme
+from allocpool.errors import UserError
+
+
+def test_answer_table_and_picture_are_those_of_the_shipped_results(data: Path) -> None:
+    text = (home.home() / "README.md").read_text(encoding="utf-8")
+    assert readme.filled(text) == text, "`make readme` makes it anew"
+    assert readme.picture() == (home.home() / readme.PICTURE).read_text(encoding="utf-8"), "`make readme` draws it anew"
+
+
+def test_a_readme_without_its_marks_is_refused(data: Path) -> None:
+    with pytest.raises(UserError, match="has lost its marks"):
+        readme.filled("# Allocate or pool?\n")
+
+
+def test_own_results_do_not_pass_for_the_shipped_ones(data: Path) -> None:
+    (data / "tidy" / readme.PROFILE / "batch").mkdir(parents=True)
+    with pytest.raises(UserError, match="stands before the shipped results"):
+        readme.answer()
