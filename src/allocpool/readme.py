@@ -1,7 +1,7 @@
 """``python -m allocpool.readme``: the answer and the picture of the README, made of the shipped results.
 
-What stands between the marks of ``README.md`` and the picture ``docs/answer.svg`` are made by this and by nothing else; a
-test holds them to the shipped tables.
+What stands between the marks of ``README.md`` and the picture ``docs/answer.svg`` are made by this and by nothing else;
+a test holds them to the shipped tables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STUDIES = ("<!-- studies: made by `make readme` -->", "<!-- end of studies -->"
 
 
 def answer() -> str:
-    """The README's answer: the sentences of the first page over the shipped results, where and when, and the picture."""
+    """The sentences of the first page over the shipped results, where and when, and the picture."""
     measured = _shipped()
     grid = measured.grid
     about = findings.where_and_when(measured, findings.provenance(measured))
