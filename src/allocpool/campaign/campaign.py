@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -187,6 +187,7 @@ class Campaign:
         self.profile = profile
         self._launcher = Launcher()
         self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
+        self._looked: dict[str, list[TrialRecord]] | None = None
         self._in_block: dict[tuple[TrialSpec, int], Task] = {}
         self.retries_failed = False
         """Whether trials that did not end well get a second attempt, beside those that were disturbed."""
@@ -319,7 +320,7 @@ class Campaign:
         """The cell's trial in one block after the other, without an end: as a plan with more blocks would have it."""
         for block in itertools.count():
             if (cell, block) not in self._in_block:
-                spec = type(cell)(**{**cell.model_dump(), "block": block})
+                spec = cell.model_copy(update={"block": block})
                 self._in_block[cell, block] = task_for(spec, self._launcher, self.host, home.raw_dir())
             yield self._in_block[cell, block]
 
@@ -458,6 +459,22 @@ class Campaign:
 
     def _attempts(self, task: Task) -> list[TrialRecord]:
         """The attempts at a trial, last the one that counts: the second, unless only the first ended well."""
+        if self._looked is None:
+            return self._attempts_now(task)
+        if task.trial_id not in self._looked:
+            self._looked[task.trial_id] = self._attempts_now(task)
+        return self._looked[task.trial_id]
+
+    @contextmanager
+    def _one_look(self) -> Iterator[None]:
+        """Meanwhile the store is as it was when a trial was first asked for: each is looked at once."""
+        outer, self._looked = self._looked, {} if self._looked is None else self._looked
+        try:
+            yield
+        finally:
+            self._looked = outer
+
+    def _attempts_now(self, task: Task) -> list[TrialRecord]:
         attempts = [record for each in (task, task.again()) if (record := self._record(each)) is not None]
         return sorted(attempts, key=lambda record: (record.status == "ok", record.attempt))
 
@@ -487,9 +504,10 @@ class Campaign:
         unavailable = [
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
-        tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
-        tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
-        write_provenance(self.tidy_folder, self.provenance())
+        with self._one_look():
+            tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
+            tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
+            write_provenance(self.tidy_folder, self.provenance())
         return tables
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 import sys
 from functools import cache
 from pathlib import Path
@@ -125,12 +126,14 @@ def read_record(directory: Path) -> TrialRecord | None:
     A record that can't be read, for whatever reason, counts as not run and is named in one line on stderr.
     """
     path = directory / RESULT
-    if not path.exists():
+    try:
+        mode = path.stat().st_mode
+    except OSError:
         return None
-    if not path.is_file():
+    if not stat.S_ISREG(mode):  # a pipe would be waited for
         return unreadable(path, "it is no file")
     try:
-        record = TrialRecord.model_validate_json(path.read_text(encoding="utf-8"))
+        record = TrialRecord.model_validate_json(path.read_bytes())
     except ValidationError as error:
         reason = error.errors()[0]
         where = ".".join(map(str, reason["loc"]))
