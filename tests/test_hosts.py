@@ -157,7 +157,7 @@ def test_where_hosts_contradict_each_other_it_is_said_by_name() -> None:
     assert "3 are decided on two or more: they agree on 1, contradict each other on 1, and on 1 one sees" in told
     assert "They contradict each other on a1 against b1." in told
     assert set(combined["question"]) == {"q0", "q1", "q2", "q3"}
-    assert combined.set_index("question").loc["q1", "spread"] > 1.2
+    assert combined.loc[combined["question"] == "q1", "spread"].item() > 1.2
     labels = [text.get_text() for text in shown.forest(questions, combined).axes[0].get_yticklabels()]
     assert sorted(labels) == [f"a{k}\nover b{k}" for k in range(4)]
 

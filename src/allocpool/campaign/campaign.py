@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import json
@@ -496,7 +497,7 @@ class Campaign:
         version = (about.st_mtime_ns, about.st_size)
         kept = self._records.get(task.trial_id)
         if kept is None or kept[0] != version:
-            kept = self._records[task.trial_id] = (version, _read_whole_record(task.folder))
+            kept = self._records[task.trial_id] = (version, _read_whole_record(task))
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -506,8 +507,13 @@ class Campaign:
         ]
         with self._one_look():
             tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
-            tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
-            write_provenance(self.tidy_folder, self.provenance())
+            try:
+                tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
+                write_provenance(self.tidy_folder, self.provenance())
+            except OSError as error:
+                if error.errno not in (errno.EROFS, errno.EACCES):
+                    raise
+                print(f"allocpool: {self.tidy_folder} takes no files: tables are shown, not kept", file=sys.stderr)
         return tables
 
     @property
@@ -573,12 +579,15 @@ def cell_name(spec: TrialSpec) -> str:
     return " ".join((spec.configuration(), *facts))
 
 
-def _read_whole_record(folder: Path) -> TrialRecord | None:
-    """The record in a trial's folder; None, and a line on stderr, where it is not what its mode leaves."""
+def _read_whole_record(task: Task) -> TrialRecord | None:
+    """A trial's record; None, and a line on stderr, where it is of another trial, or not what its mode leaves."""
+    folder = task.folder
     record = read_record(folder)
     if record is None:
         return None
     try:
+        if {**record.spec, "timeout_s": None} != {**task.spec.model_dump(mode="json"), "timeout_s": None}:
+            raise UserError("what it ran is another trial")
         tidy.read_trial(record, mode_named(record.spec.get("mode")).measurement)
     except UserError as error:
         unreadable(folder / RESULT, str(error))

@@ -34,7 +34,7 @@ from allocpool.trial.runner import Task
 from allocpool.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 TRIAL = "TRIAL"
 """The resource of a worker that a trial takes."""
@@ -128,7 +128,7 @@ class RemoteHost:
         while True:
             addresses = self.fleet.workers_of(self)
             try:
-                future = self.fleet.client.submit(
+                future: Future[_T] = self.fleet.client.submit(
                     function, *arguments, workers=sorted(addresses), resources={TRIAL: 1}, pure=False
                 )
                 if (answer := self._answer(future, addresses)) is not None:
@@ -136,7 +136,7 @@ class RemoteHost:
             except (OSError, CancelledError):
                 self.fleet.require_scheduler()
 
-    def _answer(self, future: Any, addresses: set[str]) -> tuple[Any] | None:
+    def _answer(self, future: Future[_T], addresses: set[str]) -> tuple[_T] | None:
         """The answer in a tuple; None where nobody is left to give it."""
         from distributed import KilledWorker
 
@@ -364,8 +364,5 @@ def _run_host(
         result.problem = f"{host.name}: {error}"
     for own in here:  # of what is finished, however it ended
         asked = (own.study.name, own.profile, own.host, own.cores, own.launcher.answers)
-        if len(own.tasks) < _MANY:
-            done = make_tables(*asked)
-        else:
-            done = makers.submit(make_tables, *asked).result()
+        done = make_tables(*asked) if len(own.tasks) < _MANY else makers.submit(make_tables, *asked).result()
         result.states[own.study.name] = replace(done, seconds=took_s.get(own.study.name, 0.0))
