@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import tempfile
 import time
 from pathlib import Path
@@ -74,6 +75,7 @@ def main() -> None:
             f"{count} records of {asked.hosts} hosts: {size / count:.0f} bytes each, {count / took_s:.0f} written a s"
         )
         begun_s = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with table_makers() as makers:
             jobs = [
                 makers.submit(make_tables, one.study.name, one.profile, one.host, one.cores, one.launcher.answers)
@@ -81,9 +83,12 @@ def main() -> None:
             ]
             finished = sum(job.result().finished for job in jobs)
         took_s = time.perf_counter() - begun_s
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         tables = sum(path.stat().st_size for path in Path(folder).glob("hosts/**/*.parquet"))
         print(
-            f"{finished} trials tidied in {took_s:.1f} s, {finished / took_s:.0f} a s, {tables / 1e6:.1f} MB of tables"
+            f"{finished} trials tidied in {took_s:.1f} s, {finished / took_s:.0f} a s, by {cpu_s:.1f} s of CPU; "
+            f"{tables / 1e6:.1f} MB of tables"
         )
 
 

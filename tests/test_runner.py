@@ -265,6 +265,7 @@ def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Pat
         "folder",
         "pipe",
         "logless",
+        "respecced",
     ],
     ids=[
         "empty",
@@ -279,6 +280,7 @@ def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Pat
         "folder",
         "pipe",
         "logless",
+        "respecced",
     ],
 )
 def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
@@ -289,9 +291,13 @@ def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
     opened.run()
     capsys.readouterr()
     (path,) = (data / "raw").glob(f"*/{RESULT}")
-    changes = {"hollow": {"measurement": {}}, "foreign": {"trial_id": "0" * 16}, "logless": {"gc_log_bytes": 7}}
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    changes = {
+        "hollow": {"measurement": {}}, "foreign": {"trial_id": "0" * 16}, "logless": {"gc_log_bytes": 7},
+        "respecced": {"spec": {**whole["spec"], "seed": 99}},
+    }  # fmt: skip
     if content in changes:
-        content = json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes[content])
+        content = json.dumps(whole | changes[content])
     if content in ("folder", "pipe"):
         path.unlink()
         path.mkdir() if content == "folder" else os.mkfifo(path)

@@ -319,10 +319,11 @@ class Campaign:
 
     def _blocks(self, cell: TrialSpec) -> Iterator[Task]:
         """The cell's trial in one block after the other, without an end: as a plan with more blocks would have it."""
+        raw = home.raw_dir()
         for block in itertools.count():
             if (cell, block) not in self._in_block:
                 spec = cell.model_copy(update={"block": block})
-                self._in_block[cell, block] = task_for(spec, self._launcher, self.host, home.raw_dir())
+                self._in_block[cell, block] = task_for(spec, self._launcher, self.host, raw)
             yield self._in_block[cell, block]
 
     @cached_property
@@ -467,7 +468,7 @@ class Campaign:
         return self._looked[task.trial_id]
 
     @contextmanager
-    def _one_look(self) -> Iterator[None]:
+    def one_look(self) -> Iterator[None]:
         """Meanwhile the store is as it was when a trial was first asked for: each is looked at once."""
         outer, self._looked = self._looked, {} if self._looked is None else self._looked
         try:
@@ -505,7 +506,7 @@ class Campaign:
         unavailable = [
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
-        with self._one_look():
+        with self.one_look():
             tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
             try:
                 tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})

@@ -17,7 +17,7 @@ from concurrent.futures import CancelledError, Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from allocpool import home
 from allocpool.campaign.campaign import Campaign, CampaignStatus, measure_together
@@ -34,7 +34,7 @@ from allocpool.trial.runner import Task
 from allocpool.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 TRIAL = "TRIAL"
 """The resource of a worker that a trial takes."""
@@ -128,28 +128,29 @@ class RemoteHost:
         while True:
             addresses = self.fleet.workers_of(self)
             try:
-                future: Future[_T] = self.fleet.client.submit(
+                future = self.fleet.client.submit(
                     function, *arguments, workers=sorted(addresses), resources={TRIAL: 1}, pure=False
                 )
-                if (answer := self._answer(future, addresses)) is not None:
-                    return answer[0]
+                answered, answer = self._answer(future, addresses)
+                if answered:
+                    return cast(_T, answer)
             except (OSError, CancelledError):
                 self.fleet.require_scheduler()
 
-    def _answer(self, future: Future[_T], addresses: set[str]) -> tuple[_T] | None:
-        """The answer in a tuple; None where nobody is left to give it."""
+    def _answer(self, future: Any, addresses: set[str]) -> tuple[bool, object]:
+        """Whether there is an answer, and which; there is none where nobody is left to give it."""
         from distributed import KilledWorker
 
         while True:
             try:
-                return (future.result(timeout=_LOOK_S),)
+                return True, future.result(timeout=_LOOK_S)
             except TimeoutError:
                 self.fleet.require_scheduler()
                 if not addresses & self.fleet.alive():
                     future.cancel()
-                    return None
+                    return False, None
             except KilledWorker:
-                return None
+                return False, None
 
 
 class Fleet:

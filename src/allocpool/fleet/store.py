@@ -71,8 +71,9 @@ def make_tables(
 ) -> CampaignStatus:
     """Make and write the tables of one study on one host; how far it is."""
     campaign = StoredCampaign(study_named(study), profile, host, cores, AnsweredLauncher(answers))
-    campaign.tables()
-    return campaign.status()
+    with campaign.one_look():
+        campaign.tables()
+        return campaign.status()
 
 
 def table_makers() -> Executor:
