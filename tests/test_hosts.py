@@ -136,6 +136,20 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert {text.get_text() for text in legend.get_texts()} == {*questions["host"], "mean over hosts"}
 
 
+@pytest.mark.parametrize("name", ["questions.parquet", "provenance.json"])
+def test_a_host_that_can_not_be_read_is_left_out_and_named(
+    store: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    allocpool("import", str(store / "elsewhere.tar.gz"))
+    (path,) = (store / "here" / "hosts").glob(f"*/{PROFILE}/batch/{name}")
+    path.write_bytes(b"")
+    assert hosts.questions_of_hosts(PROFILE)["host_id"].nunique() == 1
+    said = capsys.readouterr().err
+    assert str(path.parent) in said and said.count("\n") == 1
+    allocpool("import", str(store / "elsewhere.tar.gz"))
+    assert hosts.questions_of_hosts(PROFILE)["host_id"].nunique() == 2
+
+
 def made(ratios: dict[str, list[tuple[float, str]]]) -> pd.DataFrame:
     """Questions of hosts: for each, the ratio and the verdict on every question."""
     rows = [
