@@ -21,11 +21,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, hosts
 from allocpool.cli import main
+from allocpool.decisions import EQUIVALENT, FEWEST
 from allocpool.errors import UserError
+from allocpool.fleet import fleet, worker
 from allocpool.machine import memory
-from allocpool.machine.host import read_host
+from allocpool.machine.host import NAME, read_host
 from allocpool.trial import runner
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import MEASUREMENT, RESULT, TrialRecord
@@ -75,10 +77,12 @@ class _NoBar:
     def __exit__(self, *_error: object) -> None:
         pass
 
-    def update(self, _count: int = 1) -> None:
+    total = n = 0
+
+    def update(self, *_told: object, **_how: object) -> None:
         """Nothing."""
 
-    set_postfix_str = write = update
+    set_postfix_str = set_description_str = write = update
 
 
 def opened(blocks: int) -> campaign.Campaign:
@@ -342,6 +346,36 @@ def test_the_doctor_finds_what_is_broken_and_deletes_nothing(data: Path, made_up
     again = opened(6)
     assert again.run().finished == 6
     assert [line for line in allocpool("doctor", "--data").output.splitlines() if str(one.tidy_folder) in line] == []
+
+
+class _Near(fleet.RemoteHost):
+    """A host of the fleet that is this process under another name."""
+
+    def ask(self, function: Callable[..., Any], *arguments: object) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(NAME, self.name)
+            worker._here.cache_clear()
+            return function(*arguments)
+
+
+def test_what_is_next_is_asked_per_host_until_each_has_decided(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("allocpool.campaign.sequential.tqdm", _NoBar)
+    settings = {**CELL, "strategies": ["alloc", "pool"], "blocks": 1, "schedule": "sequential"}
+    asked = campaign.open_study("batch", "smoke", settings)
+    for name in ("near", "far"):
+        host = read_host().model_copy(update={"name": name})
+        nowhere: Any = None
+        one = fleet.HostCampaign(asked.study, asked.profile, _Near(nowhere, host, 2, name))
+        campaign.measure_together([one])
+        assert one.status().finished == 2 * FEWEST, "planned is one block; the first round takes more"
+        one.tables()
+    assert len(records(data)) == 4 * FEWEST
+    questions = hosts.questions_of_hosts(asked.profile.profile)
+    assert set(questions["host"].str.partition(" ")[0]) == {"near", "far"}
+    assert set(questions["verdict"]) == {EQUIVALENT}, "both sides are the same made-up trial"
+    assert list(hosts.combined(questions)["hosts"]) == [2]
 
 
 def test_tables_without_provenance_are_no_campaign_and_say_what_makes_one(data: Path, made_up: None) -> None:
