@@ -136,6 +136,20 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert {text.get_text() for text in legend.get_texts()} == {*questions["host"], "mean over hosts"}
 
 
+@pytest.mark.parametrize("name", ["questions.parquet", "provenance.json"])
+def test_a_host_that_can_not_be_read_is_left_out_and_named(
+    store: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    allocpool("import", str(store / "elsewhere.tar.gz"))
+    (path,) = (store / "here" / "hosts").glob(f"*/{PROFILE}/batch/{name}")
+    path.write_bytes(b"")
+    assert hosts.questions_of_hosts(PROFILE)["host_id"].nunique() == 1
+    said = capsys.readouterr().err
+    assert str(path.parent) in said and said.count("\n") == 1
+    allocpool("import", str(store / "elsewhere.tar.gz"))
+    assert hosts.questions_of_hosts(PROFILE)["host_id"].nunique() == 2
+
+
 def made(ratios: dict[str, list[tuple[float, str]]]) -> pd.DataFrame:
     """Questions of hosts: for each, the ratio and the verdict on every question."""
     rows = [
@@ -157,7 +171,7 @@ def test_where_hosts_contradict_each_other_it_is_said_by_name() -> None:
     assert "3 are decided on two or more: they agree on 1, contradict each other on 1, and on 1 one sees" in told
     assert "They contradict each other on a1 against b1." in told
     assert set(combined["question"]) == {"q0", "q1", "q2", "q3"}
-    assert combined.set_index("question").loc["q1", "spread"] > 1.2
+    assert combined.loc[combined["question"] == "q1", "spread"].item() > 1.2
     labels = [text.get_text() for text in shown.forest(questions, combined).axes[0].get_yticklabels()]
     assert sorted(labels) == [f"a{k}\nover b{k}" for k in range(4)]
 

@@ -239,8 +239,7 @@ def test_what_did_not_end_well_runs_once_more_when_asked(data: Path) -> None:
     both = results(data)
     assert len(both) == 2
     assert sorted(again.tables()["trials"]["status"]) == ["disturbed", "ok"]
-    again.run()
-    assert results(data) == both, "a second attempt is the last"
+    assert again.run().repeated == 1 and results(data) == both, "a second attempt is the last"
 
 
 def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Path) -> None:
@@ -266,6 +265,7 @@ def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Pat
         "folder",
         "pipe",
         "logless",
+        "respecced",
     ],
     ids=[
         "empty",
@@ -280,6 +280,7 @@ def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Pat
         "folder",
         "pipe",
         "logless",
+        "respecced",
     ],
 )
 def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
@@ -290,9 +291,13 @@ def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
     opened.run()
     capsys.readouterr()
     (path,) = (data / "raw").glob(f"*/{RESULT}")
-    changes = {"hollow": {"measurement": {}}, "foreign": {"trial_id": "0" * 16}, "logless": {"gc_log_bytes": 7}}
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    changes = {
+        "hollow": {"measurement": {}}, "foreign": {"trial_id": "0" * 16}, "logless": {"gc_log_bytes": 7},
+        "respecced": {"spec": {**whole["spec"], "seed": 99}},
+    }  # fmt: skip
     if content in changes:
-        content = json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes[content])
+        content = json.dumps(whole | changes[content])
     if content in ("folder", "pipe"):
         path.unlink()
         path.mkdir() if content == "folder" else os.mkfifo(path)

@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from listening import watched
 
 from allocpool import home
-from allocpool.campaign import campaign
-from allocpool.campaign.registry import every_study
+from allocpool.campaign import campaign, single
+from allocpool.campaign.registry import every_study, modes
 from allocpool.site import render
+
+RAN: set[str] = set()
+"""The modes of the trials that ran, and what listened meanwhile."""
+LISTENED: dict[str, str] = {}
+NOT_IN_SMOKE = (
+    "mode=jmh technique=byte_array runtime=25 collector=g1 bytes=1024 seconds=0.1",
+    "mode=ring language=java runtime=25 interval_ns=500 seconds=0.1",
+)
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +32,13 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("story")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLOCPOOL_DATA", str(root / "data"))
-        for opened in campaign.all_of_profile("smoke"):
-            opened.run()
+        with watched() as seen:
+            for opened in campaign.all_of_profile("smoke"):
+                opened.run()
+                RAN.update(str(record.spec["mode"]) for record in opened.records())
+            for words in NOT_IN_SMOKE:
+                RAN.add(str(single.run_single(single.parse_spec(words.split())).spec["mode"]))
+        LISTENED.update(seen)
         render("smoke", root, jobs=2)
     return root
 
@@ -45,6 +59,12 @@ def page(root: Path, name: str) -> BeautifulSoup:
 
 def results(root: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in (root / "data" / "raw").glob("*/result.json")}
+
+
+def test_no_trial_of_any_mode_listens_but_on_loopback(smoke: Path) -> None:
+    assert set(modes()) == RAN
+    assert LISTENED.pop("loopback"), "servers were not seen"
+    assert LISTENED == {}
 
 
 @pytest.mark.parametrize("name", ["00_findings", *(study.notebook for study in every_study())])

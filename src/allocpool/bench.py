@@ -54,6 +54,13 @@ def ring(arguments: Sequence[str]) -> None:
     _run(home.native_dir() / "bench" / "bench_ring.py", "--jvm", jvm, "--library", library, *arguments)
 
 
+@bench_command.command("store", context_settings=_PASS_ON)
+@_ARGUMENTS
+def store(arguments: Sequence[str]) -> None:
+    """Records of a hundred made hosts: written and tidied a second, bytes (--help for options)."""
+    _run(home.home() / "benchmarks" / "bench_store.py", *arguments)
+
+
 @bench_command.command("packets")
 @click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
 @click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")

@@ -5,6 +5,7 @@ Every runtime is really started with every collector; nothing is concluded from 
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,8 @@ from typing import Literal
 import click
 from pydantic import BaseModel, ConfigDict
 
+from allocpool import home
+from allocpool.campaign.damage import damages
 from allocpool.compile import check_module, java_modules, module_release
 from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
@@ -289,13 +292,28 @@ def _collector_table(diagnosis: Diagnosis) -> list[str]:
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that was found as JSON.")
-def doctor_command(as_json: bool) -> None:
+@click.option("--data", is_flag=True, help="Look at the measured data instead: what is broken, and what to do.")
+def doctor_command(as_json: bool, data: bool) -> None:
     """Say what this machine can run, what is missing and how to get it, and how noisy it is now.
 
     Starts every runtime with every collector that it has. Ends with 0 if the essentials are there: compilers
-    for Java and C++, Maven, CMake, and a runtime that starts. Else with 1.
+    for Java and C++, Maven, CMake, and a runtime that starts. Else with 1. With --data it ends with 0 if nothing is
+    broken; nothing is ever deleted.
     """
+    if data:
+        _tell_damages(as_json)
+        return
     diagnosis = diagnose().model_copy(update={"outlook": outlook("quick", MINUTES)})
     click.echo(diagnosis.model_dump_json(indent=2) if as_json else as_text(diagnosis))
     if not diagnosis.ready:
+        raise SystemExit(1)
+
+
+def _tell_damages(as_json: bool) -> None:
+    found = list(damages())
+    if as_json:
+        click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
+    else:
+        click.echo("\n".join(one.text() for one in found) or f"{home.data_dir()}: nothing is broken")
+    if found:
         raise SystemExit(1)

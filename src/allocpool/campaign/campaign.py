@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import json
@@ -17,7 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -188,6 +189,7 @@ class Campaign:
         self.profile = profile
         self._launcher = Launcher()
         self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
+        self._looked: dict[str, list[TrialRecord]] | None = None
         self._in_block: dict[tuple[TrialSpec, int], Task] = {}
         self.retries_failed = False
         """Whether trials that did not end well get a second attempt, beside those that were disturbed."""
@@ -341,15 +343,16 @@ class Campaign:
         """The cell's trial in one block after the other, without an end: as a plan with more blocks would have it, or
         where the study places it by what the blocks before have found."""
         earlier: list[TrialRecord] = []
+        raw = home.raw_dir()
         for block in itertools.count():
             known = len(earlier) == block
             task = self._in_block.get((cell, block))
             if task is None:
                 if self.study.placed is None:
-                    spec = type(cell)(**{**cell.model_dump(), "block": block})
+                    spec = cell.model_copy(update={"block": block})
                 else:
                     spec = self.study.placed(self.profile, cell, block, earlier)
-                task = task_for(spec, self._launcher, self.host, home.raw_dir())
+                task = task_for(spec, self._launcher, self.host, raw)
                 if self.study.placed is None or known:
                     self._in_block[cell, block] = task
             yield task
@@ -496,6 +499,22 @@ class Campaign:
 
     def _attempts(self, task: Task) -> list[TrialRecord]:
         """The attempts at a trial, last the one that counts: the second, unless only the first ended well."""
+        if self._looked is None:
+            return self._attempts_now(task)
+        if task.trial_id not in self._looked:
+            self._looked[task.trial_id] = self._attempts_now(task)
+        return self._looked[task.trial_id]
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Meanwhile the store is as it was when a trial was first asked for: each is looked at once."""
+        outer, self._looked = self._looked, {} if self._looked is None else self._looked
+        try:
+            yield
+        finally:
+            self._looked = outer
+
+    def _attempts_now(self, task: Task) -> list[TrialRecord]:
         attempts = [record for each in (task, task.again()) if (record := self._record(each)) is not None]
         return sorted(attempts, key=lambda record: (record.status == "ok", record.attempt))
 
@@ -517,7 +536,7 @@ class Campaign:
         version = (about.st_mtime_ns, about.st_size)
         kept = self._records.get(task.trial_id)
         if kept is None or kept[0] != version:
-            kept = self._records[task.trial_id] = (version, _read_whole_record(task.folder))
+            kept = self._records[task.trial_id] = (version, _read_whole_record(task))
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -531,10 +550,17 @@ class Campaign:
         unavailable = [
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
-        tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
-        if self.records() or not os.environ.get(SHOW_ONLY):  # a page leaves no tables of what nobody measured
-            tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
-            write_provenance(self.tidy_folder, self.provenance())
+        with self.one_look():
+            tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
+            if os.environ.get(SHOW_ONLY) and not self.records():  # a page leaves no tables of what nobody measured
+                return tables
+            try:
+                tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
+                write_provenance(self.tidy_folder, self.provenance())
+            except OSError as error:
+                if error.errno not in (errno.EROFS, errno.EACCES):
+                    raise
+                print(f"allocpool: {self.tidy_folder} takes no files: tables are shown, not kept", file=sys.stderr)
         return tables
 
     @cached_property
@@ -610,12 +636,15 @@ def cell_name(spec: TrialSpec, about: str = "") -> str:
     return " ".join((spec.configuration(), *facts, *([about] if about else ())))
 
 
-def _read_whole_record(folder: Path) -> TrialRecord | None:
-    """The record in a trial's folder; None, and a line on stderr, where it is not what its mode leaves."""
+def _read_whole_record(task: Task) -> TrialRecord | None:
+    """A trial's record; None, and a line on stderr, where it is of another trial, or not what its mode leaves."""
+    folder = task.folder
     record = read_record(folder)
     if record is None:
         return None
     try:
+        if {**record.spec, "timeout_s": None} != {**task.spec.model_dump(mode="json"), "timeout_s": None}:
+            raise UserError("what it ran is another trial")
         tidy.read_trial(record, mode_named(record.spec.get("mode")).measurement)
     except UserError as error:
         unreadable(folder / RESULT, str(error))

@@ -23,11 +23,13 @@ _INTRODUCTION = """# Data
 |---|---|---|
 | `raw/` | one folder per trial, named by its id: spec, result, the child's output, logs of the JVM; never edited | no |
 | `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below | no |
+| `hosts/HOST/PROFILE/STUDY/` | the same of other machines, which a fleet or `allocpool import` brought | no |
 | `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 | `simulated/` | error rates of the judge, by simulation: `python -m allocpool.studies.instrument.proof` | yes |
 
-`allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` beside the tables.
+`allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` and `questions.parquet`
+(what the study decides, and how that ended so far) beside the tables.
 A trial id is the hash of its spec, of the code that it runs and of the machine. A trial that was disturbed is run again
 once, with `-2` at the end of its id; the attempt that no figure counts has status `disturbed`. `start_ns` and `end_ns`
 are readings of CLOCK_MONOTONIC.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,45 +23,57 @@ from allocpool.decisions import Decision, combine, together
 from allocpool.errors import UserError
 
 _KEY = ["study", "question"]
+_PROVENANCE = "provenance.json"
 
 
 @dataclass(frozen=True)
 class OfHost:
-    """What one study left on one host under one profile."""
+    """Where one study is stored that ran on one host under one profile."""
 
     host_id: str
     label: str
-    tables: dict[str, pd.DataFrame]
-    provenance: dict[str, Any]
+    folder: Path
 
 
 def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
-    """What a study left on each host, this machine first; a host that can't be read ends in a UserError that names the
-    file."""
+    """Where a study of each host is stored, this machine's first; what can't be read is named in a line on stderr."""
     seen = set()
-    folders = [home.tidy_dir(), *sorted(home.hosts_dir().glob("*/"))]
-    for folder in (root / profile / study for root in folders):
-        if not (folder / "provenance.json").is_file():
+    for root in (home.tidy_dir(), *sorted(home.hosts_dir().glob("*/"))):
+        folder = root / profile / study
+        if not (folder / _PROVENANCE).is_file():
             continue
-        remake = f"remove {folder}, then run or import it again"
-        tables, provenance = read_folder(study_named(study), folder, remake)
         try:
-            host_id, host = str(provenance["host_id"]), provenance["host"]
-            label = f"{host.get('name') or host['cpu_model']} ({host_id[:4]})"
-            if "questions" in tables:
-                QUESTIONS.validate(tables["questions"])
-        except (KeyError, TypeError, AttributeError, SchemaError, SchemaErrors) as error:
-            raise UserError(f"{folder} holds no campaign ({' '.join(str(error).split())[:200]}): {remake}") from None
+            told = json.loads((folder / _PROVENANCE).read_text(encoding="utf-8"))
+            host_id = str(told["host_id"])
+            label = f"{told['host'].get('name') or told['host']['cpu_model']} ({host_id[:4]})"
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            _left_out(folder, error)
+            continue
         if host_id not in seen:
             seen.add(host_id)
-            yield OfHost(host_id, label, tables, provenance)
+            yield OfHost(host_id, label, folder)
+
+
+@functools.cache
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _left_out(folder: Path, error: Exception) -> None:
+    why = " ".join(str(error).split())[:200]
+    _say(f"allocpool: {folder} is left out, it can't be read ({why}): `allocpool doctor --data` says what to do")
 
 
 def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
     """The tables of a study on all hosts, one below the other, with the host in every row, first."""
     parts: dict[str, list[pd.DataFrame]] = {}
     for one in of_hosts(study, profile):
-        for name, table in one.tables.items():
+        try:
+            tables, _ = read_folder(study_named(study), one.folder, "it is left out")
+        except UserError as error:
+            _left_out(one.folder, error)
+            continue
+        for name, table in tables.items():
             bare = table.drop(columns="host_id", errors="ignore")
             bare.insert(0, "host_id", one.host_id)
             parts.setdefault(name, []).append(bare)
@@ -70,15 +83,22 @@ def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
 def questions_of_hosts(profile: str) -> pd.DataFrame:
     """One row per question of any study and host that has figures of it: ``study``, ``host_id``, ``host`` (its label),
     and what `Campaign.questions_table` says."""
-    parts = [
-        one.tables["questions"].assign(study=study.name, host_id=one.host_id, host=one.label)
-        for study in every_study()
-        for one in of_hosts(study.name, profile)
-        if "questions" in one.tables
-    ]
     names = ["study", "host_id", "host", *QUESTIONS.columns]
-    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
-    return rows[rows["n"].astype(int) > 0][names].reset_index(drop=True)
+    parts = [pd.DataFrame(columns=names)]
+    for study in every_study():
+        for one in of_hosts(study.name, profile):
+            path = one.folder / "questions.parquet"
+            if not path.is_file():  # of an older version
+                continue
+            try:
+                asked = QUESTIONS.validate(pd.read_parquet(path))
+            except (OSError, ValueError, SchemaError, SchemaErrors) as error:
+                _left_out(one.folder, error)
+                continue
+            asked = asked[asked["n"] > 0]
+            if len(asked):
+                parts.append(asked.assign(study=study.name, host_id=one.host_id, host=one.label)[names])
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def combined(questions: pd.DataFrame) -> pd.DataFrame:
@@ -114,7 +134,7 @@ def mixed(profile: str) -> str:
     hosts: dict[str, list[str]] = {}
     for study in every_study():
         for root in (home.tidy_dir(), home.shipped_dir()):
-            path = root / profile / study.name / "provenance.json"
+            path = root / profile / study.name / _PROVENANCE
             if path.is_file():
                 hosts.setdefault(_host_in(path), []).append(study.name)
                 break

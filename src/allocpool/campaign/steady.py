@@ -10,7 +10,7 @@ linear computational cost", Journal of the American Statistical Association 107,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -30,7 +30,12 @@ _SAME_SHARE = 0.01
 _WINDOW = 200
 _FAR = 3.0
 
+_FEW = 128
+_PAIRS = np.tril_indices(_FEW + 1, -1)[::-1]
+"""Every start with every end after it, by their ends."""
+
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 def steady_state(costs: Sequence[float]) -> str | None:
@@ -58,33 +63,62 @@ def change_points(values: Floats) -> list[int]:
     squares = np.concatenate([[0.0], np.cumsum((values - values.mean()) ** 2)])
     # Values told in whole nanoseconds can be equal; no segment is called more exact than a thousandth of all.
     floor = max(1e-6 * squares[-1] / n, 1e-12)
-    penalty = _PENALTY * math.log(n)
+
+    def costs(starts: Integers, ends: int | Integers) -> Floats:
+        """Twice the negative log likelihood of segments."""
+        lengths = ends - starts
+        means = (sums[ends] - sums[starts]) / lengths
+        variances = np.maximum((squares[ends] - squares[starts]) / lengths - means**2, floor)
+        return np.asarray(lengths * (np.log(2 * math.pi * variances) + 1))
+
+    last_start_before = (_all_at_once if n <= _FEW else _pruned)(n, _PENALTY * math.log(n), costs)
+    points = []
+    place = int(last_start_before[n])
+    while place > 0:
+        points.append(place)
+        place = int(last_start_before[place])
+    return points[::-1]
+
+
+def _pruned(n: int, penalty: float, costs: Callable[[Integers, int | Integers], Floats]) -> Integers:
+    """Where the last segment of the first so many values starts."""
     best = np.full(n + 1, np.inf)
     best[0] = -penalty
     before = np.zeros(n + 1, dtype=np.int64)
     starts = np.array([0])
     for end in range(_SHORTEST, n + 1):
-        lengths = end - starts
-        means = (sums[end] - sums[starts]) / lengths
-        variances = np.maximum((squares[end] - squares[starts]) / lengths - means**2, floor)
-        costs = best[starts] + lengths * (np.log(2 * math.pi * variances) + 1)
-        cheapest = int(costs.argmin())
-        best[end] = costs[cheapest] + penalty
+        each = best[starts] + costs(starts, end)
+        cheapest = int(each.argmin())
+        best[end] = each[cheapest] + penalty
         before[end] = starts[cheapest]
         # Pruned is what can't begin the last segment of any longer series either.
-        starts = np.append(starts[costs <= best[end]], end - _SHORTEST + 1)
+        starts = np.append(starts[each <= best[end]], end - _SHORTEST + 1)
         starts = starts[np.isfinite(best[starts])]
-    points = []
-    place = int(before[n])
-    while place > 0:
-        points.append(place)
-        place = int(before[place])
-    return points[::-1]
+    return before
+
+
+def _all_at_once(n: int, penalty: float, costs: Callable[[Integers, int | Integers], Floats]) -> Integers:
+    """As `_pruned`: of few values, as most trials have, the costs of all segments take less than those of each end."""
+    starts, ends = _PAIRS[0][: n * (n + 1) // 2], _PAIRS[1][: n * (n + 1) // 2]
+    table = np.empty((n + 1, n + 1))
+    table[ends, starts] = costs(starts, ends)
+    best = np.full(n + 1, np.inf)
+    best[0] = -penalty
+    before = np.zeros(n + 1, dtype=np.int64)
+    for end in range(_SHORTEST, n + 1):
+        each = best[: end - _SHORTEST + 1] + table[end, : end - _SHORTEST + 1]
+        before[end] = cheapest = each.argmin()
+        best[end] = each[cheapest] + penalty
+    return before
 
 
 def _without_far_ones(logs: Floats) -> Floats:
     """Without what lies further from the median around it than three times the span from the 10th to the 90th percent:
     the paper's outliers, single iterations that something interrupted."""
+    if len(logs) <= _WINDOW // 2:  # the window holds all of them, wherever it stands
+        last = len(logs) - 1
+        low, median, high = np.interp([0.1 * last, 0.5 * last, 0.9 * last], np.arange(len(logs)), np.sort(logs))
+        return logs[np.abs(logs - median) <= _FAR * (high - low)]
     window = pd.Series(logs).rolling(_WINDOW, center=True, min_periods=1)
     span = window.quantile(0.9) - window.quantile(0.1)
     near = (pd.Series(logs) - window.median()).abs() <= _FAR * span

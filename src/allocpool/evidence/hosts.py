@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from allocpool import stats
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT
 from allocpool.evidence.style import BLACK, INK, log_axis, new_figure, nothing
+from allocpool.evidence.trials import records
 
 _MOST = 24
 """Questions that a figure has room for."""
@@ -36,9 +37,9 @@ def agreement(questions: pd.DataFrame, combined: pd.DataFrame) -> str:
         f"that two or more have figures of, {len(ends)} are decided on two or more: they agree on {same}, contradict "
         f"each other on {len(against)}, and on {other} one sees a difference that does not matter on another."
     ]
-    named = combined.set_index(["study", "question"])
+    named = {(str(row.study), str(row.question)): f"{row.a} against {row.b}" for row in records(combined)}
     if against:
-        names = [f"{named.loc[key, 'a']} against {named.loc[key, 'b']}" for key in against[:_NAMED]]
+        names = [named[key] for key in against[:_NAMED]]
         more = f", and {len(against) - _NAMED} more" if len(against) > _NAMED else ""
         told.append(f"They contradict each other on {'; '.join(names)}{more}.")
     decided = combined["verdict"].isin([A_CHEAPER, B_CHEAPER]).sum()

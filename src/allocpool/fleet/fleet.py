@@ -13,21 +13,21 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from allocpool import home
 from allocpool.campaign.campaign import Campaign, CampaignStatus, measure_together
-from allocpool.campaign.study import Machine, Study, StudyProfile
+from allocpool.campaign.study import Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.files import replacing
 from allocpool.fleet import worker
+from allocpool.fleet.store import Answer, AnsweredLauncher, StoredCampaign, make_tables, table_makers
 from allocpool.machine.host import NAME, Host, read_host
-from allocpool.trial.launch import Launcher
+from allocpool.trial.launch import cell_of
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, TrialRecord, read_record
 from allocpool.trial.runner import Task
@@ -44,6 +44,8 @@ LOST_AFTER_S = 60.0
 """A host without a worker for so long is given up."""
 _LOOK_S = 0.5
 _FIRST_S = 30.0
+_MANY = 1_000
+"""Trials whose tables are worth a process that makes them."""
 _T = TypeVar("_T")
 
 
@@ -129,25 +131,26 @@ class RemoteHost:
                 future = self.fleet.client.submit(
                     function, *arguments, workers=sorted(addresses), resources={TRIAL: 1}, pure=False
                 )
-                if (answer := self._answer(future, addresses)) is not None:
-                    return answer[0]
+                answered, answer = self._answer(future, addresses)
+                if answered:
+                    return cast(_T, answer)
             except (OSError, CancelledError):
                 self.fleet.require_scheduler()
 
-    def _answer(self, future: Any, addresses: set[str]) -> tuple[Any] | None:
-        """The answer in a tuple; None where nobody is left to give it."""
+    def _answer(self, future: Any, addresses: set[str]) -> tuple[bool, object]:
+        """Whether there is an answer, and which; there is none where nobody is left to give it."""
         from distributed import KilledWorker
 
         while True:
             try:
-                return (future.result(timeout=_LOOK_S),)
+                return True, future.result(timeout=_LOOK_S)
             except TimeoutError:
                 self.fleet.require_scheduler()
                 if not addresses & self.fleet.alive():
                     future.cancel()
-                    return None
+                    return False, None
             except KilledWorker:
-                return None
+                return False, None
 
 
 class Fleet:
@@ -232,69 +235,47 @@ class Fleet:
             known.addresses.add(address)
 
 
-class _RemoteLauncher(Launcher):
-    """What another machine says to specs; its answers do not depend on the block."""
+class _RemoteLauncher(AnsweredLauncher):
+    """What another machine says to specs."""
 
     def __init__(self, remote: RemoteHost) -> None:
+        super().__init__({})
         self._remote = remote
-        self._answers: dict[TrialSpec, worker.Answer] = {}
 
     def ask(self, specs: Iterable[TrialSpec], try_flags: bool = False) -> None:
         """Get the answers to these specs, all at once."""
-        cells = list(dict.fromkeys(spec.model_copy(update={"block": 0}) for spec in specs))
-        if cells:
+        if cells := list(dict.fromkeys(map(cell_of, specs))):
             told = self._remote.ask(worker.answers, cells, try_flags)
-            self._answers |= dict(zip(cells, told, strict=True))
-
-    def refusal(self, spec: TrialSpec) -> str | None:
-        return self._answer(spec)[0]
-
-    def code_hash(self, spec: TrialSpec) -> str:
-        return self._answer(spec)[1]
+            self.answers |= dict(zip(cells, told, strict=True))
 
     def prepare(self, specs: Iterable[TrialSpec]) -> None:
         self.ask(specs, try_flags=True)
 
     def build(self, specs: Iterable[TrialSpec]) -> None:
-        cells = list(dict.fromkeys(spec.model_copy(update={"block": 0}) for spec in specs))
-        if cells:
+        if cells := list(dict.fromkeys(map(cell_of, specs))):
             self._remote.ask(worker.build, cells)
 
     def pace_meter(self) -> PaceMeter:
         return PaceMeter(None)  # the worker reads its own
 
-    def _answer(self, spec: TrialSpec) -> worker.Answer:
-        cell = spec.model_copy(update={"block": 0})
-        if cell not in self._answers:
-            self.ask([cell])
-        return self._answers[cell]
+    def answer(self, spec: TrialSpec) -> Answer:
+        if cell_of(spec) not in self.answers:
+            self.ask([spec])
+        return super().answer(spec)
 
 
-class HostCampaign(Campaign):
+class HostCampaign(StoredCampaign):
     """One study under one profile on one machine of the fleet; its records are kept here."""
 
     def __init__(self, study: Study[Any], profile: StudyProfile, remote: RemoteHost) -> None:
-        super().__init__(study, profile)
+        launcher = _RemoteLauncher(remote)
+        super().__init__(study, profile, remote.host, remote.cores, launcher)
         self._remote = remote
-        self._answers = _RemoteLauncher(remote)
-        self._launcher = self._answers
-        self._answers.ask(item.spec for item in self.plan() if not item.unavailable)
-
-    @cached_property
-    def host(self) -> Host:
-        """The machine that measures."""
-        return self._remote.host
-
-    def machine(self) -> Machine:
-        return Machine(cores=self._remote.cores)
+        launcher.ask(item.spec for item in self.plan() if not item.unavailable)
 
     @property
     def where(self) -> str:
         return f"{self._remote.name}: "
-
-    @property
-    def tidy_folder(self) -> Path:
-        return home.hosts_dir() / self.host.fingerprint() / self.profile.profile / self.study.name
 
     def alone(self) -> AbstractContextManager[None]:
         """Nothing is held here: the worker holds its machine, a trial long."""
@@ -350,39 +331,39 @@ def run_on(
     results: dict[str, HostResult] = {}
     threads: list[threading.Thread] = []
     ends_s = time.monotonic() + _FIRST_S
-    while True:
-        with suppress(Lost):  # told by each host
-            fleet.look()
-        for fingerprint, host in list(fleet.hosts.items()):
-            if fingerprint not in results:
-                results[fingerprint] = HostResult(host.name)
-                threads.append(
-                    threading.Thread(target=_run_host, args=(host, campaigns, minutes, results[fingerprint]))
-                )
-                threads[-1].daemon = True  # Ctrl-C does not wait for trials elsewhere, which end there
-                threads[-1].start()
-        if threads and not any(thread.is_alive() for thread in threads):
-            return list(results.values())
-        if not threads and time.monotonic() > ends_s:
-            raise UserError(
-                f"no machine takes part: start a worker on each with `{START}`, in a checkout of this commit"
-            )
-        time.sleep(_LOOK_S)
+    with table_makers() as makers:
+        while True:
+            with suppress(Lost):  # told by each host
+                fleet.look()
+            for fingerprint, host in list(fleet.hosts.items()):
+                if fingerprint not in results:
+                    results[fingerprint] = HostResult(host.name)
+                    work = (host, campaigns, minutes, makers, results[fingerprint])
+                    # Ctrl-C does not wait for trials elsewhere, which end there.
+                    threads.append(threading.Thread(target=_run_host, args=work, daemon=True))
+                    threads[-1].start()
+            if threads and not any(thread.is_alive() for thread in threads):
+                return list(results.values())
+            if not threads and time.monotonic() > ends_s:
+                raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
+            time.sleep(_LOOK_S)
 
 
-def _run_host(host: RemoteHost, campaigns: Sequence[Campaign], minutes: float | None, result: HostResult) -> None:
+def _run_host(
+    host: RemoteHost, campaigns: Sequence[Campaign], minutes: float | None, makers: Executor, result: HostResult
+) -> None:
     here: list[HostCampaign] = []
+    took_s: dict[str, float] = {}
     try:
         for each in campaigns:
             here.append(HostCampaign(each.study, each.profile, host))
             here[-1].retries_failed = each.retries_failed
-        took_s = measure_together(here, minutes)
-        for own in here:
-            own.tables()
-            result.states[own.study.name] = own.status(took_s.get(own.study.name, 0.0))
+        took_s |= measure_together(here, minutes)
     except Lost as lost:
         result.problem = str(lost)
-        for own in here:  # of what is finished
-            own.tables()
     except (UserError, OSError) as error:
         result.problem = f"{host.name}: {error}"
+    for own in here:  # of what is finished, however it ended
+        asked = (own.study.name, own.profile, own.host, own.cores, own.launcher.answers)
+        done = make_tables(*asked) if len(own.tasks) < _MANY else makers.submit(make_tables, *asked).result()
+        result.states[own.study.name] = replace(done, seconds=took_s.get(own.study.name, 0.0))

@@ -111,11 +111,7 @@ def _why_not(asked: Checkout, own: Checkout) -> str | None:
     return None if diagnosis.ready else "; ".join(diagnosis.missing())
 
 
-Answer = tuple[str | None, str]
-"""Of a spec: why this machine can't run it, or None; and the hash of the code that it runs here."""
-
-
-def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[Answer]:
+def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | None, str]]:
     """What this machine says to each spec; with ``try_flags`` after it has tried the flags that they start a JVM with.
     Of what can't run the hash is empty."""
     launcher = _here().launcher

@@ -44,9 +44,14 @@ class Launcher:
         self._runtime = cache(find_runtime)
         self._sources_hash = cache(compiled.code_hash)
         self._jvm_refused = cache(self._why_no_jvm)
+        self._refusal = cache(self._why_not)
+        self._code_hash = cache(self._hash_of_code)
 
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts nothing."""
+        return self._refusal(cell_of(spec))
+
+    def _why_not(self, spec: TrialSpec) -> str | None:
         reason = spec.impossible() or spec.refused_here()
         if reason:
             return reason
@@ -65,12 +70,16 @@ class Launcher:
             except UserError:
                 continue  # no such runtime: said where the trial is refused
         self._jvm_refused.cache_clear()
+        self._refusal.cache_clear()
 
     def code_hash(self, spec: TrialSpec) -> str:
         """The hash of all that the trial of this spec runs; builds nothing.
 
         Another version of a preloaded library, or of headers that are not ours, is another program.
         """
+        return self._code_hash(cell_of(spec))
+
+    def _hash_of_code(self, spec: TrialSpec) -> str:
         needs = spec.needs()
         parts = [spec.CHILD]
         parts += [f"{needs.jvm.module}-java"] if needs.jvm else []
@@ -130,6 +139,11 @@ class Launcher:
             classpath=tuple(str(jar) for jar in built.classpath),
             compiler=f"javac {built.javac_version} --release {built.release}",
         )
+
+
+def cell_of(spec: TrialSpec) -> TrialSpec:
+    """What the repetitions of a trial have in common."""
+    return spec if spec.block == 0 else spec.model_copy(update={"block": 0})
 
 
 def flags_of(jvm: Jvm) -> tuple[str, ...]:

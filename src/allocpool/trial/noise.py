@@ -129,7 +129,8 @@ class Watch:
         activity = read_activity()
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = self._children
-        cpu_s = children.ru_utime + children.ru_stime - began.ru_utime - began.ru_stime
+        # Sums of times are rounded: of a child that took none the difference may be just below nothing.
+        cpu_s = max(0.0, children.ru_utime + children.ru_stime - began.ru_utime - began.ru_stime)
         usual_ns = self._meter.usual_compute_ns
         own_s = cpu_s + time.process_time() - self._own_s
         noise = Noise(

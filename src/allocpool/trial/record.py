@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 import sys
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from allocpool.errors import UserError
 from allocpool.machine.host import Host
 from allocpool.trial.noise import Noise
 from allocpool.trial.spec import TrialSpec
@@ -124,23 +126,33 @@ def read_record(directory: Path) -> TrialRecord | None:
 
     A record that can't be read, for whatever reason, counts as not run and is named in one line on stderr.
     """
-    path = directory / RESULT
-    if not path.exists():
-        return None
-    if not path.is_file():
-        return unreadable(path, "it is no file")
     try:
-        record = TrialRecord.model_validate_json(path.read_text(encoding="utf-8"))
+        return checked_record(directory)
+    except UserError as error:
+        return unreadable(directory / RESULT, str(error))
+
+
+def checked_record(directory: Path) -> TrialRecord | None:
+    """As `read_record`; UserError says in one line why it can't be read."""
+    path = directory / RESULT
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return None
+    if not stat.S_ISREG(mode):  # a pipe would be waited for
+        raise UserError("it is no file")
+    try:
+        record = TrialRecord.model_validate_json(path.read_bytes())
     except ValidationError as error:
         reason = error.errors()[0]
         where = ".".join(map(str, reason["loc"]))
-        return unreadable(path, f"{where}: {reason['msg']}" if where else str(reason["msg"]))
+        raise UserError(f"{where}: {reason['msg']}" if where else str(reason["msg"])) from None
     except (OSError, ValueError) as error:
-        return unreadable(path, str(error))
+        raise UserError(str(error)) from None
     if record.trial_id != directory.name:
-        return unreadable(path, f"it is of trial {record.trial_id}")
+        raise UserError(f"it is of trial {record.trial_id}")
     if record.gc_log_bytes is not None and size_of(directory / GC_LOG) != record.gc_log_bytes:
-        return unreadable(path, f"its {GC_LOG} is not what the trial left")
+        raise UserError(f"its {GC_LOG} is not what the trial left")
     return record.model_copy(update={"directory": str(directory)})
 
 

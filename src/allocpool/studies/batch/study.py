@@ -40,11 +40,12 @@ class BatchProfile(Sizes, Selection):
 def plan_batch(profile: BatchProfile, _machine: Machine) -> list[Planned]:
     """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
     selections = (profile, *profile.beside.values())
-    planned: list[Planned] = []
-    for block in range(profile.blocks):
-        once = {item.spec: item for selection in selections for item in plan_block(profile, selection, block)}
-        planned += once.values()
-    return planned
+    once = {item.spec: item for selection in selections for item in plan_block(profile, selection, 0)}
+    return [
+        Planned(item.spec.model_copy(update={"block": block}), item.unavailable)
+        for block in range(profile.blocks)
+        for item in once.values()
+    ]
 
 
 def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpec]]:

@@ -1,0 +1,388 @@
+"""Campaigns that survive: disks, clocks, memory and runners that end at any moment. Trials are made up, so that there
+are hundreds of moments in seconds; real children under real signals are in test_runner.py and test_guard.py."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta, tzinfo
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from allocpool.campaign import campaign, hosts
+from allocpool.cli import main
+from allocpool.decisions import EQUIVALENT, FEWEST
+from allocpool.errors import UserError
+from allocpool.fleet import fleet, worker
+from allocpool.machine import memory
+from allocpool.machine.host import NAME, read_host
+from allocpool.trial import runner
+from allocpool.trial.noise import PaceMeter
+from allocpool.trial.record import MEASUREMENT, RESULT, TrialRecord
+
+CELL: dict[str, Any] = {
+    "solutions": ["cpp/flat"], "strategies": ["pool"], "cases": ["A"], "seconds": 0.02, "warmup_seconds": 0.0,
+}  # fmt: skip
+FORK = multiprocessing.get_context("fork")
+KILLS = 100
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a real trial left for its runner."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALLOCPOOL_DATA", str(tmp_path_factory.mktemp("one")))
+        opened = campaign.open_study("batch", "smoke", {**CELL, "blocks": 1})
+        opened.run()
+        (record,) = opened.records()
+        return (Path(record.directory) / MEASUREMENT).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def made_up(measured: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials without a process: each leaves at once what a real one left."""
+
+    def leave(_command: object, task: runner.Task, _launch: object) -> tuple[int, None]:
+        (task.folder / MEASUREMENT).write_text(measured, encoding="utf-8")
+        return 0, None
+
+    monkeypatch.setattr(runner, "_run_child", leave)
+    host = read_host()
+    monkeypatch.setattr(campaign, "read_host", lambda: host)
+    monkeypatch.setattr(campaign.Campaign, "pace_meter", lambda _self: PaceMeter(None))
+    monkeypatch.setattr("allocpool.campaign.campaign.tqdm", _NoBar)
+
+
+class _NoBar:
+    """A bar that shows nothing, and needs no lock that a killed process might hold."""
+
+    def __init__(self, **_settings: object) -> None:
+        pass
+
+    def __enter__(self) -> _NoBar:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    total = n = 0
+
+    def update(self, *_told: object, **_how: object) -> None:
+        """Nothing."""
+
+    set_postfix_str = set_description_str = write = update
+
+
+def opened(blocks: int) -> campaign.Campaign:
+    return campaign.open_study("batch", "smoke", {**CELL, "blocks": blocks})
+
+
+def allocpool(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def run_words(blocks: int) -> list[str]:
+    chosen = {**CELL, "blocks": blocks}
+    settings = [word for key, value in chosen.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    return ["run", "batch", "--profile", "smoke", *settings]
+
+
+def records(data: Path, known: Mapping[str, int] | None = None) -> dict[str, int]:
+    """The records of a store with the times of their last changes; each that is not known is whole."""
+    found = {path.parent.name: path for path in (data / "raw").glob(f"*/{RESULT}")}
+    for name in found.keys() - (known or {}).keys():
+        TrialRecord.model_validate_json(found[name].read_bytes())
+    return {name: path.stat().st_mtime_ns for name, path in found.items()}
+
+
+def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(data: Path, made_up: None) -> None:
+    endings = (signal.SIGKILL, signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+    blocks = 110
+    before: dict[str, int] = {}
+    unfinished = 0
+    (data / "raw").mkdir(parents=True)
+    one = opened(blocks)
+    for moment in range(KILLS):
+        begun = len(os.listdir(data / "raw"))
+        child = FORK.Process(target=_run_quietly, args=(one,))
+        child.start()
+        while moment % 5 and child.is_alive() and len(os.listdir(data / "raw")) == begun:
+            time.sleep(0.001)  # each fifth is ended while it starts
+        time.sleep(0.0001 * (moment % 50))
+        with suppress(ProcessLookupError):  # it had done all
+            os.kill(child.pid or 0, endings[moment % len(endings)])
+        child.join(60)
+        assert child.exitcode is not None
+        after = records(data, before)
+        assert {name: after.get(name) for name in before} == before, f"lost or repeated at moment {moment}"
+        unfinished += len(after) < blocks
+        before = after
+    assert before and unfinished >= KILLS // 2, "too quick to be ended in the middle"
+    whole = opened(blocks)
+    status = whole.run()
+    assert status.complete and status.finished == blocks == len(records(data))
+    assert {name: records(data)[name] for name in before} == before
+    assert len(whole.tables()["trials"]) == blocks
+
+
+def _run_quietly(one: campaign.Campaign) -> None:
+    with suppress(KeyboardInterrupt):
+        one.run()
+
+
+def test_tables_are_whole_at_whatever_moment_their_writer_is_killed(data: Path, made_up: None) -> None:
+    small = opened(8)
+    small.run()
+    seen = set()
+    for moment in range(12):
+        shutil.rmtree(small.tidy_folder)
+        child = FORK.Process(target=small.tables)
+        child.start()
+        while child.is_alive() and not small.tidy_folder.exists():
+            time.sleep(0.0005)
+        time.sleep(0.003 * moment)
+        child.kill()
+        child.join(60)
+        tables = list(small.tidy_folder.glob("[!.]*.parquet"))
+        for path in tables:
+            assert path.read_bytes()[-4:] == b"PAR1", f"{path} is torn"
+        seen.add(len(tables))
+    small.tables()
+    assert len(campaign.read_tables("batch", small.profile.profile)[0]["trials"]) == 8 and len(seen) > 1
+
+
+def in_a_place_of_its_own(work: Callable[[], Any]) -> Any:
+    """What ``work`` returns in a forked process that may mount what nobody else sees (user_namespaces(7))."""
+
+    def act(answer: Connection) -> None:
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            new_mounts, new_user, private = 0x00020000, 0x10000000, (1 << 18) | (1 << 14)
+            user, group = os.geteuid(), os.getegid()
+            if libc.unshare(new_mounts | (new_user if user else 0)):
+                raise OSError(ctypes.get_errno(), "unshare")
+            if user:
+                Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+                Path("/proc/self/uid_map").write_text(f"0 {user} 1", encoding="ascii")
+                Path("/proc/self/gid_map").write_text(f"0 {group} 1", encoding="ascii")
+            libc.mount(b"none", b"/", None, private, None)
+            answer.send(work())
+        except BaseException as error:
+            answer.send(error)
+            raise
+
+    here, there = FORK.Pipe()
+    child = FORK.Process(target=act, args=(there,))
+    child.start()
+    there.close()
+    told = here.recv()
+    child.join(60)
+    if isinstance(told, BaseException):
+        raise told
+    return told
+
+
+def mount(folder: Path, size_kb: int, read_only: bool = False) -> None:
+    """A file system in memory of so many KiB; or what is there, made read-only."""
+    folder.mkdir(parents=True, exist_ok=True)
+    libc = ctypes.CDLL(None, use_errno=True)
+    flags = 0x21 if read_only else 0  # MS_REMOUNT | MS_RDONLY
+    if libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, f"size={size_kb}k".encode()):
+        raise OSError(ctypes.get_errno(), "mount")
+
+
+def test_a_full_disk_is_one_line_and_what_is_finished_is_whole(data: Path, made_up: None) -> None:
+    def work() -> tuple[int, str, int, int, int]:
+        mount(data, 400)
+        full = allocpool(*run_words(100))
+        finished = records(data)
+        mount_more = ctypes.CDLL(None).mount(b"tmpfs", os.fsencode(data), b"tmpfs", 0x20, b"size=8m")
+        assert mount_more == 0
+        again = allocpool(*run_words(100))
+        after = records(data)
+        assert {name: after[name] for name in finished} == finished, "lost or repeated"
+        return full.exit_code, full.output, len(finished), again.exit_code, len(after)
+
+    status, told, finished, again, after = in_a_place_of_its_own(work)
+    assert status == 2 and told.count("\n") == 1 and "make room there, or set ALLOCPOOL_DATA" in told, told
+    assert 0 < finished < 100 and (again, after) == (0, 100)
+
+
+def test_a_limit_on_the_size_of_files_is_one_line(data: Path, made_up: None) -> None:
+    def work() -> tuple[int, str]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        told = allocpool(*run_words(2))
+        return told.exit_code, told.output
+
+    status, told = in_a_place_of_its_own(work)
+    assert status == 2 and told.count("\n") == 1 and "raise the limit on a file's size" in told, told
+
+
+def test_a_read_only_store_shows_what_is_complete_and_refuses_the_rest_in_one_line(data: Path, made_up: None) -> None:
+    def work() -> tuple[int, int, str, str]:
+        mount(data, 8000)
+        opened(3).run()
+        mount(data, 8000, read_only=True)
+        shown = opened(3)
+        assert shown.run().complete
+        more = allocpool(*run_words(4))
+        return len(shown.tables()["trials"]), more.exit_code, more.output, allocpool("doctor", "--data").output
+
+    rows, status, told, doctor = in_a_place_of_its_own(work)
+    assert rows == 3
+    assert status == 2 and told.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in told, told
+    assert "it takes no files" in doctor
+
+
+def test_two_runners_at_once_lose_and_repeat_nothing(data: Path, made_up: None) -> None:
+    both = [FORK.Process(target=opened(60).run) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(60)
+    before = records(data)
+    assert len(before) == 60 and 0 in [one.exitcode for one in both]
+    opened(60).run()
+    assert records(data) == before
+
+
+class _Stepping:
+    """A wall clock that somebody sets back by a day between any two looks."""
+
+    looks = 0
+
+    @classmethod
+    def now(cls, zone: tzinfo) -> datetime:
+        cls.looks += 1
+        return datetime.now(zone) - timedelta(days=cls.looks)
+
+
+def test_a_clock_that_is_set_back_changes_no_figure_and_repeats_nothing(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "datetime", _Stepping)
+    day = 0
+
+    def wall() -> float:
+        nonlocal day
+        day += 1
+        return 1e9 - 86_400.0 * day
+
+    monkeypatch.setattr(time, "time", wall)
+    stepped = opened(5)
+    status = stepped.run()
+    assert status.complete and status.finished == 5
+    trials = stepped.tables()["trials"]
+    assert (trials["wall_s"] >= 0).all() and trials["started_utc"].nunique() == 5
+    before = records(data)
+    assert opened(5).run().finished == 5 and records(data) == before
+
+
+@pytest.mark.parametrize(("kills", "status"), [(1, "out_of_memory"), (0, "killed")])
+def test_a_child_that_the_kernel_ended_for_memory_is_told_apart_from_a_killed_one(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch, kills: int, status: str
+) -> None:
+    counts: Iterator[int] = iter([3, 3 + kills])
+    monkeypatch.setattr(runner, "memory_kills", lambda: next(counts))
+    monkeypatch.setattr(runner, "_run_child", lambda *_words: (-signal.SIGKILL, None))
+    one = opened(1)
+    one.run()
+    assert [record.status for record in one.records()] == [status]
+
+
+def test_what_does_not_fit_into_its_control_group_is_refused_before_it_starts(
+    data: Path, tmp_path: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "max").write_text(str(1 << 20), encoding="ascii")
+    (tmp_path / "current").write_text("0", encoding="ascii")
+    monkeypatch.setattr(memory, "_limits", lambda: iter([(tmp_path / "max", tmp_path / "current")]))
+    settings = {**CELL, "blocks": 1, "solutions": ["cpp/flat", "java/heap/g1/25"]}
+    tight = campaign.open_study("batch", "smoke", settings)
+    status = tight.run()
+    assert (status.planned, status.unavailable, status.finished) == (2, 2, 0) and not records(data)
+    assert tight.tables()["trials"]["reason"].str.contains("1 MB available").all()
+
+
+def test_the_doctor_finds_what_is_broken_and_deletes_nothing(data: Path, made_up: None) -> None:
+    one = opened(6)
+    one.run()
+    assert allocpool("doctor", "--data").output == f"{data}: nothing is broken\n"
+    folders = sorted((data / "raw").iterdir())
+    texts = [(folder / RESULT).read_text(encoding="utf-8") for folder in folders]
+    (folders[0] / RESULT).unlink()
+    (folders[1] / RESULT).write_text(texts[1][: len(texts[1]) // 2], encoding="utf-8")
+    (folders[2] / RESULT).write_text(texts[2].replace('"seed": ', '"seed": 1'), encoding="utf-8")
+    (folders[3] / f".{RESULT}.left").touch()
+    (folders[4] / RESULT).write_text(json.dumps(json.loads(texts[4]) | {"measurement": {}}), encoding="utf-8")
+    (one.tidy_folder / "trials.parquet").write_bytes(b"PAR1")
+    other = one.tidy_folder.with_name("native")
+    shutil.copytree(one.tidy_folder, other)
+    (other / "provenance.json").unlink()
+    before = sorted(data.rglob("*"))
+    told = allocpool("doctor", "--data")
+    assert told.exit_code == 1 and sorted(data.rglob("*")) == before
+    lines = told.output.splitlines()
+    expected = [
+        (folders[0], "the trial did not end"), (folders[1], "EOF while parsing"), (folders[2], "what it ran is trial"),
+        (folders[3], "what an interrupted write left"), (folders[4], "measurement."),
+        (one.tidy_folder, "trials.parquet can't be read"), (other, "provenance.json is missing"),
+    ]  # fmt: skip
+    for path, what in expected:
+        assert [line for line in lines if line.startswith(str(path)) and what in line], (path, what, lines)
+    assert len(lines) == len(expected)
+    assert json.loads(allocpool("doctor", "--data", "--json").output)[0]["what"] == "the trial did not end"
+    again = opened(6)
+    assert again.run().finished == 6
+    assert [line for line in allocpool("doctor", "--data").output.splitlines() if str(one.tidy_folder) in line] == []
+
+
+class _Near(fleet.RemoteHost):
+    """A host of the fleet that is this process under another name."""
+
+    def ask(self, function: Callable[..., Any], *arguments: object) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(NAME, self.name)
+            worker._here.cache_clear()
+            return function(*arguments)
+
+
+def test_what_is_next_is_asked_per_host_until_each_has_decided(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("allocpool.campaign.sequential.tqdm", _NoBar)
+    settings = {**CELL, "strategies": ["alloc", "pool"], "blocks": 1, "schedule": "sequential"}
+    asked = campaign.open_study("batch", "smoke", settings)
+    for name in ("near", "far"):
+        host = read_host().model_copy(update={"name": name})
+        nowhere: Any = None
+        one = fleet.HostCampaign(asked.study, asked.profile, _Near(nowhere, host, 2, name))
+        campaign.measure_together([one])
+        assert one.status().finished == 2 * FEWEST, "planned is one block; the first round takes more"
+        one.tables()
+    assert len(records(data)) == 4 * FEWEST
+    questions = hosts.questions_of_hosts(asked.profile.profile)
+    assert set(questions["host"].str.partition(" ")[0]) == {"near", "far"}
+    assert set(questions["verdict"]) == {EQUIVALENT}, "both sides are the same made-up trial"
+    assert list(hosts.combined(questions)["hosts"]) == [2]
+
+
+def test_tables_without_provenance_are_no_campaign_and_say_what_makes_one(data: Path, made_up: None) -> None:
+    one = opened(1)
+    one.run()
+    (one.tidy_folder / "provenance.json").unlink()
+    with pytest.raises(UserError, match=r"no tables of study batch.*makes them"):
+        campaign.read_tables("batch", one.profile.profile)
+    tables, provenance = campaign.stored("batch", one.profile.profile)
+    assert provenance is None and tables["trials"].empty
