@@ -33,13 +33,14 @@ prerequisites:
 	  { echo 'missing: the venv module of $(PYTHON): install python3-venv (Debian)' >&2; exit 1; }
 	@PYTHONPATH=src $(PYTHON) -m allocpool.prerequisites
 
-# Fetching runtimes needs no package, so it goes on meanwhile; `setup` says what came of it.
+# Fetching runtimes needs no package, so it goes on meanwhile; `setup` says what came of it. Modules are compiled as they
+# are imported: most never are.
 .venv/.installed: requirements.lock pyproject.toml
 	@$(MAKE) --no-print-directory prerequisites
 	@echo 'Installing the locked Python packages into .venv (about a minute)'
 	@$(PYTHON) -m venv .venv
 	@PYTHONPATH=src $(BIN)/python -m allocpool.runtimes >/dev/null 2>&1 & runtimes=$$!; \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary :all: \
 	  --require-hashes --requirement requirements.lock; installed=$$?; wait $$runtimes; exit $$installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
 	  --no-build-isolation --editable .
@@ -66,10 +67,15 @@ bench-%: setup
 	@$(BIN)/allocpool bench $*
 
 # Every part runs, whatever the others say; the output ends with pytest's summary, or with the parts that failed.
+# Types take one processor for as long as Java and C++ seldom take all: they go on beside these, and are told after them.
 test: setup
-	@failed=; for part in style types notebooks java native python; do \
-	  $(MAKE) --no-print-directory test-$$part || failed="$$failed $$part"; \
-	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+	@mkdir -p build
+	@failed=; part() { $(MAKE) --no-print-directory test-$$1; }; \
+	part types >build/test-types.log 2>&1 & types=$$!; \
+	for part in style notebooks java native; do part $$part || failed="$$failed $$part"; done; \
+	wait $$types || failed="$$failed types"; cat build/test-types.log; \
+	part python || failed="$$failed python"; \
+	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 test-style: .venv/.installed
 	$(BIN)/ruff check .

@@ -6,8 +6,11 @@ import os
 import tempfile
 from pathlib import Path
 
+import MLRsearch
 import pytest
 
+# Imported before all else: it looks for its own source among all modules that there are by then, again and again.
+assert MLRsearch
 # Tests measure nothing that anybody reads, so several processes of them may run at once.
 os.environ["ALLOCPOOL_LOCK"] = str(Path(tempfile.gettempdir()) / f"allocpool-tests-{os.getpid()}.lock")
 

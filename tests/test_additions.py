@@ -21,7 +21,7 @@ from allocpool import home
 TOY = Path(__file__).parent / "additions"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "target", "build*", ".*")
 SETTINGS = {
-    "blocks": 1, "cases": ["A"], "strategies": ["alloc", "fresh"],
+    "blocks": 1, "cases": ["A"], "strategies": ["alloc", "fresh"], "seconds": 0.2, "min_collections": 1,
     "solutions": ["cpp/roomy", "java/roomy/toygc/25", "cpp/flat"],
 }  # fmt: skip
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -192,6 +195,9 @@ def test_a_look_tells_the_spread_of_what_it_can_read(monkeypatch: pytest.MonkeyP
     readings = iter([pace(2.0), pace(4.0)] * 1000)
     meter = PaceMeter(None)
     monkeypatch.setattr(meter, "_read", lambda: next(readings))
+    looks = itertools.count(step=0.01)
+    clock = SimpleNamespace(monotonic=lambda: next(looks), sleep=lambda _seconds: None, process_time=time.process_time)
+    monkeypatch.setattr(noise, "time", clock)
     seen = look(meter, 0.3)
     assert seen.spread["compute_ns"] > 0.3 and seen.spread["latency_ns"] == 0
     assert look(PaceMeter(None), 0.0).spread == {}

@@ -431,7 +431,8 @@ CHECKOUT_NOTEBOOKS = {
     "00_findings": f"from allocpool import notebook\nnotebook.finished('00_findings', {PROVENANCE!r}, 'Yes.')",
     "01_raises": "raise ValueError('told in one line')",
     "02_dies": "import os\nos._exit(0)",
-    "03_endless": "profile",
+    "03_endless": "import sys\nfrom IPython.display import Markdown, display\ndisplay(Markdown('*shown*'))\n"
+    "print('printed')\nprint('aside', file=sys.stderr)\nprofile",
     "04_unconfigured": "1",
 }
 
@@ -472,9 +473,22 @@ def test_a_notebook_that_does_not_reach_its_end_is_a_page_that_says_so(rendered:
 
 def test_a_notebook_that_reaches_its_end_is_whole(rendered: Path) -> None:
     assert banner(rendered, "index") is None
-    executed = rendered.parents[1] / "executed" / "tiny" / "00_findings.ipynb"
-    outputs = [o for cell in json.loads(executed.read_text())["cells"] for o in cell.get("outputs", [])]
-    assert any(FINISHED_MIME in output.get("data", {}) for output in outputs)
+    assert any(FINISHED_MIME in output.get("data", {}) for output in outputs_of(rendered, "00_findings"))
+
+
+def outputs_of(rendered: Path, name: str) -> list[dict[str, Any]]:
+    executed = rendered.parents[1] / "executed" / "tiny" / f"{name}.ipynb"
+    return [o for cell in json.loads(executed.read_text())["cells"] for o in cell.get("outputs", [])]
+
+
+def test_what_a_cell_prints_shows_and_ends_in_is_kept_and_so_is_its_error(rendered: Path) -> None:
+    printed, aside, shown, last = outputs_of(rendered, "03_endless")
+    assert (printed["name"], "".join(printed["text"])) == ("stdout", "printed\n")
+    assert (aside["name"], "".join(aside["text"])) == ("stderr", "aside\n")
+    assert "".join(shown["data"]["text/markdown"]) == "*shown*"
+    assert "".join(last["data"]["text/plain"]) == "'tiny'", "the parameter of the profile"
+    errors = [output for output in outputs_of(rendered, "01_raises") if output["output_type"] == "error"]
+    assert [(error["ename"], error["evalue"]) for error in errors] == [("ValueError", "told in one line")]
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:

@@ -17,6 +17,8 @@ from allocpool.errors import UserError
 from allocpool.site import _pages, _taken
 
 _HERE = Path(__file__).parent
+_SPHINX = "import allocpool; from sphinx.cmd.build import main; raise SystemExit(main())"
+"""``python -m sphinx`` without what this package keeps from being imported."""
 _MARK = ".allocpool-site"
 """A file in every folder that a site was built into: only such a folder is ever replaced."""
 
@@ -104,7 +106,7 @@ def _run_sphinx(staging: Path, output_dir: Path) -> None:
     output_dir.mkdir(parents=True)
     (output_dir / _MARK).touch()
     log = output_dir.with_name(f"{output_dir.name}.log")
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-d", str(staging / ".doctrees")]
+    command = [sys.executable, "-c", _SPHINX, "-b", "html", "-d", str(staging / ".doctrees")]
     done = subprocess.run(
         [*command, str(staging), str(output_dir)],
         check=False,

@@ -19,7 +19,7 @@ from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, remembered_refusal, try_flags
 from allocpool.runtimes.flags import check_huge_pages
 from allocpool.trial.jit import JIT_LOG
-from allocpool.trial.needs import Jvm, NativeProject, Needs
+from allocpool.trial.needs import Jvm, NativeProject
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.trial.spec import TrialSpec
@@ -43,9 +43,11 @@ class Launcher:
         self._classpath = cache(compiled.java_classpath)
         self._runtime = cache(find_runtime)
         self._sources_hash = cache(compiled.code_hash)
+        self._javac = cache(find_javac)
         self._jvm_refused = cache(self._why_no_jvm)
         self._refusal = cache(self._why_not)
         self._code_hash = cache(self._hash_of_code)
+        self._native_refused = cache(_why_no_native)
 
     def refusal(self, spec: TrialSpec) -> str | None:
         """One line that says why this machine can't run the spec, or None when it can. Starts nothing."""
@@ -58,7 +60,7 @@ class Launcher:
         needs = spec.needs()
         if needs.jvm:
             return self._jvm_refused(needs.jvm, needs.processes)
-        return _no_allocator(needs) or _too_large(needs)
+        return self._native_refused(needs.allocator, needs.boost, needs.memory_mb, needs.memory_setting)
 
     def prepare(self, specs: Iterable[TrialSpec]) -> None:
         """Try, once each, the flags that these specs start a JVM with; what is refused is then in :meth:`refusal`."""
@@ -85,7 +87,7 @@ class Launcher:
         parts += [f"{needs.jvm.module}-java"] if needs.jvm else []
         parts += [_SOURCES[needs.native]] if needs.native else []
         sources = self._sources_hash(*parts)
-        allocator = _preloaded(needs)
+        allocator = _preloaded(needs.allocator)
         if allocator is not None:
             sources = hashlib.sha256(sources.encode() + allocator.read_bytes()).hexdigest()[:16]
         boost = find_boost() if needs.boost else None
@@ -122,7 +124,7 @@ class Launcher:
         try:
             if jvm.large_pages:
                 check_huge_pages(jvm.collector)
-            compiled.check_module(jvm.module, find_javac())
+            compiled.check_module(jvm.module, self._javac())
             check(jvm.runtime, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
             return remembered_refusal(self._runtime(jvm.runtime), flags_of(jvm))
         except UserError as error:
@@ -177,30 +179,26 @@ def _native_launch(built: compiled.NativeBuild) -> NativeLaunch:
     )
 
 
-def _preloaded(needs: Needs) -> Path | None:
+def _preloaded(allocator: str | None) -> Path | None:
     """The library that serves C++ ``new`` in place of the C library."""
-    return find_allocator(needs.allocator) if needs.allocator and needs.allocator in ALLOCATORS else None
+    return find_allocator(allocator) if allocator and allocator in ALLOCATORS else None
 
 
-def _no_allocator(needs: Needs) -> str | None:
-    """Why the allocator of a C++ trial can't be had here, or None."""
+def _why_no_native(allocator: str | None, boost: bool, memory_mb: int, memory_setting: str) -> str | None:
+    """Why the allocator of a C++ trial can't be had here, or its buffers don't fit into this machine's memory; or
+    None."""
     try:
-        if needs.boost:
+        if boost:
             check_boost()
-        preloaded = _preloaded(needs)
+        preloaded = _preloaded(allocator)
     except UserError as error:
         return str(error)
     if preloaded and sys.platform != "linux":
-        return f"the allocator {needs.allocator} can be preloaded and confirmed on Linux only"
-    return None
-
-
-def _too_large(needs: Needs) -> str | None:
-    """Why the buffers of a C++ trial don't fit into this machine's memory, or None."""
+        return f"the allocator {allocator} can be preloaded and confirmed on Linux only"
     available_mb = available_memory_mb()
-    if needs.memory_mb <= available_mb:
+    if memory_mb <= available_mb:
         return None
     return (
-        f"the trial needs {needs.memory_mb} MB, and this machine has {available_mb} MB available: "
-        f"choose a smaller {needs.memory_setting}"
+        f"the trial needs {memory_mb} MB, and this machine has {available_mb} MB available: "
+        f"choose a smaller {memory_setting}"
     )
