@@ -4,7 +4,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
-/** One thread's part: its messages, those of them in flight, and its store. Nothing is allocated but by the strategy. */
+/**
+ * One thread's part: its messages, those of them in flight, and its store. Nothing is allocated but by the strategy,
+ * and what a message's temporaries take.
+ */
 final class Loop {
     private static final long HIGHEST_NS = 3_600_000_000_000L;
     private static final int SIGNIFICANT_DIGITS = 3;
