@@ -269,7 +269,10 @@ class MessagesSpec(TrialSpec):
         if self.language == "cpp":
             memory_mb = math.ceil(1.3 * (buffer_mb(self.model_dump()) + self.live_mb)) + 16
             return Needs(
-                native="packets", allocator=self.allocator, memory_mb=memory_mb, memory_setting="in_flight or kept_count"
+                native="packets",
+                allocator=self.allocator,
+                memory_mb=memory_mb,
+                memory_setting="in_flight or kept_count",
             )
         jvm = Jvm(
             module="messages",
