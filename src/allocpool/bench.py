@@ -251,7 +251,7 @@ def _taking_turns(contenders: dict[str, str], rounds: int) -> dict[str, list[flo
     for round_number in range(rounds):
         for name in list(cost) if round_number % 2 == 0 else list(cost)[::-1]:
             summary = single.run_and_summarise(single.parse_spec(contenders[name].split()))
-            cost[name].append(summary.get("cpu_ns_per_message", summary.get("cpu_ns_per_packet")))
+            cost[name].append(float(summary["cpu_ns_per_" + ("packet" if summary["mode"] == "batch" else "message")]))
     return cost
 
 

@@ -139,7 +139,7 @@ def mean_interval_ns(path: Path) -> float:
     messages = path.stat().st_size // RECORD.size
     with path.open("rb") as file:
         file.seek(-RECORD.size, os.SEEK_END)
-        last_ns = RECORD.unpack(file.read(RECORD.size))[0]
+        last_ns = float(RECORD.unpack(file.read(RECORD.size))[0])
     return max(1.0, last_ns / max(1, messages - 1))
 
 

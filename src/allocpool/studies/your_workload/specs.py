@@ -95,7 +95,7 @@ def buffer_mb(spec: Mapping[str, Any]) -> float:
 def heap_live_mb(spec: Mapping[str, Any]) -> float:
     """What lives on the Java heap at any time, MiB."""
     objects_mb = out_at_once(spec) * MESSAGE_OBJECT_BYTES / 2**20
-    return spec["live_mb"] + objects_mb + (0.0 if spec["layout"] == "native" else buffer_mb(spec))
+    return float(spec["live_mb"]) + objects_mb + (0.0 if spec["layout"] == "native" else buffer_mb(spec))
 
 
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
