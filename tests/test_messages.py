@@ -36,7 +36,7 @@ JAVA: list[dict[str, Any]] = [
     {"strategy": "pool", "threads": 2, "classes": "fitted", "zeroing": True},
     {"strategy": "mix", "threads": 3, "replacement": "oldest", "live_mb": 2, "changed_mb_per_s": 5,
      "garbage_mb_per_s": 20},
-    {"strategy": "alloc", "temporaries": 3, "filled_share": 1.0},
+    {"strategy": "alloc", "temporaries": 3, "temporary_bytes": 48, "filled_share": 1.0},
     {"strategy": "netty", "threads": 2, "layout": "native", "zeroing": True},
     {"strategy": "reuse", **dict.fromkeys(("in_flight", "kept_count"), 0), "kept_share": 0},
 ]  # fmt: skip
