@@ -316,12 +316,15 @@ def test_a_plan_has_each_strategy_that_goes_with_a_workload() -> None:
     profile = YourProfile(
         profile="p", blocks=2, seconds=1, warmup_seconds=0, java=("array/g1/25",), cpp=("glibc",),
         strategies=("alloc", "pool", "netty", "reuse"),
-        workloads={"kept": {"in_flight": 10, "heap_mb": 64}, "at_once": {"sizes": "128"}},
+        workloads={
+            "kept": {"in_flight": 10, "heap_mb": 64}, "at_once": {"sizes": "128"},
+            "uncollected": {"java": ["array/epsilon/25"], "in_flight": 1},
+        },
     )  # fmt: skip
     machine = Machine(cores=2)
     planned = STUDY.plan(profile, machine)
-    assert len(planned) == 2 * (3 + 4 + 2 + 3)
-    assert len(STUDY.questions(profile, machine)) == 2 + 3 + 1 + 2
+    assert len(planned) == 2 * (3 + 4 + 2 + 3 + 3)
+    assert len(STUDY.questions(profile, machine)) == 2 + 3 + 1 + 2 + 2
     assert STUDY.catalogue(profile, planned)["planned"].sum() == 7
     with pytest.raises(ValueError, match="unknown key 'colour'"):
         profile.model_validate(profile.model_dump() | {"workloads": {"odd": {"colour": "red"}}})
