@@ -95,9 +95,10 @@ def buffer_mb(spec: Mapping[str, Any]) -> float:
 def heap_live_mb(spec: Mapping[str, Any]) -> float:
     """What lives on the Java heap at any time, MiB."""
     # Those in flight were not read yet, and have no temporaries.
-    results = (spec["kept_count"] + spec["threads"]) * spec["temporaries"] * spec["temporary_bytes"]
-    objects_mb = (out_at_once(spec) * MESSAGE_OBJECT_BYTES + results) / 2**20
-    return float(spec["live_mb"]) + objects_mb + (0.0 if spec["layout"] == "native" else buffer_mb(spec))
+    results = int((spec["kept_count"] + spec["threads"]) * spec["temporaries"] * spec["temporary_bytes"])
+    objects_mb: float = (out_at_once(spec) * MESSAGE_OBJECT_BYTES + results) / 2**20
+    buffers_mb = 0.0 if spec["layout"] == "native" else buffer_mb(spec)
+    return float(spec["live_mb"]) + objects_mb + buffers_mb
 
 
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
