@@ -19,6 +19,7 @@ from typing import Any
 from allocpool.machine.host import read_host
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.threads.specs import ThreadsSpec
+from allocpool.studies.your_workload.specs import MessagesSpec
 from allocpool.trial.child import jvm
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import TrialRecord, trial_id
@@ -32,7 +33,9 @@ DIRECT_MB = 4096
 """Plenty: what an earlier trial had is given back only when a collection finds it."""
 
 
-def records_of(specs: Sequence[PacketsSpec] | Sequence[ThreadsSpec], heap_mb: int) -> list[TrialRecord]:
+def records_of(
+    specs: Sequence[PacketsSpec] | Sequence[ThreadsSpec] | Sequence[MessagesSpec], heap_mb: int
+) -> list[TrialRecord]:
     """The records of these trials, all of one runtime and collector, on a heap of this size."""
     assert len({(spec.runtime, spec.collector) for spec in specs}) == 1
     launcher = Launcher()

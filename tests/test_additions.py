@@ -98,7 +98,7 @@ def add_study(tree: Tree) -> None:
         tree.write(f"src/allocpool/studies/{file.relative_to(TOY).as_posix()}", text)
     tree.write("notebooks/99_toy.ipynb", (TOY / "99_toy.ipynb").read_text(encoding="utf-8"))
     tree.write("papermill-configs/smoke/99_toy.yaml", (TOY / "99_toy.yaml").read_text(encoding="utf-8"))
-    tree.row("src/allocpool/campaign/registry.py", '"threads")', '"toy", ')
+    tree.row("src/allocpool/campaign/registry.py", '"threads",', '"toy", ')
 
 
 def add_collector(tree: Tree) -> None:

@@ -258,3 +258,86 @@ def _report_threads(
             if name != ours:
                 ratio = stats.geometric_interval(own / pd.Series(by_name[name]))
                 click.echo(f"  {what}, {ours} / {name}: {ratio.text(3)}")
+
+
+_PACKETS_LIKE = (
+    "sizes=1024 filled_share=0.1 read_share=0.1 in_flight={live} kept_share=0.0625 kept_count={live} temporaries=5 "
+    "temporary_bytes=32"
+)
+"""The packets workload in the words of mode messages: what parsing makes is a few small objects."""
+_AT_ONCE = "sizes={size} temporaries=0"
+
+
+@bench_command.command("messages")
+@click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
+@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
+@click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
+@click.option(
+    "--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
+)
+@click.option("--collector", default="g1", show_default=True, help="Of the Java trials, on the newest runtime.")
+def messages(rounds: int, seconds: float, warmup_seconds: float, scale: float, collector: str) -> None:
+    """Known answers of mode messages: what the packets study finds, reuse where nothing is in flight, and what
+    allocation costs where nothing is collected.
+
+    Every trial is a fresh process. Contenders take turns, in an order that turns with the rounds.
+    """
+    from allocpool.packets.specs import CASES, scaled, scaled_heap_mb
+
+    live, heap_mb = scaled(CASES["B"], scale), scaled_heap_mb("heap", collector, scale)
+    length = f"seconds={seconds} warmup_seconds={warmup_seconds} collector={collector}"
+    packets = f"mode=batch layout=heap case=B scale={scale} {length}"
+    alike = f"mode=messages {_PACKETS_LIKE.format(live=live)} heap_mb={heap_mb} {length}"
+    cost = _taking_turns(
+        {
+            f"{name}, {strategy}": f"{words} strategy={strategy}"
+            for name, words in (("packets", packets), ("messages", alike))
+            for strategy in ("alloc", "pool")
+        },
+        rounds,
+    )
+    _echo_ratios("as the packets study", cost, [("packets, alloc", "packets, pool"),
+                                               ("messages, alloc", "messages, pool")])  # fmt: skip
+    at_once = f"mode=messages {_AT_ONCE.format(size=1024)} heap_mb={heap_mb} {length}"
+    cost = _taking_turns({name: f"{at_once} strategy={name}" for name in ("alloc", "pool", "reuse")}, rounds)
+    _echo_ratios("nothing in flight", cost, [("alloc", "reuse"), ("pool", "reuse")])
+    # Epsilon never collects: as many messages as a heap of this size holds.
+    uncollected = {
+        f"{size} bytes, {strategy}": f"mode=messages {_AT_ONCE.format(size=size)} strategy={strategy} "
+        f"collector=epsilon heap_mb=4096 messages={3 * 2**30 // size}"
+        for size in (256, 1024, 4096)
+        for strategy in ("alloc", "reuse")
+    }
+    cost = _taking_turns(uncollected, rounds)
+    _echo_ratios(
+        "never collected", cost, [(f"{size} bytes, alloc", f"{size} bytes, reuse") for size in (256, 1024, 4096)]
+    )
+    for size in (256, 1024, 4096):
+        added_ns = sum(cost[f"{size} bytes, alloc"]) / rounds - sum(cost[f"{size} bytes, reuse"]) / rounds
+        click.echo(f"  allocation adds {added_ns:.4g} ns to a message of {size} bytes: {added_ns / size:.3g} ns a byte")
+
+
+def _taking_turns(contenders: dict[str, str], rounds: int) -> dict[str, list[float]]:
+    """CPU of the whole process, ns an item, of every contender in every round."""
+    from allocpool.campaign import single
+
+    cost: dict[str, list[float]] = {name: [] for name in contenders}
+    for round_number in range(rounds):
+        for name in list(cost) if round_number % 2 == 0 else list(cost)[::-1]:
+            summary = single.run_and_summarise(single.parse_spec(contenders[name].split()))
+            cost[name].append(float(summary["cpu_ns_per_" + ("packet" if summary["mode"] == "batch" else "message")]))
+    return cost
+
+
+def _echo_ratios(title: str, cost: dict[str, list[float]], pairs: Sequence[tuple[str, str]]) -> None:
+    import pandas as pd
+
+    from allocpool import stats
+
+    click.echo(title)
+    for dear, cheap in pairs:
+        above, below = pd.Series(cost[dear]), pd.Series(cost[cheap])
+        click.echo(
+            f"  {dear} / {cheap}: {stats.geometric_interval(above / below).text(3)}; "
+            f"{stats.geometric_interval(above).text(3, 'ns')} against {stats.geometric_interval(below).text(3, 'ns')}"
+        )

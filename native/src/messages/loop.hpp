@@ -1,5 +1,5 @@
 // One thread's part: its messages, those of them in flight, and its store. Nothing is allocated but by the strategy, and what
-// a message's temporaries take.
+// reading a message makes.
 #pragma once
 
 #include <chrono>
@@ -33,18 +33,12 @@ class Loop {
         replaces_oldest_(settings.text("replacement") == "oldest"),
         keep_seed_(static_cast<std::uint64_t>(settings.whole("seed")) ^ kKeepFlip),
         tolerated_ns_(settings.whole("delay_ns")),
-        temporary_bytes_(settings.count("temporary_length")),
-        temporaries_(settings.count("temporaries")),
+        temporaries_(settings.whole("temporaries")),
+        temporary_bytes_(std::max(sizeof(void*), settings.count("temporary_length"))),
         queue_(settings.count("in_flight") / threads_),
         store_(settings.count("kept_count") / threads_) {
     books.thread = thread;
   }
-
-  ~Loop() {
-    for (void* const temporary : temporaries_) std::free(temporary);
-  }
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
 
   // Handles this thread's messages before that number, as fast as it goes.
   void run(std::uint64_t before) {
@@ -126,12 +120,6 @@ class Loop {
     message->length = length;
     message->fill(number, key, touched(length, filled_share_));
     books.expected_sum += hash(number, sum_of(key, checked(length)), length);
-    for (void*& temporary : temporaries_) {
-      std::free(temporary);
-      temporary = std::malloc(temporary_bytes_);
-      if (temporary == nullptr) throw std::bad_alloc();
-      *static_cast<volatile unsigned char*>(temporary) = static_cast<unsigned char>(number);
-    }
     if (queue_.empty()) {
       leave(message);
       return;
@@ -142,7 +130,7 @@ class Loop {
     if (oldest != nullptr) leave(oldest);
   }
 
-  // A message has been in flight: it is read, and kept or freed.
+  // A message has been in flight: it is read, and kept or freed; what reading makes is dropped with it.
   void leave(Message* message) {
     const std::uint64_t number = message->word(0);
     const std::int64_t same = checked(message->length);
@@ -150,6 +138,7 @@ class Loop {
     ++books.read;
     const std::int64_t read = touched(message->length, read_share_);
     if (read > same) books.unchecked += message->sum(same, read);
+    for (std::int64_t i = 0; i < temporaries_; ++i) message->add_result(temporary_bytes_);
     if (store_.empty()) {
       release(message);
     } else {
@@ -190,6 +179,7 @@ class Loop {
   void release(Message* message) {
     ++books.freed;
     books.wasted_bytes -= message->capacity - message->length;
+    message->drop_results();
     source_.free(message, books);
   }
 
@@ -207,8 +197,8 @@ class Loop {
   const bool replaces_oldest_;
   const std::uint64_t keep_seed_;
   const std::int64_t tolerated_ns_;
+  const std::int64_t temporaries_;
   const std::size_t temporary_bytes_;
-  std::vector<void*> temporaries_;
   std::vector<Message*> queue_;
   std::vector<Message*> store_;
   std::size_t queue_place_ = 0;

@@ -17,14 +17,35 @@ inline constexpr std::int64_t kWordBytes = 8;
 struct Message {
   std::int64_t capacity;
   std::int64_t length;
+  void* results;  // what reading it made: blocks whose first word leads to the next, dropped with it
 
   static Message* make(std::int64_t capacity) {
     void* const memory = std::malloc(sizeof(Message) + static_cast<std::size_t>(capacity));
     if (memory == nullptr) throw std::bad_alloc();
-    return new (memory) Message{capacity, 0};
+    return new (memory) Message{capacity, 0, nullptr};
   }
 
-  static void drop(Message* message) { std::free(message); }
+  static void drop(Message* message) {
+    message->drop_results();
+    std::free(message);
+  }
+
+  void add_result(std::size_t bytes) {
+    void* const made = std::malloc(bytes);
+    if (made == nullptr) throw std::bad_alloc();
+    std::memset(made, 0, bytes);  // as Java has it
+    std::memcpy(made, &results, sizeof results);
+    results = made;
+  }
+
+  void drop_results() {
+    while (results != nullptr) {
+      void* next;
+      std::memcpy(&next, results, sizeof next);
+      std::free(results);
+      results = next;
+    }
+  }
 
   unsigned char* bytes() { return reinterpret_cast<unsigned char*>(this + 1); }
   const unsigned char* bytes() const { return reinterpret_cast<const unsigned char*>(this + 1); }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,9 +72,9 @@ def prepare(capture: Path, folder: Path) -> Trace:
     place = _Place()
     folder.mkdir(parents=True, exist_ok=True)
     written = hashlib.sha256()
-    scratch = tempfile.NamedTemporaryFile(dir=folder, prefix=".trace-", delete=False)
+    scratch = folder / f".trace-{os.getpid()}"
     try:
-        with scratch, capture.open("rb") as file:
+        with scratch.open("wb") as into, capture.open("rb") as file:
             records: list[bytes] = []
             first_ns = last_ns = 0
             for time_ns, wire_bytes, data in _packets(file, place):
@@ -89,12 +88,12 @@ def prepare(capture: Path, folder: Path) -> Trace:
                 length = min(LARGEST_BYTES, max(SMALLEST_BYTES, wire_bytes))
                 records.append(RECORD.pack(last_ns, fold, length, 0))
                 if len(records) == _PACKETS_A_WRITE:
-                    _write(scratch.file, written, records)
-            _write(scratch.file, written, records)
+                    _write(into, written, records)
+            _write(into, written, records)
         if not place.packets:
             raise UserError(f"the capture {capture} holds no packet")
         prepared = folder / f"{written.hexdigest()[:16]}.trace"
-        Path(scratch.name).replace(prepared)
+        scratch.replace(prepared)
     except OSError as error:
         raise UserError(f"the capture {capture} can't be read: {error.strerror or error}") from error
     except _Damaged as damage:
@@ -102,7 +101,7 @@ def prepare(capture: Path, folder: Path) -> Trace:
             f"the capture {capture} is damaged after packet {place.packets}, at byte {place.offset}: {damage}"
         ) from damage
     finally:
-        Path(scratch.name).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
     return read_trace(prepared)
 
 
@@ -140,7 +139,7 @@ def mean_interval_ns(path: Path) -> float:
     messages = path.stat().st_size // RECORD.size
     with path.open("rb") as file:
         file.seek(-RECORD.size, os.SEEK_END)
-        last_ns = RECORD.unpack(file.read(RECORD.size))[0]
+        last_ns = float(RECORD.unpack(file.read(RECORD.size))[0])
     return max(1.0, last_ns / max(1, messages - 1))
 
 

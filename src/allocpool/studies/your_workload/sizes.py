@@ -170,7 +170,8 @@ def _coarse(bounds: list[int], weight_of: dict[int, float]) -> list[int]:
     """At most so many candidate classes, each about equally likely, the largest among them."""
     if len(bounds) <= _MOST_BOUNDS:
         return bounds
-    kept, passed = [], 0.0
+    kept: list[int] = []
+    passed = 0.0
     for bound in bounds:
         passed += weight_of[bound]
         if passed * _MOST_BOUNDS >= len(kept) + 1:

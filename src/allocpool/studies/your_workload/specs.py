@@ -94,8 +94,11 @@ def buffer_mb(spec: Mapping[str, Any]) -> float:
 
 def heap_live_mb(spec: Mapping[str, Any]) -> float:
     """What lives on the Java heap at any time, MiB."""
-    objects_mb = out_at_once(spec) * MESSAGE_OBJECT_BYTES / 2**20
-    return spec["live_mb"] + objects_mb + (0.0 if spec["layout"] == "native" else buffer_mb(spec))
+    # Those in flight were not read yet, and have no temporaries.
+    results = int((spec["kept_count"] + spec["threads"]) * spec["temporaries"] * spec["temporary_bytes"])
+    objects_mb: float = (out_at_once(spec) * MESSAGE_OBJECT_BYTES + results) / 2**20
+    buffers_mb = 0.0 if spec["layout"] == "native" else buffer_mb(spec)
+    return float(spec["live_mb"]) + objects_mb + buffers_mb
 
 
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:
@@ -138,8 +141,10 @@ class MessagesSpec(TrialSpec):
     kept_share: float = Field(default=0.0, ge=0, le=1, description="of messages, those kept when they leave")
     kept_count: int = Field(default=0, ge=0, le=MOST_MESSAGES, description="kept at once, of all threads together")
     replacement: Replacement = Field(default="random", description="which kept message makes room")
-    temporaries: int = Field(default=0, ge=0, le=1024, description="objects made for a message and dropped with it")
-    temporary_bytes: int = Field(default=32, ge=16, le=2**20, description="of each")
+    temporaries: int = Field(
+        default=0, ge=0, le=1024, description="objects that reading a message makes, dropped with it"
+    )
+    temporary_bytes: int = Field(default=32, ge=24, le=2**20, description="of each")
     live_mb: float = Field(default=0.0, ge=0, le=2**20, description="linked objects of the rest of the program")
     changed_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="of these, replaced")
     garbage_mb_per_s: float = Field(default=0.0, ge=0, le=1e5, description="that the rest of the program makes besides")

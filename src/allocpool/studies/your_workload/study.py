@@ -22,6 +22,8 @@ from allocpool.trial.spec import TrialSpec
 _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "block", "seconds", "messages",
         "warmup_seconds")  # fmt: skip
 """What a workload of a profile does not say: strategies and solutions do."""
+_SOLUTIONS = ("java", "cpp")
+"""What a workload may name, in place of the profile's."""
 POOLS: tuple[Strategy, ...] = ("pool", "mix", "netty", "reuse")
 
 
@@ -49,14 +51,16 @@ class YourProfile(StudyProfile):
                 raise ValueError(str(from_validation(f"workload {name}", error, MessagesSpec))) from None
         return self
 
-    def solutions(self) -> Iterator[dict[str, Any]]:
-        """Settings of a trial for each solution."""
-        for words in self.java:
+    def solutions(self, workload: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Settings of a trial for each solution: the workload's own, where it names any."""
+        has_own = any(key in workload for key in _SOLUTIONS)
+        java, cpp = (workload.get(key, ()) for key in _SOLUTIONS) if has_own else (self.java, self.cpp)
+        for words in java:
             parts = words.split("/")
             if len(parts) != 3 or not parts[2].isdigit():
                 raise ValueError(f"{words!r} is not LAYOUT/COLLECTOR/RUNTIME, for example array/g1/25")
             yield {"language": "java", "layout": parts[0], "collector": parts[1], "runtime": int(parts[2])}
-        for allocator in self.cpp:
+        for allocator in cpp:
             yield {"language": "cpp", "allocator": allocator}
 
 
@@ -68,10 +72,9 @@ def _offered(strategy: Strategy, language: str, workload: dict[str, Any]) -> boo
 
 def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec]:
     workload = profile.workloads[name]
-    for solution in profile.solutions():
-        stated = workload
-        if solution["language"] == "cpp":
-            stated = {key: value for key, value in workload.items() if key not in ("heap_mb", "direct_mb", "jvm_flags")}
+    for solution in profile.solutions(workload):
+        apart = (*_SOLUTIONS, *(("heap_mb", "direct_mb", "jvm_flags") if solution["language"] == "cpp" else ()))
+        stated = {key: value for key, value in workload.items() if key not in apart}
         for strategy in profile.strategies:
             if _offered(strategy, solution["language"], workload):
                 yield MessagesSpec(

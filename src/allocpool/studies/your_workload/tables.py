@@ -87,7 +87,7 @@ TRIALS = DataFrameSchema(
         "kept_share": Column("float64", COUNT, description="of messages, those kept"),
         "kept_count": Column("int64", COUNT, description="messages kept at once"),
         "replacement": choice(get_args(Replacement), "which kept message makes room"),
-        "temporaries": Column("int64", COUNT, description="objects made for a message and dropped with it"),
+        "temporaries": Column("int64", COUNT, description="objects that reading a message makes, dropped with it"),
         "temporary_bytes": Column("int64", COUNT, description="of each, bytes"),
         "live_mb": Column("float64", COUNT, description="linked objects of the rest of the program, MiB"),
         "changed_mb_per_s": Column("float64", COUNT, description="of these, replaced, MiB a second"),

@@ -65,8 +65,15 @@ class JavaLoops:
         jvm.start(launch)
         trace = _mapped(spec)
         self._trial = jvm.java_class("allocpool.messages.MessagesTrial")(
-            settings_of(spec), None if trace is None else jvm.direct_buffer(memoryview(trace))
+            settings_of(spec, self._references(spec["temporary_bytes"])),
+            None if trace is None else jvm.direct_buffer(memoryview(trace)),
         )
+
+    @staticmethod
+    def _references(object_bytes: int) -> int:
+        """The length of an array of references that takes so many bytes on this heap."""
+        reference_bytes = 4 if _vm_option("UseCompressedOops") == "true" else 8
+        return max(1, (object_bytes - _OBJECT_BYTES) // reference_bytes)
 
     def run(self, messages: int) -> Iteration:
         start_ns, end_ns = self._trial.run(messages)[:]
@@ -109,7 +116,7 @@ class CppLoops:
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
         memory = self._ffi.NULL if self._trace is None else self._ffi.from_buffer(self._trace)
         self._handle = self._library.ap_messages_create(
-            settings_of(spec).encode(), memory, 0 if self._trace is None else len(self._trace),
+            settings_of(spec, spec["temporary_bytes"]).encode(), memory, 0 if self._trace is None else len(self._trace),
             error, native.MESSAGE_BYTES,
         )  # fmt: skip
         if self._handle == self._ffi.NULL:
@@ -171,8 +178,12 @@ def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> Messages
         raise
 
 
-def settings_of(spec: dict[str, Any]) -> str:
-    """What the workload is asked for, one ``name=value`` a line; numbers that both languages read alike."""
+def settings_of(spec: dict[str, Any], temporary_length: int) -> str:
+    """What the workload is asked for, one ``name=value`` a line; numbers that both languages read alike.
+
+    Args:
+        temporary_length: of each temporary object, references of an array in Java, bytes in C++.
+    """
     sizes = [(int(size), float(weight)) for size, weight in spec["sizes"]]
     thresholds, others = distribution.alias_table(sizes)
     capacities = distribution.classes_of(spec["classes"], sizes)
@@ -202,7 +213,7 @@ def settings_of(spec: dict[str, Any]) -> str:
         "kept_count": spec["kept_count"],
         "replacement": spec["replacement"],
         "temporaries": spec["temporaries"],
-        "temporary_length": spec["temporary_bytes"] - (_OBJECT_BYTES if spec["language"] == "java" else 0),
+        "temporary_length": temporary_length,
         "live_mb": repr(float(spec["live_mb"])),
         "changed_mb_per_s": repr(float(spec["changed_mb_per_s"])),
         "garbage_mb_per_s": repr(float(spec["garbage_mb_per_s"])),
@@ -286,10 +297,14 @@ def _humongous_from_bytes(spec: dict[str, Any]) -> int | None:
     (``G1CollectedHeap::is_humongous``)."""
     if spec["collector"] != "g1":
         return None
+    region_bytes = int(_vm_option("G1HeapRegionSize"))
+    return region_bytes // 2 - _OBJECT_BYTES + 1
+
+
+def _vm_option(name: str) -> str:
     beans = jvm.java_class("java.lang.management.ManagementFactory")
     bean = beans.getPlatformMXBean(jvm.java_class("com.sun.management.HotSpotDiagnosticMXBean").class_)
-    region_bytes = int(str(bean.getVMOption("G1HeapRegionSize").getValue()))
-    return region_bytes // 2 - _OBJECT_BYTES + 1
+    return str(bean.getVMOption(name).getValue())
 
 
 def _stretch(loops: Loops, spec: dict[str, Any], seconds: float, before: list[Iteration]) -> list[Iteration]:

@@ -4,7 +4,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
-/** One thread's part: its messages, those of them in flight, and its store. Nothing is allocated but by the strategy. */
+/**
+ * One thread's part: its messages, those of them in flight, and its store. Nothing is allocated but by the strategy,
+ * and what reading a message makes.
+ */
 final class Loop {
     private static final long HIGHEST_NS = 3_600_000_000_000L;
     private static final int SIGNIFICANT_DIGITS = 3;
@@ -27,8 +30,8 @@ final class Loop {
     private final boolean replacesOldest;
     private final long keepSeed;
     private final long toleratedNs;
+    private final int temporaries;
     private final int temporaryLength;
-    private final byte[][] temporaries;
     private final Message[] queue;
     private final Message[] store;
     private int queuePlace;
@@ -51,7 +54,7 @@ final class Loop {
         keepSeed = settings.whole("seed") ^ KEEP_SEED_FLIP;
         toleratedNs = settings.whole("delay_ns");
         temporaryLength = settings.count("temporary_length");
-        temporaries = new byte[settings.count("temporaries")][];
+        temporaries = settings.count("temporaries");
         queue = new Message[settings.count("in_flight") / threads];
         store = new Message[settings.count("kept_count") / threads];
     }
@@ -109,13 +112,6 @@ final class Loop {
         message.length = length;
         message.fill(number, key, touched(length, filledShare));
         books.expectedSum += Message.hash(number, Message.sumOf(key, checked(length)), length);
-        for (int i = 0; i < temporaries.length; i++) {
-            final byte[] temporary = new byte[temporaryLength];
-            if (temporaryLength > 0) {
-                temporary[0] = (byte) number;
-            }
-            temporaries[i] = temporary;
-        }
         if (queue.length == 0) {
             leave(message);
             return;
@@ -128,7 +124,10 @@ final class Loop {
         }
     }
 
-    /** A message has been in flight: it is read, and kept or freed. */
+    /**
+     * A message has been in flight: it is read, and kept or freed. What reading makes belongs to the message, so that
+     * one that is kept keeps it alive, and an old message of a pool leads to young objects.
+     */
     private void leave(final Message message) {
         final long number = message.word(0);
         final int same = checked(message.length);
@@ -137,6 +136,11 @@ final class Loop {
         final int read = touched(message.length, readShare);
         if (read > same) {
             books.unchecked += message.sum(same, read);
+        }
+        for (int i = 0; i < temporaries; i++) {
+            final Object[] made = new Object[temporaryLength];
+            made[0] = message.results;
+            message.results = made;
         }
         if (store.length == 0) {
             free(message);
@@ -179,6 +183,7 @@ final class Loop {
     private void free(final Message message) {
         books.freed++;
         books.wastedBytes -= message.heldBytes() - message.length;
+        message.results = null;
         source.free(message, books);
     }
 

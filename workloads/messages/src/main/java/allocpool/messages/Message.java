@@ -13,6 +13,9 @@ abstract class Message {
     final int capacity;
     int length;
 
+    /** What reading it made: objects that lead one to the next, and are dropped with it. */
+    Object[] results;
+
     Message(final int capacity) {
         this.capacity = capacity;
     }

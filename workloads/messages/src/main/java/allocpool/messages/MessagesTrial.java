@@ -166,8 +166,8 @@ public final class MessagesTrial implements AutoCloseable {
     }
 
     /**
-     * Checks, after {@link #drain}, that what was read is what was written, that stores hold what was put there, that no
-     * message is in two places and none is missing, and that the counts agree.
+     * Checks, after {@link #drain}, that what was read is what was written, that stores hold what was put there, that
+     * no message is in two places and none is missing, and that the counts agree.
      *
      * @return the first thing found wrong, in one line, or the empty string
      */

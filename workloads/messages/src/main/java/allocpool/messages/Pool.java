@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.Consumer;
 
 /**
- * Strategies {@code pool} and {@code mix}: a stack of free messages for each size class. Where one is empty a message is
- * made; a pool keeps it when it comes back, a mix only while there are fewer free ones than at the start.
+ * Strategies {@code pool} and {@code mix}: a stack of free messages for each size class. Where one is empty a message
+ * is made; a pool keeps it when it comes back, a mix only while there are fewer free ones than at the start.
  */
 final class Pool implements Source {
     private final Memory memory;
