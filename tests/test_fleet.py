@@ -38,7 +38,7 @@ def records(raw: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in raw.glob(f"*/{RESULT}")}
 
 
-def until(holds: Callable[[], object], seconds: float = 120.0) -> None:
+def until(holds: Callable[[], object], seconds: float = 300.0) -> None:
     ends_s = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < ends_s, "waited in vain"
