@@ -140,7 +140,7 @@ _NETWORK = """
 set -e
 ip link set lo up
 for k in 2 3; do
-  unshare -n sh -c 'echo up; exec sleep 600' >&3 2>&3 & host=$!
+  unshare -n sh -c 'echo up; exec sleep 600' >&3 2>&3 & host=$!; hosts="$hosts $host"
   until [ "$(readlink /proc/$host/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.02; done
   ip link add v$k type veth peer name eth0 netns $host
   ip addr add 10.77.$k.1/24 dev v$k; ip link set v$k up
@@ -148,7 +148,8 @@ for k in 2 3; do
   echo $host
 done
 echo $$
-exec cat
+cat
+kill $hosts
 """
 
 
