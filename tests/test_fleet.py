@@ -38,7 +38,7 @@ def records(raw: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in raw.glob(f"*/{RESULT}")}
 
 
-def until(holds: Callable[[], object], seconds: float = 120.0) -> None:
+def until(holds: Callable[[], object], seconds: float = 300.0) -> None:
     ends_s = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < ends_s, "waited in vain"
@@ -140,7 +140,7 @@ _NETWORK = """
 set -e
 ip link set lo up
 for k in 2 3; do
-  unshare -n sh -c 'echo up; exec sleep 600' >&3 2>&3 & host=$!
+  unshare -n sh -c 'echo up; exec sleep 600' >&3 2>&3 & host=$!; hosts="$hosts $host"
   until [ "$(readlink /proc/$host/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.02; done
   ip link add v$k type veth peer name eth0 netns $host
   ip addr add 10.77.$k.1/24 dev v$k; ip link set v$k up
@@ -148,7 +148,8 @@ for k in 2 3; do
   echo $host
 done
 echo $$
-exec cat
+cat
+kill $hosts
 """
 
 
