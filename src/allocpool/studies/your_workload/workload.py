@@ -52,9 +52,8 @@ CHANGEABLE = ("in_flight", "bytes", "kept", "live", "garbage")
 
 _HEAP_USED = 0.85
 """Of a heap, the most that may be alive: beyond it a collector does little else but collect."""
-MOST_PER_S = next(
-    float(limit.le) for limit in MessagesSpec.model_fields["rate_per_s"].metadata if isinstance(limit, Le)
-)
+_LIMITS = MessagesSpec.model_fields["rate_per_s"].metadata
+MOST_PER_S = next(float(str(limit.le)) for limit in _LIMITS if isinstance(limit, Le))
 """Messages a second that the source can be asked for."""
 _DAY_S = 86_400.0
 
@@ -194,7 +193,8 @@ class Workload(BaseModel):
         seconds = own.trial_s if cell.rate_per_s is None else max(own.trial_s, 20 * own.delay_ms / 1e3)
         stated: dict[str, Any] = {
             "language": "java" if java else "cpp", "layout": own.layout,
-            **_stated_by(cell.strategy), "sizes": own.sizes, "filled_share": own.filled_share, "read_share": own.read_share,
+            **_stated_by(cell.strategy), "sizes": own.sizes,
+            "filled_share": own.filled_share, "read_share": own.read_share,
             "rate_per_s": cell.rate_per_s, "arrivals": own.arrivals, "burst_length": own.burst_length,
             "delay_ms": own.delay_ms, "in_flight": own.in_flight, "kept_share": own.kept_share,
             "kept_count": own.kept_count, "replacement": own.replacement, "temporaries": own.temporaries,
@@ -237,11 +237,12 @@ def checked(workload: Workload) -> Workload:
     direct_mb = workload.direct_mb if workload.layout == "native" else 0
     if needed_mb(workload.heap_mb, direct_mb) > available_mb:
         share = available_mb / needed_mb(workload.heap_mb, direct_mb)
-        raise UserError(
-            f"--heap {workload.heap_mb}m{f' with --direct {direct_mb}m' if direct_mb else ''} is more than this "
-            f"machine's {available_mb} MiB of free memory: at most --heap {max(0, int(0.95 * share * workload.heap_mb))}m"
-            f"{f' with --direct {int(0.95 * share * direct_mb)}m' if direct_mb else ''}"
+        asked, most = (
+            f"--heap {int(factor * workload.heap_mb)}m"
+            + (f" with --direct {int(factor * direct_mb)}m" * (direct_mb > 0))
+            for factor in (1.0, 0.95 * share)
         )
+        raise UserError(f"{asked} is more than this machine's {available_mb} MiB of free memory: at most {most}")
     for name in workload.collectors:
         smallest_mb = collector_named(name).smallest_heap_mb
         if workload.heap_mb < smallest_mb:
@@ -265,14 +266,14 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
         )
     most = int(workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
     larger = f", or --{setting} {math.ceil(live_mb / (_HEAP_USED if setting == 'heap' else 1))}m" if setting else ""
-    what = "--in-flight"
     if workload.kept_count > workload.in_flight:
-        what, most = "--kept-count", most - workload.in_flight
+        kept_for_s = max(0.0, workload.kept_for_s * (most - workload.in_flight) / workload.kept_count)
+        nearest = f"--for {math.floor(kept_for_s * 1e3)}ms"
     else:
-        most -= workload.kept_count
+        nearest = f"--in-flight {max(0, most - workload.kept_count)}"
     raise UserError(
-        f"{workload.held:,} messages of {workload.mean_bytes:,.0f} bytes alive at a time take {live_mb:,.0f} MiB, beyond "
-        f"{where} ({room_mb:,} MiB to use): at most {what} {max(0, most)}{larger}"
+        f"{workload.held:,} messages of {workload.mean_bytes:,.0f} bytes alive at a time take {live_mb:,.0f} MiB, "
+        f"beyond {where} ({room_mb:,} MiB to use): at most {nearest}{larger}"
     )
 
 
@@ -330,9 +331,7 @@ def _seconds(low: float, high: float, example: str) -> Callable[[str], float]:
         value, unit = _parted(text)
         value *= _UNITS_S.get(unit, 1.0 if value == 0 and not unit else math.nan)
         if not low <= value <= high:
-            raise ValueError(
-                f"a time with its unit (us, ms, s, m, h), {_time(low)} to {_time(high)}, such as {example}"
-            )
+            raise ValueError(f"a time with its unit (us, ms, s, m, h), {_time(low)} to {_time(high)}, as {example}")
         return value
 
     return read
@@ -421,7 +420,7 @@ _ROWS = (
     Setting("rate", MESSAGES, _number(1, MOST_PER_S, "1e6"), "100000", "N", "messages a second"),
     Setting("bytes", MESSAGES, str, "1024", "SIZES",
             "size: 512, or 64:0.7,1500:0.3 (weights), lognormal:MEDIAN:SIGMA, histogram:FILE.csv"),
-    Setting("in-flight", MESSAGES, _whole(0, MOST_MESSAGES, "20000"), "10000", "N", "messages alive between arrival and release"),
+    Setting("in-flight", MESSAGES, _whole(0, MOST_MESSAGES, "20000"), "10000", "N", "messages held until handled"),
     Setting("kept", MESSAGES, _share, "0%", "SHARE", "of the messages, the share that is kept for longer"),
     Setting("for", MESSAGES, _seconds(0, _DAY_S, "30s"), None, "TIME", f"how long (default {_KEPT_FOR_S:g}s)"),
     Setting("kept-count", MESSAGES, _whole(0, MOST_MESSAGES, "500000"), None, "N", "or how many are kept at a time"),
@@ -483,7 +482,11 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
         for key in ("rate", "bytes"):
             if given.get(key) is not None:
                 raise UserError(f"--{key} and --pcap exclude each other: a capture has its own")
-    return checked(_workload(values, given, trace))
+    workload = checked(_workload(values, given, trace))
+    for strategy in workload.strategies:
+        if reason := workload.spec_of(Cell(workload.collectors[0], strategy, workload.rate_per_s), 0).impossible():
+            raise UserError(reason)
+    return workload
 
 
 def _as_word(value: object) -> str:
@@ -510,6 +513,9 @@ def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
         raise UserError("--changed needs --live: nothing lives besides that could change")
     if values["arrivals"] == "on_off" and values["burst"] < 2:
         raise UserError("--arrivals on_off needs --burst: how many messages come together, for example --burst 1000")
+    if 0 < values["in_flight"] < values["threads"] or 0 < kept_count < values["threads"]:
+        few = "in-flight" if 0 < values["in_flight"] < values["threads"] else "kept-count"
+        raise UserError(f"--{few} is 0 or at least one for each of --threads {values['threads']}")
     if values["trial"] * rate < 100:
         raise UserError(
             f"--trial {values['trial']:g}s at --rate {rate:g} has {values['trial'] * rate:.0f} messages, too few to "
