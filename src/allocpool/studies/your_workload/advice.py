@@ -112,7 +112,7 @@ class Advice:
         trials, disturbed: so many, and so many of them during which the machine was disturbed.
         ended: why there were no more.
         refused: collectors that this machine can't run, with the reason.
-        humongous: messages of at least a half of a region of G1, which get regions of their own.
+        humongous_share: of messages, those that G1 gives regions of their own.
     """
 
     workload: Workload
@@ -132,7 +132,7 @@ class Advice:
     disturbed: int
     ended: str
     refused: dict[str, str]
-    humongous: bool
+    humongous_share: float
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Advice:
                 name: {side: asdict(figures) for side, figures in sides.items()}
                 for name, sides in self.collectors.items()
             },
-            "refused": self.refused, "humongous": self.humongous, "notes": list(self.notes),
+            "refused": self.refused, "humongous_share": self.humongous_share, "notes": list(self.notes),
             "parameters": self.workload.model_dump(mode="json"),
         }  # fmt: skip
         plain: dict[str, Any] = _plain(told)
@@ -232,7 +232,7 @@ def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
 def _bar(limit_s: float, quiet: bool) -> Iterator[Any]:
     with tqdm(
         total=limit_s, disable=quiet, dynamic_ncols=True, mininterval=0.1 if sys.stderr.isatty() else 10.0,
-        bar_format="advise: {percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s, {postfix}",
+        bar_format="advise: {percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s{postfix}",
     ) as bar:  # fmt: skip
         yield bar
 
@@ -254,7 +254,6 @@ def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] =
     told = of.comparison(collector).decision
     answer = of.answer(collector)
     every = [trial for trials in of.trials.values() for trial in trials]
-    humongous = [trial.humongous_bytes for trial in every if trial.humongous_bytes]
     refused = {
         name: reason for name in workload.collectors for side in workload.sides
         if (reason := of.refused(Cell(name, side)))
@@ -281,7 +280,7 @@ def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] =
         disturbed=sum(trial.disturbed for trial in every),
         ended=ended,
         refused=refused,
-        humongous=bool(humongous) and workload.sizes[-1][0] >= min(humongous),
+        humongous_share=max((trial.humongous_share or 0.0 for trial in every), default=0.0),
         notes=notes,
     )
 

@@ -52,7 +52,7 @@ class Measured:
     peak_rss_mb: float | None = None
     pool_mb: float | None = None
     wasted_mb: float | None = None
-    humongous_bytes: int | None = None
+    humongous_share: float | None = None
     disturbed: bool = False
 
 

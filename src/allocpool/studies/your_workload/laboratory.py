@@ -15,7 +15,6 @@ from allocpool.trial.launch import Launcher
 from allocpool.trial.noise import DISTURBED_BEYOND
 from allocpool.trial.record import TrialRecord, read_record
 from allocpool.trial.runner import alone, run_trial, task_for
-from allocpool.trial.stops import stops_of
 
 
 class Machine:
@@ -67,16 +66,12 @@ def measured_of(record: TrialRecord) -> Measured:
     if record.status != "ok":
         return Measured(record.status, record.reason, record.wall_s, disturbed=record.disturbed is not None)
     row = summarise_messages(record)
-    stops, window = stops_of(record), (record.measurement or {})["cpu"]
-    stalls = [] if stops is None else [
-        stall.duration_ns for stall in stops.stalls if window["start_ns"] <= stall.start_ns < window["end_ns"]
-    ]  # fmt: skip
     return Measured(
         record.status, None, record.wall_s, cpu_ns=row["cpu_ns_per_message"], wall_ns=row["ns_per_message"],
         lost_ppm=row["lost_ppm"], delay_p50_ms=row["delay_p50_ms"], delay_p99_ms=row["delay_p99_ms"],
         delay_p999_ms=row["delay_p999_ms"], pause_max_ms=row.get("gc_pause_max_ms"),
-        stall_max_ms=max(stalls, default=0) / 1e6, collections=row.get("gc_collections"),
+        stall_max_ms=row.get("stall_max_ms"), collections=row.get("gc_collections"),
         idle_rss_mb=row["idle_rss_mb"], peak_rss_mb=row["peak_rss_mb"], pool_mb=row["pool_mb"],
-        wasted_mb=row["wasted_mb"], humongous_bytes=row.get("humongous_bytes"),
+        wasted_mb=row["wasted_mb"], humongous_share=row.get("humongous_share"),
         disturbed=record.disturbed is not None,
     )  # fmt: skip

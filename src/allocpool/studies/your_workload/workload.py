@@ -153,6 +153,8 @@ class Workload(BaseModel):
         """
         if not name:
             return self
+        if name == "bytes" and self.trace:
+            raise UserError("a capture has its own sizes")
         updates: dict[str, Any] = {}
         if name == "in_flight":
             updates = {"in_flight": round(value)}
@@ -192,16 +194,19 @@ class Workload(BaseModel):
         # A trial that paces must be long against the delay that it tolerates.
         seconds = own.trial_s if cell.rate_per_s is None else max(own.trial_s, 20 * own.delay_ms / 1e3)
         stated: dict[str, Any] = {
-            "language": "java" if java else "cpp", "layout": own.layout,
-            **_stated_by(cell.strategy), "sizes": own.sizes,
-            "filled_share": own.filled_share, "read_share": own.read_share,
-            "rate_per_s": cell.rate_per_s, "arrivals": own.arrivals, "burst_length": own.burst_length,
-            "delay_ms": own.delay_ms, "in_flight": own.in_flight, "kept_share": own.kept_share,
-            "kept_count": own.kept_count, "replacement": own.replacement, "temporaries": own.temporaries,
-            "temporary_bytes": own.temporary_bytes, "live_mb": own.live_mb, "changed_mb_per_s": own.changed_mb_per_s,
-            "garbage_mb_per_s": own.garbage_mb_per_s, "threads": own.threads, "trace": own.trace,
-            "seconds": seconds, "warmup_seconds": own.trial_s / 2, "block": block,
+            "language": "java" if java else "cpp", "layout": own.layout, **_stated_by(cell.strategy),
+            "filled_share": own.filled_share, "read_share": own.read_share, "in_flight": own.in_flight,
+            "kept_share": own.kept_share, "kept_count": own.kept_count, "replacement": own.replacement,
+            "temporaries": own.temporaries, "temporary_bytes": own.temporary_bytes, "live_mb": own.live_mb,
+            "changed_mb_per_s": own.changed_mb_per_s, "garbage_mb_per_s": own.garbage_mb_per_s,
+            "threads": own.threads, "seconds": seconds, "warmup_seconds": own.trial_s / 2, "block": block,
+            **({"sizes": own.sizes} if own.trace is None else {"trace": own.trace}),
         }  # fmt: skip
+        if cell.rate_per_s is not None:  # as fast as it goes nothing is due, and nothing late
+            stated |= {
+                "rate_per_s": cell.rate_per_s, "arrivals": own.arrivals, "burst_length": own.burst_length,
+                "delay_ms": own.delay_ms,
+            }  # fmt: skip
         if java:
             stated |= {
                 "runtime": own.runtime, "collector": cell.collector, "heap_mb": own.heap_mb,
@@ -478,10 +483,8 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
             raise UserError(
                 f"--{name}: {told}" if told.startswith("unknown") else f"--{name} {word!r}: {told}"
             ) from None
-    if trace is not None:
-        for key in ("rate", "bytes"):
-            if given.get(key) is not None:
-                raise UserError(f"--{key} and --pcap exclude each other: a capture has its own")
+    if trace is not None and (stated := [f"--{key}" for key in ("bytes", "arrivals", "burst") if given.get(key)]):
+        raise UserError(f"{', '.join(stated)} and --pcap exclude each other: a capture has its own")
     workload = checked(_workload(values, given, trace))
     for strategy in workload.strategies:
         if reason := workload.spec_of(Cell(workload.collectors[0], strategy, workload.rate_per_s), 0).impossible():
@@ -495,7 +498,7 @@ def _as_word(value: object) -> str:
 
 def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any) -> Workload:
     sizes = _sizes(str(values["bytes"])) if trace is None else trace.sizes
-    rate = values["rate"] if trace is None else trace.rate_per_s
+    rate = trace.rate_per_s if trace is not None and given.get("rate") is None else values["rate"]
     if trace is not None and rate > MOST_PER_S:
         raise UserError(f"the capture has {rate:,.0f} messages a second: the source sends at most {MOST_PER_S:,.0f}")
     kept_for_s, kept_count = _kept(values, given, rate)
@@ -523,14 +526,15 @@ def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
         )
     workload = Workload(
         rate_per_s=rate, sizes=sizes, mean_bytes=mean_bytes(sizes), filled_share=values["touch_filled"],
-        read_share=values["touch_read"], arrivals=values["arrivals"], burst_length=values["burst"],
+        read_share=values["touch_read"], arrivals=values["arrivals"] if trace is None else "captured",
+        burst_length=values["burst"],
         delay_ms=values["delay"] * 1e3, loss_ppm=values["loss_ppm"], in_flight=values["in_flight"],
         kept_share=values["kept"], kept_for_s=kept_for_s, kept_count=kept_count, replacement=values["replacement"],
         temporaries=values["temporaries"], temporary_bytes=values["temporary_bytes"], live_mb=values["live"],
         changed_mb_per_s=values["changed"], garbage_mb_per_s=values["garbage"], threads=values["threads"],
         layout=layout, collector="" if layout == "malloc" else collector, runtime=runtime, heap_mb=values["heap"],
         direct_mb=values.get("direct", 0), jvm_flags=values["jvm_flag"], allocator=values["allocator"],
-        trace=None if trace is None else str(trace.file), also=values["also"], trial_s=values["trial"],
+        trace=None if trace is None else str(trace.path), also=values["also"], trial_s=values["trial"],
     )  # fmt: skip
     if layout == "native" and "direct" not in values:
         return workload.model_copy(update={"direct_mb": 64 + math.ceil(2 * workload.live_in_mb()[1])})
