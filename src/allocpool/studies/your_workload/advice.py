@@ -21,15 +21,15 @@ from typing import Any, Protocol
 from tqdm import tqdm
 
 from allocpool.campaign.sequential import BETWEEN_TRIALS_S
-from allocpool.decisions import Decision
+from allocpool.decisions import Decision, compare
 from allocpool.errors import UserError
 from allocpool.stats import ends, significant
 from allocpool.studies.your_workload.course import course, trials_lacking
 from allocpool.studies.your_workload.findings import UNDECIDED, Findings, Measured
 from allocpool.studies.your_workload.headroom import Headroom, headroom_of
 from allocpool.studies.your_workload.specs import MessagesSpec
-from allocpool.studies.your_workload.turns import ORDER, Turn, turn_of
-from allocpool.studies.your_workload.workload import Cell, Workload
+from allocpool.studies.your_workload.turns import ORDER, Turn, both_sides, turn_of
+from allocpool.studies.your_workload.workload import ALLOC, POOL, Cell, Workload
 
 ALL_DONE, OUT_OF_TIME, INTERRUPTED, ON_RECORD = "all done", "out of time", "interrupted", "what is on record"
 """Why the course ended."""
@@ -93,6 +93,20 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Explored:
+    """One value of one parameter that was tried: allocation's CPU a message over the pool's, with an interval; whether
+    most of either's trials at the reader's rate lose too much there."""
+
+    parameter: str
+    value: float
+    ratio: float
+    low: float | None
+    high: float | None
+    n: int
+    loses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Advice:
     """What the trials say to a reader; `as_json` is what programs read.
 
@@ -106,6 +120,7 @@ class Advice:
         decision: the same as it is told everywhere.
         figures, headroom: by strategy.
         turns: what would turn the answer, parameter by parameter.
+        explored: the values that were tried for it, the reader's own among them.
         collectors: figures of each collector that was compared, by strategy.
         minutes_more: what would settle it, 0 where it is settled, None where no time would.
         minutes: what the trials took.
@@ -125,6 +140,7 @@ class Advice:
     figures: dict[str, Figures]
     headroom: dict[str, Headroom]
     turns: tuple[Turn, ...]
+    explored: tuple[Explored, ...]
     collectors: dict[str, dict[str, Figures]]
     minutes_more: float | None
     minutes: float
@@ -142,6 +158,7 @@ class Advice:
             "by_losses": self.by_losses, "neither": self.neither,
             "headroom": {name: asdict(room) for name, room in self.headroom.items()},
             "turns_at": [asdict(turn) for turn in self.turns],
+            "explored": [asdict(value) for value in self.explored],
             "minutes_more": self.minutes_more, "minutes": self.minutes, "trials": self.trials,
             "disturbed": self.disturbed, "ended": self.ended,
             "strategies": {name: asdict(figures) for name, figures in self.figures.items()},
@@ -269,6 +286,7 @@ def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] =
         figures={name: figures_of(of, collector, name) for name in workload.strategies},
         headroom={name: headroom_of(of, collector, name) for name in workload.sides},
         turns=tuple(turn_of(of, collector, name, way) for name, way in ORDER) if answer != UNDECIDED else (),
+        explored=tuple(_explored(of, collector)),
         collectors={
             name: {side: figures_of(of, name, side) for side in workload.sides}
             for name in workload.collectors
@@ -283,6 +301,23 @@ def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] =
         humongous_share=max((trial.humongous_share or 0.0 for trial in every), default=0.0),
         notes=notes,
     )
+
+
+def _explored(of: Findings, collector: str) -> Iterator[Explored]:
+    rate = of.workload.rate_per_s
+    for name in dict.fromkeys(name for name, _ in ORDER):
+        tried = {cell.value for cell in of.trials if cell.changed == name and cell.collector == collector}
+        for value in sorted({of.workload.value_of(name), *tried}) if tried else ():
+            sides = both_sides(of, collector, name, value, None)
+            told = compare(of.costs(sides[0]), of.costs(sides[1])).decision
+            losing = [
+                side for side, cell in zip((ALLOC, POOL), both_sides(of, collector, name, value, rate), strict=True)
+                if 2 * sum(of.lost(cell)) > len(of.lost(cell))
+            ]  # fmt: skip
+            if told.n:
+                yield Explored(
+                    name, value, told.ratio, _finite(told.low), _finite(told.high), told.n, tuple(losing)
+                )  # fmt: skip
 
 
 def _finite(value: float) -> float | None:

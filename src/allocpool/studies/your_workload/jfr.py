@@ -11,7 +11,7 @@ import math
 import re
 import subprocess
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -216,11 +216,11 @@ class _Reader:
         self.events = 0
         self._first: datetime | None = None
         self._last: datetime | None = None
-        self._sampled: Counter[str] = Counter()
+        self._sampled: dict[str, float] = defaultdict(float)
         """Bytes by class, of samples."""
-        self._tlab: Counter[str] = Counter()
+        self._tlab: dict[str, float] = defaultdict(float)
         """The same, of events that know the size."""
-        self._sites: Counter[str] = Counter()
+        self._sites: dict[str, float] = defaultdict(float)
         self._site_sizes: dict[str, list[tuple[int, float]]] = defaultdict(list)
         self._collections: dict[int, str] = {}
         self._after: dict[int, float] = {}
@@ -278,7 +278,7 @@ class _Reader:
         by_class, kind = (self._tlab, "tlab") if self._tlab else (self._sampled, "sample")
         known = bool(by_class) and seconds > 0
         sites = [
-            (name.partition(" ")[2], weight) for name, weight in self._sites.most_common()
+            (name.partition(" ")[2], weight) for name, weight in sorted(self._sites.items(), key=lambda item: -item[1])
             if name.startswith(f"{kind} ")
         ][:_SITES]  # fmt: skip
         # Messages are what most bytes go into: not the text of log lines.
@@ -352,7 +352,7 @@ def _mean(sized: Any) -> float | None:
 def _histogram(sized: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
     """Sizes with weights that sum to 1; where there are many, rounded to what keeps a hundredth."""
     for digits in (9, 2, 1):
-        counts: Counter[int] = Counter()
+        counts: dict[int, float] = defaultdict(float)
         for size, weight in sized:
             rounded = int(float(f"{size:.{digits}g}"))
             counts[min(LARGEST_BYTES, max(SMALLEST_BYTES, rounded))] += weight

@@ -157,7 +157,8 @@ def _cells(of: Findings, collector: str, name: str, value: float, rate: float | 
     return Cell(collector, alloc, rate, name, value), Cell(collector, pool, rate, name, value)
 
 
-def _both(of: Findings, collector: str, name: str, value: float, rate: float | None) -> tuple[Cell, Cell]:
+def both_sides(of: Findings, collector: str, name: str, value: float, rate: float | None) -> tuple[Cell, Cell]:
+    """Allocation and the pool with one parameter changed, at a rate or as fast as it goes."""
     cells = _cells(of, collector, name, value, rate)
     if cells is None:
         raise ValueError(f"there is no room for {name} {value}")
@@ -166,7 +167,7 @@ def _both(of: Findings, collector: str, name: str, value: float, rate: float | N
 
 def _screening(of: Findings, collector: str, name: str, value: float) -> Iterator[Cell]:
     rate = of.workload.rate_per_s
-    costs, paced = _both(of, collector, name, value, None), _both(of, collector, name, value, rate)
+    costs, paced = both_sides(of, collector, name, value, None), both_sides(of, collector, name, value, rate)
     for _ in range(_SCREEN):
         for cell in costs:
             if of.n(cell) < _SCREEN and not of.given_up(cell):
@@ -178,12 +179,12 @@ def _screening(of: Findings, collector: str, name: str, value: float) -> Iterato
 
 def _confirming(of: Findings, collector: str, base: str, name: str, value: float) -> Iterator[Cell]:
     rate = of.workload.rate_per_s
-    for cell in _both(of, collector, name, value, rate):
+    for cell in both_sides(of, collector, name, value, rate):
         while of.n(cell) < _SCREEN and not of.given_up(cell):
             yield cell
     if _by_losses(of, collector, name, value):
         return
-    cells = _both(of, collector, name, value, None)
+    cells = both_sides(of, collector, name, value, None)
     while min(map(of.n, cells)) < FEWEST or (
         not turned(of, collector, base, name, value)
         and leans(of, collector, base, name, value) != base
@@ -198,7 +199,9 @@ def _out(of: Findings, collector: str, name: str, value: float) -> tuple[bool, b
     """Whether most paced trials of allocation, and of the pool, lose too much there."""
     told = []
     for cell, free in zip(
-        _both(of, collector, name, value, of.workload.rate_per_s), _both(of, collector, name, value, None), strict=True
+        both_sides(of, collector, name, value, of.workload.rate_per_s),
+        both_sides(of, collector, name, value, None),
+        strict=True,
     ):
         lost = of.lost(cell)
         told.append(of.given_up(free) or 2 * sum(lost) > len(lost))
@@ -216,7 +219,7 @@ def leans(of: Findings, collector: str, base: str, name: str, value: float) -> s
         return NEITHER
     if any(out):
         return TAKE_FROM_POOL if out[0] else ALLOCATE
-    alloc, pool = (of.costs(cell) for cell in _both(of, collector, name, value, None))
+    alloc, pool = (of.costs(cell) for cell in both_sides(of, collector, name, value, None))
     if not alloc or not pool:
         return base
     ratio = math.log(geometric_mean(alloc) / geometric_mean(pool))
@@ -231,8 +234,8 @@ def turned(of: Findings, collector: str, base: str, name: str, value: float) -> 
     if leaning == base:
         return False
     if _by_losses(of, collector, name, value):
-        return min(of.n(cell) for cell in _both(of, collector, name, value, of.workload.rate_per_s)) >= _SCREEN
-    alloc, pool = (of.costs(cell) for cell in _both(of, collector, name, value, None))
+        return min(of.n(cell) for cell in both_sides(of, collector, name, value, of.workload.rate_per_s)) >= _SCREEN
+    alloc, pool = (of.costs(cell) for cell in both_sides(of, collector, name, value, None))
     return compare(alloc, pool).verdict not in (OPEN, EQUIVALENT)
 
 
@@ -312,7 +315,7 @@ def _crossing(
     between = {place for place in (*tried, before) if min(yours, before) <= place <= max(yours, before)}
     inside = sorted(between, key=lambda place: abs(place - yours))
     sides = {
-        place: [np.log(of.costs(cell)) for cell in _both(of, collector, name, place, None)]
+        place: [np.log(of.costs(cell)) for cell in both_sides(of, collector, name, place, None)]
         for place in (*inside, value)
         if _screened(of, collector, name, place) or place == yours
     }

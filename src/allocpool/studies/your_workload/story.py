@@ -1,0 +1,346 @@
+"""What the page on the reader's own workload says, and the shell: every figure of it computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.campaign.campaign import read_tables
+from allocpool.decisions import EFFECT, compare
+from allocpool.errors import UserError
+from allocpool.evidence.claims import Verdict
+from allocpool.evidence.trials import disturbances, failures, finished
+from allocpool.runtimes import collector_named
+from allocpool.stats import significant
+from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
+from allocpool.studies.your_workload.cells import Campaign
+from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
+from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS, Headroom
+from allocpool.studies.your_workload.turns import COST, Turn
+from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
+
+_NOTHING = "Nothing was measured yet."
+NAMES = {
+    ALLOC: "allocation", POOL: "the pool", MIX: "a small pool with allocation beyond it", NETTY: "Netty's pool",
+    REUSE: "one buffer used again", "fitted": "the pool with fitted classes", "zeroed": "the pool that clears",
+}  # fmt: skip
+"""Strategies as sentences call them."""
+_LIMITS = {
+    PAUSE: "pauses of the collector", CPU: "CPU", MEMORY: "memory", STALLS: "waits for memory",
+    NOT_SEEN: "nothing that was seen",
+}  # fmt: skip
+_PARAMETERS = {
+    "in_flight": "in flight", "bytes": "bytes a message", "kept": "of the messages kept",
+    "live": "MiB of live data besides", "garbage": "MiB/s of garbage besides",
+}  # fmt: skip
+_ENDED = {
+    OUT_OF_TIME: "The minutes are spent; the same command with more goes on from here.",
+    INTERRUPTED: "Interrupted: this is what there is; the same command goes on from here.",
+    ON_RECORD: "Nothing was measured now: this is what is on record.",
+}
+
+
+def answer(advice: Advice) -> str:
+    """Allocate, pool, or it does not matter: one sentence with its effect, its interval and n."""
+    pool = advice.workload.pooled
+    effect = _effect(advice)
+    if advice.neither:
+        return (
+            f"**Neither keeps up** with {_rate(advice.workload.rate_per_s)}: both lose more than "
+            f"{advice.workload.loss_ppm:g} ppm. A lower rate, more heap, a longer delay or another collector may help."
+        )
+    if advice.answer == ALLOCATE:
+        why = _by_losses(advice, pool) if advice.by_losses else effect
+        return f"**Allocate{_on(advice)}.** {why}"
+    if advice.answer == TAKE_FROM_POOL:
+        what = "Use one buffer again" if pool == REUSE else "Pool"
+        why = _by_losses(advice, ALLOC) if advice.by_losses else effect
+        return f"**{what}{_on(advice)}.** {why}"
+    if advice.answer == EITHER:
+        return f"**It does not matter{_on(advice)}: take the simpler.** {effect}"
+    more = (
+        "no time would settle it"
+        if advice.minutes_more is None
+        else f"about {significant(advice.minutes_more, 2)} more minutes would settle it"
+    )
+    return f"**Open{_on(advice)}**; {more}. {effect}"
+
+
+def _on(advice: Advice) -> str:
+    if not advice.collector:
+        return " in C++"
+    return f" on {collector_named(advice.collector).label}" if advice.collectors else ""
+
+
+def _effect(advice: Advice) -> str:
+    told = advice.effect
+    if told.ratio is None:
+        return _NOTHING
+    spread = ", spread unknown" if told.low is None or told.high is None else f", {stats.ends(told.low, told.high)}"
+    within = f"; within {EFFECT - 1:.0%} nothing matters" if advice.answer == EITHER else ""
+    return (
+        f"A message that is allocated costs {significant(told.ratio)} times the CPU of {_of(advice.workload.pooled)} "
+        f"(95% interval at any stopping time{spread}; n = {told.n} trials a side{within})."
+    )
+
+
+def _of(strategy: str) -> str:
+    return "one in a buffer that is used again" if strategy == REUSE else "one from the pool"
+
+
+def _by_losses(advice: Advice, out: str) -> str:
+    figures = advice.figures[out]
+    if figures.failed and not figures.paced:
+        return f"{_name(out)} does not run: {figures.failed}."
+    return (
+        f"{_name(out)} loses more than {advice.workload.loss_ppm:g} ppm at {_rate(advice.workload.rate_per_s)} in "
+        f"{figures.lost_trials} of {figures.paced} trials; the other keeps up. As fast as both go: {_effect(advice)}"
+    )
+
+
+def _name(strategy: str) -> str:
+    name = NAMES[strategy]
+    return name[0].upper() + name[1:]
+
+
+def _rate(per_s: float) -> str:
+    return f"{significant(per_s)} messages a second"
+
+
+def keeping_up(advice: Advice) -> str:
+    """Who keeps up with the reader's rate, and what that takes of the machine."""
+    sentences = []
+    for name in advice.workload.sides:
+        figures = advice.figures[name]
+        if not figures.paced:
+            continue
+        word = {HOLDS: "keeps up", LOSES: "does not keep up"}.get(figures.standing, "is not known to keep up")
+        cores = f", {significant(figures.cores, 2)} processors' worth of CPU" if figures.cores else ""
+        sentences.append(
+            f"{_name(name)} {word} with {_rate(advice.workload.rate_per_s)} ({figures.lost_trials} of {figures.paced} "
+            f"trials lose more than {advice.workload.loss_ppm:g} ppm){cores}."
+        )
+    return " ".join(sentences) or "Nobody was tried at your rate yet."
+
+
+def headroom(advice: Advice) -> str:
+    """How far each strategy is from trouble, and what limits it."""
+    return " ".join(_headroom(name, advice.headroom[name], advice.workload) for name in advice.workload.sides)
+
+
+def _headroom(name: str, room: Headroom, workload: Workload) -> str:
+    limit = "" if room.limited_by == NOT_SEEN else f", limited by {_LIMITS[room.limited_by]}"
+    if room.rate_per_s is not None and room.factor is not None:
+        low = significant(room.low_per_s) if room.low_per_s else "unknown"
+        high = significant(room.high_per_s) if room.high_per_s and math.isfinite(room.high_per_s) else "unknown"
+        return (
+            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({low} to {high}; n = {room.trials} trials), "
+            f"{significant(room.factor, 2)} times your rate{limit}."
+        )
+    if room.factor is not None and room.held_per_s and room.lost_per_s:
+        return (
+            f"{_name(name)} holds {significant(room.held_per_s)} and loses at {_rate(room.lost_per_s)}, about "
+            f"{significant(room.factor, 2)} times your rate{limit}."
+        )
+    if room.held_per_s:
+        return f"{_name(name)} holds {_rate(room.held_per_s)}; no rate was tried that it loses at."
+    if room.lost_per_s:
+        return f"{_name(name)} loses at {_rate(room.lost_per_s)} already{limit}; no rate was tried that it holds."
+    return f"The head-room of {NAMES[name]} is not known yet."
+
+
+def robustness(advice: Advice) -> str:
+    """Which parameter would turn the answer, and at what value."""
+    told = [sentence for turn in advice.turns if (sentence := turn_in_words(turn, advice.workload))]
+    if told:
+        return " ".join(told)
+    return "What would turn the answer is asked when there is one, and was not measured yet."
+
+
+def turn_in_words(turn: Turn, workload: Workload) -> str:
+    """``Pool from about 310,000 in flight (160,000 to 640,000); you have 20,000.``; empty where nothing was tried."""
+    what, yours = _PARAMETERS[turn.parameter], _value(turn.parameter, turn.yours)
+    if turn.answer is not None and turn.at is not None and turn.low is not None and turn.high is not None:
+        pooling = "use one buffer again" if workload.pooled == REUSE else "pool"
+        word = {ALLOCATE: "Allocate", TAKE_FROM_POOL: pooling.capitalize(), EITHER: "Either does"}.get(
+            turn.answer, "Neither keeps up"
+        )
+        way = "from" if turn.direction > 0 else "below"
+        why = "" if turn.by == COST else ", because of losses"
+        return (
+            f"{word} {way} about {_value(turn.parameter, turn.at)} {what} (between {_value(turn.parameter, turn.low)} "
+            f"and {_value(turn.parameter, turn.high)}{why}); you have {yours}."
+        )
+    if turn.up_to is None:
+        return ""
+    way = "up" if turn.direction > 0 else "down"
+    return f"No value {way} to {_value(turn.parameter, turn.up_to)} {what} was seen to turn it; you have {yours}."
+
+
+def _value(name: str, value: float) -> str:
+    return f"{value:.2%}" if name == "kept" else f"{float(f'{value:.3g}'):,.10g}"
+
+
+def ended(advice: Advice) -> str:
+    """How long it took, and why there was no more."""
+    disturbed = f", {advice.disturbed} of them disturbed by others on this machine" if advice.disturbed else ""
+    return f"{advice.trials} trials in {advice.minutes:.1f} minutes{disturbed}. {_ENDED.get(advice.ended, '')}".strip()
+
+
+def beware(advice: Advice) -> str:
+    """What stands beside the answer: sizes that G1 treats apart, trials without a collection, failures, refusals."""
+    told = []
+    if advice.humongous_share:
+        told.append(
+            f"{advice.humongous_share:.0%} of the messages are at least half a region of G1 (humongous objects): each "
+            "gets regions of its own, outside the young generation."
+        )
+    quiet = [name for name in advice.workload.sides if advice.figures[name].collections == 0]
+    if quiet:
+        told.append(
+            f"No collection fell into most trials of {' and '.join(NAMES[name] for name in quiet)} at your rate: rarer "
+            "pauses than a trial is long are not in these delays; --trial makes trials longer."
+        )
+    told += [
+        f"{_name(name)}: {figures.failed}." for name, figures in advice.figures.items() if figures.failed
+    ]  # fmt: skip
+    told += [f"{collector_named(name).label} can't run here: {reason}." for name, reason in advice.refused.items()]
+    return " ".join(told)
+
+
+ACCIDENTS = (
+    "A buffer that is never given back (a leak) makes a pool allocate a new one each time, and grow; one that is given "
+    "back twice is handed to two messages at once, which overwrite each other. Allocation knows neither accident; the "
+    "workload's audited books find both."
+)
+
+
+def strategies(advice: Advice) -> pd.DataFrame:
+    """Cost, delay at the reader's rate, and memory, one row per strategy."""
+    return pd.DataFrame([_row(name, advice.figures[name]) for name in advice.workload.strategies])
+
+
+def collectors(advice: Advice) -> pd.DataFrame:
+    """The same, one row per collector and side, the cheapest first."""
+    rows = [
+        (figures.cpu_ns or math.inf, {"collector": collector_named(name).label, **_row(side, figures)})
+        for name, sides in advice.collectors.items()
+        for side, figures in sides.items()
+    ]
+    return pd.DataFrame([row for _, row in sorted(rows, key=lambda item: item[0])])
+
+
+def _row(name: str, figures: Figures) -> dict[str, str]:
+    delays = [figures.delay_p50_ms, figures.delay_p99_ms, figures.delay_p999_ms]
+    return {
+        "strategy": NAMES[name],
+        "CPU, ns a message": _interval(figures.costs),
+        "n": str(len(figures.costs)),
+        "processors at your rate": _figure(figures.cores, 2),
+        "loses too much": f"{figures.lost_trials} of {figures.paced}" if figures.paced else "-",
+        "delay p50, p99, p99.9, ms": ", ".join(_figure(delay, 2) for delay in delays),
+        "idle, MiB": _figure(figures.idle_rss_mb),
+        "peak, MiB": _figure(figures.peak_rss_mb),
+        "in the pool, MiB": _figure(figures.pool_mb),
+        "wasted in classes, MiB": _figure(figures.wasted_mb),
+    }
+
+
+def _figure(value: float | None, digits: int = 3) -> str:
+    return "-" if value is None else significant(value, digits)
+
+
+def _interval(costs: Sequence[float]) -> str:
+    return stats.geometric_interval(costs).text() if costs else "-"
+
+
+def understood(workload: Workload) -> str:
+    """The parameters as understood, in one sentence."""
+    kept = f", {workload.kept_share:.2%} kept for {significant(workload.kept_for_s)} s" if workload.kept_count else ""
+    besides = [
+        f"{workload.live_mb:,.0f} MiB alive" if workload.live_mb else "",
+        f"{workload.changed_mb_per_s:g} MiB/s of it changed" if workload.changed_mb_per_s else "",
+        f"{workload.garbage_mb_per_s:g} MiB/s of garbage" if workload.garbage_mb_per_s else "",
+    ]
+    rest = "; besides " + ", ".join(filter(None, besides)) if any(besides) else ""
+    where = (
+        f"C++, {workload.allocator}"
+        if workload.layout == "malloc"
+        else f"Java {workload.runtime}, {workload.collector}, heap {workload.heap_mb:,} MiB, layout {workload.layout}"
+    )
+    return (
+        f"{_rate(workload.rate_per_s)} of {significant(workload.mean_bytes)} bytes ({workload.arrivals}), "
+        f"{workload.in_flight:,} in flight{kept}; later than {workload.delay_ms:g} ms is lost, {workload.loss_ppm:g} "
+        f"ppm are tolerated{rest}; {workload.threads} thread{'s' * (workload.threads > 1)}; {where}."
+    )
+
+
+def report(advice: Advice) -> str:
+    """The whole advice as plain text for a shell."""
+    table = strategies(advice)
+    parts = [
+        answer(advice).replace("**", ""),
+        keeping_up(advice),
+        f"Head-room: {headroom(advice)}",
+        f"Robustness: {robustness(advice)}",
+        "\n".join(f"{column:28} {'   '.join(f'{value:>26}' for value in table[column])}" for column in table),
+    ]
+    if advice.collectors:
+        parts.append(collectors(advice).to_string(index=False))
+    parts += [beware(advice), *advice.notes, f"Understood: {understood(advice.workload)}", ended(advice)]
+    return "\n".join(part for part in parts if part)
+
+
+def design(trials: pd.DataFrame) -> str:
+    """What the study itself measured."""
+    done = finished(trials)
+    if done.empty:
+        return _NOTHING
+    sizes, flights = done["mean_bytes"].astype(float), done["messages_in_flight"].astype(float) + 1
+    return (
+        f"{len(done)} trials of {done['solution'].nunique()} solutions; messages of {stats.span(sizes)} bytes, "
+        f"{stats.span(flights)} at a time."
+    )
+
+
+def machine(trials: pd.DataFrame, limit: float | None) -> str:
+    """How trials ended, and what disturbed them."""
+    return f"{failures(trials)} {disturbances(trials, limit)}" if len(trials) else _NOTHING
+
+
+def verdict(advice: Advice | None, verdicts: Sequence[Verdict]) -> str:
+    """The answer of the page."""
+    outcomes = ", ".join(
+        f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
+    )
+    said = _NOTHING if advice is None or not advice.trials else answer(advice)
+    return f"{said} Of {len(verdicts)} claims: {outcomes}."
+
+
+def take_home(profile: str) -> str:
+    """What the study's own workloads say, on what is stored under a profile."""
+    try:
+        trials = read_tables("your_workload", profile)[0]["trials"]
+    except UserError:
+        return _NOTHING
+    return take_home_of(trials)
+
+
+def take_home_of(trials: pd.DataFrame) -> str:
+    """Of how many set-ups allocation costs less, more, or as much as the pool; in one sentence."""
+    campaign = Campaign(trials)
+    verdicts = [compare(*sides).verdict for sides in campaign.pairs(ALLOC, POOL)]
+    if not verdicts:
+        return _NOTHING
+    words = {
+        "a_cheaper": "allocation costs less",
+        "b_cheaper": "the pool costs less",
+        "equivalent": "it does not matter",
+    }
+    counted = [f"in {verdicts.count(word)} {said}" for word, said in words.items() if word in verdicts]
+    still = f"; {verdicts.count('open')} are open" if "open" in verdicts else ""
+    told = ", ".join(counted) or "none is decided yet"
+    return f"Of {len(verdicts)} workloads on their collectors, {told}{still}. `allocpool advise` asks it of your own."
