@@ -17,6 +17,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 _ELSEWHERE = {
+    "advise": "allocpool.advise:advise_command",
     "bench": "allocpool.bench:bench_command",
     "compare": "allocpool.compare:compare_command",
     "doctor": "allocpool.doctor:doctor_command",

@@ -55,7 +55,7 @@ def overview(advice: Advice) -> Figure:
         return nothing(_NOTHING)
     figure, axes = new_figure(1, 3, 12.0, 1.9 + 0.45 * len(names))
     _cost(axes[0], advice, names)
-    _headroom(axes[1], advice, [name for name in names if name in advice.headroom])
+    _headroom(axes[1], advice, names)
     _delays(axes[2], advice, names)
     return figure
 
@@ -69,7 +69,7 @@ def overview_alt(advice: Advice) -> str:
         told.append(f"{name} {cost} of CPU a message, p99.9 {_told(figures.delay_p999_ms)} ms")
     return (
         f"Left: {'; '.join(told)}. Middle: rates that each holds and loses at, with the interval of the edge; the line "
-        "is your rate. Right: delays at your rate; the line is what you tolerate. Marks are trials or medians, bars 95%."
+        "is your rate. Right: delays at your rate; the line is what you tolerate. Bars are 95%."
     )
 
 
@@ -109,8 +109,8 @@ def _headroom(axis: Axes, advice: Advice, names: list[str]) -> None:
     rate = advice.workload.rate_per_s
     seen = [rate]
     for place, name in enumerate(names):
-        room = advice.headroom[name]
-        seen += _draw_room(axis, room, place, name)
+        if name in advice.headroom:
+            seen += _draw_room(axis, advice.headroom[name], place, name)
     axis.axvline(rate, color=GREY, linestyle="--", linewidth=1.2)
     log_axis(axis, min(seen), max(seen), room=1.6)
     _names(axis, names)

@@ -162,7 +162,7 @@ def robustness(advice: Advice) -> str:
 
 def turn_in_words(turn: Turn, workload: Workload) -> str:
     """``Pool from about 310,000 in flight (160,000 to 640,000); you have 20,000.``; empty where nothing was tried."""
-    what, yours = _PARAMETERS[turn.parameter], _value(turn.parameter, turn.yours)
+    what, yours = _PARAMETERS[turn.parameter], _exactly(turn.parameter, turn.yours)
     if turn.answer is not None and turn.at is not None and turn.low is not None and turn.high is not None:
         pooling = "use one buffer again" if workload.pooled == REUSE else "pool"
         word = {ALLOCATE: "Allocate", TAKE_FROM_POOL: pooling.capitalize(), EITHER: "Either does"}.get(
@@ -170,18 +170,21 @@ def turn_in_words(turn: Turn, workload: Workload) -> str:
         )
         way = "from" if turn.direction > 0 else "below"
         why = "" if turn.by == COST else ", because of losses"
-        return (
-            f"{word} {way} about {_value(turn.parameter, turn.at)} {what} (between {_value(turn.parameter, turn.low)} "
-            f"and {_value(turn.parameter, turn.high)}{why}); you have {yours}."
-        )
+        low, high = _exactly(turn.parameter, turn.low), _exactly(turn.parameter, turn.high)
+        at = _value(turn.parameter, turn.at)
+        return f"{word} {way} about {at} {what} (between {low} and {high}{why}); you have {yours}."
     if turn.up_to is None:
         return ""
     way = "up" if turn.direction > 0 else "down"
-    return f"No value {way} to {_value(turn.parameter, turn.up_to)} {what} was seen to turn it; you have {yours}."
+    return f"No value {way} to {_exactly(turn.parameter, turn.up_to)} {what} was seen to turn it; you have {yours}."
 
 
 def _value(name: str, value: float) -> str:
     return f"{value:.2%}" if name == "kept" else f"{float(f'{value:.3g}'):,.10g}"
+
+
+def _exactly(name: str, value: float) -> str:
+    return f"{value:.2%}" if name == "kept" else f"{value:,.10g}"
 
 
 def ended(advice: Advice) -> str:
@@ -272,7 +275,7 @@ def understood(workload: Workload) -> str:
         else f"Java {workload.runtime}, {workload.collector}, heap {workload.heap_mb:,} MiB, layout {workload.layout}"
     )
     return (
-        f"{_rate(workload.rate_per_s)} of {significant(workload.mean_bytes)} bytes ({workload.arrivals}), "
+        f"{_rate(workload.rate_per_s)} of {round(workload.mean_bytes, 1):,.10g} bytes ({workload.arrivals}), "
         f"{workload.in_flight:,} in flight{kept}; later than {workload.delay_ms:g} ms is lost, {workload.loss_ppm:g} "
         f"ppm are tolerated{rest}; {workload.threads} thread{'s' * (workload.threads > 1)}; {where}."
     )
@@ -280,6 +283,8 @@ def understood(workload: Workload) -> str:
 
 def report(advice: Advice) -> str:
     """The whole advice as plain text for a shell."""
+    if not advice.trials:
+        return f"{_NOTHING} Understood: {understood(advice.workload)}"
     table = strategies(advice)
     parts = [
         answer(advice).replace("**", ""),

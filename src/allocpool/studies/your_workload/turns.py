@@ -27,7 +27,7 @@ from allocpool.studies.your_workload.findings import (
     UNDECIDED,
     Findings,
 )
-from allocpool.studies.your_workload.headroom import FACTOR, rounded
+from allocpool.studies.your_workload.headroom import FACTOR
 from allocpool.studies.your_workload.workload import Cell
 
 COST, LOSSES = "cost", "losses"
@@ -122,9 +122,9 @@ def values_of(of: Findings, name: str, way: int) -> list[float]:
     least, largest = max(_LEAST[name], of.workload.threads if name == "in_flight" else 0), _LARGEST.get(name, math.inf)
     if way > 0 and yours < largest:
         values = [*(value for value in values if value < largest), *([largest] if values[-1] >= largest else [])]
-    whole = name in ("in_flight", "live")
+    # Not rounded further: sizes must stay what they are to size classes.
     kept = [
-        rounded(value) if not whole else float(round(rounded(value))) for value in values if least <= value <= largest
+        float(round(value)) if name in ("in_flight", "live") else value for value in values if least <= value <= largest
     ]
     return [value for value in dict.fromkeys(kept) if value != yours]
 
@@ -287,9 +287,8 @@ def _turn_between(
 
 def _between(of: Findings, name: str, before: float, value: float) -> float | None:
     """The value that halves a step; None where there is none between."""
-    middle = rounded(_middle(of, name, before, value))
-    if name in ("in_flight", "live"):
-        middle = float(round(middle))
+    middle = _middle(of, name, before, value)
+    middle = float(round(middle)) if name in ("in_flight", "live") else float(f"{middle:.6g}")
     return middle if middle not in (before, value) and middle > 0 else None
 
 

@@ -1,0 +1,123 @@
+"""``allocpool advise``: allocate or pool, in the reader's own program, in minutes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from allocpool import home
+from allocpool.campaign.sequential import minutes_from
+from allocpool.errors import UserError
+from allocpool.studies.your_workload.advice import advise
+from allocpool.studies.your_workload.jfr import read_recording
+from allocpool.studies.your_workload.laboratory import Machine
+from allocpool.studies.your_workload.replay import prepare
+from allocpool.studies.your_workload.story import report
+from allocpool.studies.your_workload.workload import PROGRAM, SETTINGS, Setting, Workload, understood
+
+MINUTES = "10"
+_REPEATED = "jvm_flag"
+
+
+class _Grouped(click.Option):
+    """An option that stands under a heading of the help."""
+
+    def __init__(self, *words: Any, group: str, **settings: Any) -> None:
+        super().__init__(*words, **settings)
+        self.group = group
+
+
+class _GroupedCommand(click.Command):
+    """A command whose help shows its options by group, in the order in which the groups come."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            if record := option.get_help_record(ctx):
+                groups.setdefault(option.group if isinstance(option, _Grouped) else "Other", []).append(record)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def _option(row: Setting) -> click.Option:
+    told = row.help if not row.default else f"{row.help} (default {row.default})"
+    return _Grouped(
+        [f"--{row.name}", row.key], group=row.group, metavar=row.metavar, help=told, multiple=row.key == _REPEATED
+    )
+
+
+def _options() -> list[click.Parameter]:
+    rows: list[click.Parameter] = [_option(row) for row in SETTINGS.values()]
+    place = next(k for k, row in enumerate(SETTINGS.values()) if row.group == "What is measured")
+    beside = [
+        _Grouped(["--pcap"], group=PROGRAM, metavar="FILE",
+                 help="a capture (pcap, pcapng): sizes and times in place of --bytes and --rate; --rate scales it"),
+        _Grouped(["--jfr"], group=PROGRAM, metavar="FILE",
+                 help="a Flight Recorder file: what it tells is taken where you give nothing"),
+    ]  # fmt: skip
+    last = [
+        _Grouped(["--minutes"], group="What is measured", metavar="M", default=MINUTES,
+                 help=f"in all, with what was measured before; 0: what is on record (default {MINUTES})"),
+        _Grouped(["--json", "as_json"], group="Other", is_flag=True, help="print one JSON object"),
+    ]  # fmt: skip
+    return [*rows[:place], *beside, *rows[place:], *last]
+
+
+def _advise(pcap: str | None, jfr: str | None, minutes: str, as_json: bool, **given: Any) -> None:
+    """Should my program allocate its messages, or take them from a pool?
+
+    Runs a workload like yours both ways, in fresh processes, for as many minutes as you give, and says: allocate, pool,
+    it doesn't matter, or open, with how sure that is; the highest rate without loss; and what would turn the answer.
+    Ctrl-C answers with what there is. The same command with more minutes goes on from there.
+
+    \b
+    Examples:
+      allocpool advise --rate 1e6 --bytes 512 --in-flight 20000 --kept 6% --for 30s --heap 4g --delay 50ms
+      allocpool advise --jfr recording.jfr --rate 2e5 --in-flight 500 --collector choose --minutes 20
+    """
+    limit = None if _is_zero(minutes) else minutes_from(minutes)
+    stated = {key: value for key, value in given.items() if value not in (None, ())}
+    workload, notes = workload_of(stated, pcap, jfr)
+    advice = advise(workload, limit, Machine(), notes)
+    click.echo(json.dumps(advice.as_json(), indent=1) if as_json else report(advice))
+
+
+def _is_zero(minutes: str) -> bool:
+    try:
+        return float(minutes) == 0
+    except ValueError:
+        return False
+
+
+def workload_of(
+    given: Mapping[str, object], pcap: str | None = None, recording: str | None = None
+) -> tuple[Workload, tuple[str, ...]]:
+    """The workload that parameters, a capture and a recording say together, and what the recording told.
+
+    Raises:
+        UserError: what can't be; one line.
+    """
+    guessed, notes = {}, ()
+    if recording is not None:
+        told = read_recording(recording)
+        guessed, notes = told.guessed(), told.sentences()
+    trace = None if pcap is None else prepare(_existing(pcap), home.build_dir() / "traces")
+    return understood(given, guessed, trace), notes
+
+
+def _existing(file: str) -> Path:
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise UserError(f"--pcap {file!r}: there is no such file")
+    return path.resolve()
+
+
+advise_command = _GroupedCommand(
+    "advise", callback=_advise, params=_options(), help=_advise.__doc__,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)  # fmt: skip

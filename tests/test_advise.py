@@ -1,0 +1,487 @@
+"""Advice on a reader's workload: its answers where the truth is known, its budget, its errors, and what it reads."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from allocpool.advise import advise_command, workload_of
+from allocpool.cli import main
+from allocpool.errors import UserError
+from allocpool.runtimes import find_runtimes
+from allocpool.studies.your_workload import plots, story
+from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
+from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
+from allocpool.studies.your_workload.jfr import read_recording
+from allocpool.studies.your_workload.specs import MessagesSpec
+from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, understood
+
+GIVEN = {"rate": "1e6", "bytes": "512", "in_flight": "20000", "heap": "4g", "delay": "50ms", "loss_ppm": "200"}
+POOL_NS = 200.0
+KEYS = {"answer", "effect", "headroom", "turns_at", "minutes_more", "parameters"}
+
+
+class Laboratory:
+    """Trials with a known truth: ``ratio`` of allocation's cost, the rate at which half of the trials lose."""
+
+    def __init__(
+        self,
+        ratio: Callable[[MessagesSpec], float] = lambda _: 0.7,
+        edge: Callable[[MessagesSpec], float] = lambda _: 3e6,
+        noise: float = 0.03,
+        seconds: float = 3.0,
+        stops_after: int | None = None,
+    ) -> None:
+        self.ratio, self.edge, self.noise, self.seconds, self.stops_after = ratio, edge, noise, seconds, stops_after
+        self.records: dict[MessagesSpec, Measured] = {}
+        self.now = 0.0
+        self.closed = False
+
+    def refusal(self, _spec: MessagesSpec) -> str | None:
+        return None
+
+    def recorded(self, spec: MessagesSpec) -> Measured | None:
+        return self.records.get(spec)
+
+    def measure(self, spec: MessagesSpec) -> Measured:
+        if len(self.records) == self.stops_after:
+            raise KeyboardInterrupt
+        chance = random.Random(spec.model_dump_json())
+        cost = POOL_NS * (self.ratio(spec) if spec.strategy == "alloc" else 1.0) * math.exp(chance.gauss(0, self.noise))
+        late = 0.0
+        if spec.rate_per_s is not None:
+            odds = math.exp(10 * math.log(spec.rate_per_s / self.edge(spec)))
+            late = 5000.0 if chance.random() < odds / (1 + odds) else 0.0
+        paced = None if spec.rate_per_s is None else 1.0
+        self.now += self.seconds
+        self.records[spec] = Measured(
+            "ok", None, self.seconds, cpu_ns=cost, wall_ns=cost, lost_ppm=late, delay_p50_ms=paced, delay_p99_ms=paced,
+            delay_p999_ms=paced, pause_max_ms=60.0, collections=3, idle_rss_mb=90.0, peak_rss_mb=120.0, pool_mb=10.0,
+            wasted_mb=1.0,
+        )  # fmt: skip
+        return self.records[spec]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def ask(laboratory: Laboratory, minutes: float | None = 10.0, **given: str) -> Advice:
+    laboratory.now = 0.0
+    workload = understood(GIVEN | given)
+    return advise(workload, minutes, laboratory, quiet=True, clock=lambda: laboratory.now)
+
+
+def loses_from(alloc: float, pool: float) -> Callable[[MessagesSpec], float]:
+    return lambda spec: alloc if spec.strategy == "alloc" else pool
+
+
+@pytest.mark.parametrize(
+    ("laboratory", "answer", "by_losses"),
+    [
+        (Laboratory(lambda _: 0.7), "allocate", False),
+        (Laboratory(lambda _: 1.4), "pool", False),
+        (Laboratory(lambda _: 1.01, noise=0.02), "either", False),
+        (Laboratory(lambda _: 1.06, noise=0.3), "open", False),
+        (Laboratory(lambda _: 0.7, edge=loses_from(2e5, 4e6)), "pool", True),
+        (Laboratory(lambda _: 1.4, edge=loses_from(4e6, 2e5)), "allocate", True),
+        (Laboratory(lambda _: 0.7, edge=loses_from(2e5, 2e5)), "open", True),
+    ],
+)
+def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses: bool) -> None:
+    told = ask(laboratory, minutes=4.0)
+    assert (told.answer, told.by_losses) == (answer, by_losses)
+    assert story.answer(told) in story.report(told).replace("\n", " ") or "**" in story.answer(told)
+
+
+def test_neither_is_told_and_no_time_would_settle_it() -> None:
+    told = ask(Laboratory(edge=loses_from(2e5, 2e5)), minutes=3.0)
+    assert told.neither
+    assert told.minutes_more is None
+    assert "Neither keeps up" in story.answer(told)
+
+
+def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
+    told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
+    assert told.effect.n < 5
+    assert told.answer == "open"
+    assert told.minutes_more
+    assert told.minutes_more > 0
+
+
+def test_either_needs_equivalence_shown() -> None:
+    few = ask(Laboratory(lambda _: 1.0, noise=0.15), minutes=1.5)
+    assert few.answer == "open"
+    more = ask(Laboratory(lambda _: 1.0, noise=0.02), minutes=4.0)
+    assert more.answer == "either"
+    assert more.effect.low is not None
+    assert more.effect.high is not None
+    assert 1 / 1.1 < more.effect.low < 1 < more.effect.high < 1.1
+
+
+def test_the_interval_is_that_of_every_decision() -> None:
+    told = ask(Laboratory(lambda _: 1.4), minutes=4.0)
+    costs = [list(told.figures[name].costs) for name in ("alloc", "pool")]
+    from allocpool.decisions import decide
+
+    decision = decide(costs[0], costs[1])
+    assert (told.effect.ratio, told.effect.low, told.effect.high, told.effect.n) == (
+        decision.ratio, decision.low, decision.high, decision.n,
+    )  # fmt: skip
+    assert told.effect.low is not None
+    assert told.effect.high is not None
+    assert told.effect.low < 1.4 < told.effect.high
+
+
+def test_the_edge_is_found_within_its_interval() -> None:
+    told = ask(Laboratory(edge=loses_from(2e6, 3e6)), minutes=6.0)
+    for name, edge in (("alloc", 2e6), ("pool", 3e6)):
+        room = told.headroom[name]
+        assert room.low_per_s is not None
+        assert room.high_per_s is not None
+        assert room.held_per_s is not None
+        assert room.lost_per_s is not None
+        assert room.low_per_s < edge < room.high_per_s
+        assert room.held_per_s < room.lost_per_s
+        assert room.factor == pytest.approx(edge / 1e6, rel=0.3)
+        assert room.limited_by == "pause"
+
+
+def test_what_turns_the_answer_is_found_between_two_values_that_were_tried() -> None:
+    told = ask(Laboratory(lambda spec: 1.4 if spec.in_flight < 200_000 else 0.6), minutes=12.0)
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert turn.answer == "allocate"
+    assert turn.low is not None
+    assert turn.high is not None
+    assert turn.at is not None
+    assert turn.low < 200_000 <= turn.high
+    assert turn.low <= turn.at <= turn.high
+    assert "you have 20,000" in story.robustness(told)
+    other = [turn for turn in told.turns if turn.up_to is not None and turn is not turn]
+    assert not [turn for turn in other if turn.answer]
+
+
+def test_losses_turn_an_answer_too() -> None:
+    laboratory = Laboratory(
+        lambda _: 0.7, edge=lambda spec: 3e6 if spec.in_flight < 100_000 or spec.strategy != "alloc" else 1e5
+    )
+    told = ask(laboratory, minutes=12.0)
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert (turn.answer, turn.by) == ("pool", "losses")
+    assert turn.high is not None
+    assert turn.high >= 100_000
+
+
+def test_it_says_how_far_nothing_turned_it_and_why_it_went_no_further() -> None:
+    told = ask(Laboratory(), minutes=20.0)
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert turn.answer is None
+    assert turn.up_to
+    assert turn.up_to > 1e6
+    assert turn.ended
+    assert "beyond the heap" in turn.ended
+
+
+@pytest.mark.parametrize("minutes", [0.5, 1.0, 3.0])
+def test_the_budget_is_kept(minutes: float) -> None:
+    laboratory = Laboratory()
+    told = ask(laboratory, minutes)
+    assert laboratory.now <= 60 * minutes
+    assert told.ended == OUT_OF_TIME
+    assert told.minutes <= minutes
+    assert laboratory.closed
+
+
+def test_ctrl_c_answers_with_what_there_is() -> None:
+    laboratory = Laboratory(stops_after=11)
+    told = ask(laboratory)
+    assert told.ended == INTERRUPTED
+    assert told.trials == 11
+    assert told.effect.n == 5
+    assert laboratory.closed
+    assert "Interrupted" in story.report(told)
+
+
+def test_more_minutes_go_on_from_there() -> None:
+    twice, once = Laboratory(), Laboratory()
+    short = ask(twice, 1.0)
+    before = dict(twice.records)
+    long = ask(twice, 4.0)
+    assert list(twice.records)[: len(before)] == list(before)
+    assert long.trials > short.trials
+    at_once = ask(once, 4.0)
+    assert set(before) < set(once.records)
+    assert at_once.effect == long.effect
+
+
+def test_without_minutes_nothing_is_measured() -> None:
+    laboratory = Laboratory()
+    assert ask(laboratory, None).ended == ON_RECORD
+    assert not laboratory.records
+    ask(laboratory, 1.0)
+    before = dict(laboratory.records)
+    told = ask(laboratory, None)
+    assert laboratory.records == before
+    assert told.trials == len(before)
+
+
+def test_what_can_not_run_at_all_is_out() -> None:
+    class NoMemory(Laboratory):
+        def measure(self, spec: MessagesSpec) -> Measured:
+            told = super().measure(spec)
+            if spec.strategy == "alloc":
+                told = self.records[spec] = Measured("out_of_memory", "direct memory is used up", self.seconds)
+            return told
+
+    told = ask(NoMemory(), minutes=3.0)
+    assert told.answer == "pool"
+    assert told.by_losses
+    assert told.headroom["alloc"].limited_by == "memory"
+    assert "direct memory is used up" in story.report(told)
+
+
+def test_collectors_are_compared_and_the_cheapest_is_advised() -> None:
+    laboratory = Laboratory(lambda spec: {"parallel": 0.5, "g1": 1.5}.get(spec.collector or "", 2.0))
+    told = ask(laboratory, minutes=12.0, collector=CHOOSE)
+    assert told.collector == "parallel"
+    assert told.answer == "allocate"
+    assert set(told.collectors) == {"serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah"}
+    assert "Parallel" in story.answer(told)
+    assert len(story.collectors(told)) == 2 * len(told.collectors)
+
+
+def test_where_nothing_is_in_flight_one_buffer_stands_against_allocation() -> None:
+    told = ask(Laboratory(lambda _: 1.5), minutes=2.0, in_flight="0")
+    assert set(told.headroom) == {"alloc", "reuse"}
+    assert "Use one buffer again" in story.answer(told)
+
+
+def test_json_has_what_programs_read() -> None:
+    told = ask(Laboratory(), minutes=3.0, also="mix,fitted").as_json()
+    assert set(told) >= KEYS
+    assert set(told["effect"]) == {"ratio", "low", "high", "n"}
+    assert set(told["headroom"]) == {"alloc", "pool"}
+    assert told["minutes_more"] == 0.0
+    assert told["parameters"]["in_flight"] == 20_000
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+def test_pictures_say_the_same_in_words() -> None:
+    told = ask(Laboratory(), minutes=10.0, also="netty")
+    for name in ("overview", "robustness", "memory"):
+        assert getattr(plots, name)(told).axes
+        assert "alloc" in getattr(plots, f"{name}_alt")(told).lower()
+    empty = ask(Laboratory(), None)
+    assert plots.overview(empty).axes
+    assert plots.robustness(empty).axes
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        ([], UNKNOWN),
+        ([False] * 6, UNKNOWN),
+        ([False] * 7, HOLDS),
+        ([True] * 2, UNKNOWN),
+        ([True] * 3, LOSES),
+        ([True, False, False, False, False], UNKNOWN),
+        ([False] * 7 + [True] * 7, LOSES),
+    ],
+)
+def test_who_keeps_up_is_shown_by_trials(lost: list[bool], told: str) -> None:
+    assert standing(lost) == told
+
+
+@pytest.mark.parametrize(("chance", "wrong"), [(0.2, LOSES), (0.5, HOLDS)])
+def test_looking_again_and_again_is_paid_for(chance: float, wrong: str) -> None:
+    draws = random.Random(7)
+    found = 0
+    for _ in range(400):
+        lost = [draws.random() < chance for _ in range(16)]
+        found += any(standing(lost[:n]) == wrong for n in range(1, 17))
+    assert found / 400 < 0.07
+
+
+BAD: list[tuple[dict[str, str], str]] = [
+    ({"rate": "fast"}, "--rate 'fast'"),
+    ({"rate": "0"}, "1e6"),
+    ({"rate": "1e12"}, "from 1 to 1e\\+08"),
+    ({"rate": "-5"}, "for example 1e6"),
+    ({"bytes": "big"}, "512"),
+    ({"bytes": "64:0.7,1500:-1"}, "weight"),
+    ({"bytes": "3"}, "16 to"),
+    ({"bytes": "histogram:/nope.csv"}, "can't be read"),
+    ({"in_flight": "1.5"}, "a whole number"),
+    ({"in_flight": "100m"}, "at most --in-flight [0-9]+, or --heap [0-9]+m"),
+    ({"kept": "120%"}, "0% to 100%"),
+    ({"kept": "6%", "for": "30"}, "with its unit"),
+    ({"for": "30s"}, "needs --kept"),
+    ({"kept_count": "5"}, "needs --kept"),
+    ({"kept": "6%", "for": "30s", "kept_count": "5"}, "exclude each other"),
+    ({"kept": "6%", "for": "0s"}, "leave out --kept"),
+    ({"kept": "50%", "for": "60s"}, "at most --for [0-9]+ms"),
+    ({"delay": "50"}, "with its unit"),
+    ({"delay": "2h"}, "50ms"),
+    ({"loss_ppm": "2e6"}, "for example 200"),
+    ({"touch_read": "x"}, "for example 6%"),
+    ({"arrivals": "regular"}, "steady, poisson, on_off"),
+    ({"arrivals": "on_off"}, "--burst"),
+    ({"replacement": "lifo"}, "random, oldest"),
+    ({"live": "500"}, "with its unit"),
+    ({"live": "9g"}, "at most --live [0-9]+m"),
+    ({"changed": "5m"}, "needs --live"),
+    ({"garbage": "lots"}, "200m"),
+    ({"threads": "0"}, "from 1 to"),
+    ({"threads": "8", "in_flight": "4"}, "at least one for each"),
+    ({"collector": "g2"}, "serial, parallel"),
+    ({"collector": "cms"}, "Java 25 has no collector cms"),
+    ({"runtime": "12"}, "11, 17, 21, 25"),
+    ({"heap": "4000g"}, "at most --heap [0-9]+m"),
+    ({"heap": "big"}, "for example 4g"),
+    ({"layout": "native", "direct": "1m"}, "--direct [0-9]+m"),
+    ({"layout": "disk"}, "array, heap, native, malloc"),
+    ({"layout": "malloc", "collector": CHOOSE}, "C\\+\\+"),
+    ({"layout": "malloc", "also": "netty"}, "Java"),
+    ({"allocator": "best"}, "glibc"),
+    ({"also": "stack"}, "mix, netty, fitted, zeroed"),
+    ({"jvm_flag": "-Xmx1g"}, "--heap"),
+    ({"jvm_flag": "Xint"}, "starts with -"),
+    ({"trial": "0s"}, "2s"),
+    ({"rate": "10", "trial": "1s"}, "at least --trial 10s"),
+    ({"rat": "1e6"}, "did you mean rate"),
+]
+
+
+@pytest.mark.parametrize(("given", "says"), BAD)
+def test_what_can_not_be_is_one_line_that_names_what_can(given: dict[str, str], says: str) -> None:
+    with pytest.raises(UserError, match=says) as caught:
+        understood(GIVEN | given)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_nearest_that_can_be_is_taken_at_its_word() -> None:
+    with pytest.raises(UserError) as caught:
+        understood(GIVEN | {"in_flight": "100m"})
+    most = re.search(r"--in-flight (\d+)", str(caught.value))
+    assert most
+    assert understood(GIVEN | {"in_flight": most.group(1)}).in_flight == int(most.group(1))
+
+
+def test_parameters_are_understood_in_the_units_of_their_names() -> None:
+    workload = understood(
+        GIVEN
+        | {"kept": "6%", "for": "5s", "live": "500m", "garbage": "0.1g", "bytes": "64:0.5,1500:0.5", "burst": "2k"}
+    )
+    assert (workload.rate_per_s, workload.delay_ms, workload.loss_ppm) == (1e6, 50.0, 200.0)
+    assert (workload.kept_share, workload.kept_count, workload.live_mb) == (0.06, 300_000, 500)
+    assert workload.garbage_mb_per_s == pytest.approx(102.4)
+    assert (workload.mean_bytes, workload.burst_length) == (782.0, 2000)
+    assert Workload.model_validate_json(workload.model_dump_json()) == workload
+
+
+def test_a_trial_states_what_the_reader_said() -> None:
+    workload = understood(GIVEN | {"kept": "1%", "live": "100m"})
+    spec = workload.spec_of(Cell("g1", "fitted", 2e6, "in_flight", 5_000), 3)
+    assert (spec.strategy, spec.classes, spec.rate_per_s, spec.block) == ("pool", "fitted", 2e6, 3)
+    assert (spec.in_flight, spec.kept_count, spec.live_mb, spec.heap_mb) == (5_000, 100_000, 100.0, 4096)
+    free = workload.spec_of(Cell("g1", "alloc"), 0)
+    assert free.rate_per_s is None
+    assert free == understood(GIVEN | {"kept": "1%", "live": "100m", "delay": "10ms"}).spec_of(Cell("g1", "alloc"), 0)
+
+
+def test_help_is_grouped_and_errors_of_the_shell_are_a_line() -> None:
+    told = CliRunner().invoke(main, ["advise", "--help"]).output
+    for heading in (
+        "Messages:",
+        "The rest of the program:",
+        "Runtime:",
+        "Taken from your program:",
+        "What is measured:",
+    ):
+        assert heading in told
+    for words, says in (
+        (["--minutes", "soon"], "minutes are a number"), (["--pcap", "/nope.pcap"], "no such file"),
+        (["--jfr", "/nope.jfr"], "can't be read"), (["--rate", "x"], "--rate 'x'"),
+    ):  # fmt: skip
+        failed = CliRunner().invoke(main, ["advise", *words])
+        assert failed.exit_code == 2
+        (line,) = [line for line in failed.output.splitlines() if line]
+        assert says in line
+
+
+def test_every_parameter_is_an_option() -> None:
+    names = {option.name for option in advise_command.params}
+    assert {"rate", "bytes", "in_flight", "kept", "for", "pcap", "jfr", "minutes", "as_json"} <= names
+
+
+PROGRAM = """
+public class Program {
+    static final Object[] KEPT = new Object[5000];
+    public static void main(String[] words) {
+        for (int i = 0; i < 400_000; i++) KEPT[i % KEPT.length] = new byte[i % 2 == 0 ? 1000 : 3000];
+        System.gc();
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of a small program that allocates arrays of two sizes."""
+    from allocpool.runtimes import find_javac
+
+    folder = tmp_path_factory.mktemp("jfr")
+    (folder / "Program.java").write_text(PROGRAM, encoding="utf-8")
+    subprocess.run([find_javac().home / "bin" / "javac", "--release", "11", "Program.java"], cwd=folder, check=True)
+    newest = find_runtimes()[max(find_runtimes())]
+    events = ",".join(f"jdk.ObjectAllocation{where}TLAB#enabled=true" for where in ("InNew", "Outside"))
+    subprocess.run(
+        [newest.java, "-Xmx64m", "-XX:+UseG1GC", f"-XX:StartFlightRecording:filename=program.jfr,{events}", "Program"],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+    return folder / "program.jfr"
+
+
+def test_a_recording_of_the_program_gives_what_it_can(recording: Path) -> None:
+    told = read_recording(recording)
+    assert (told.collector, told.heap_mb, told.runtime) == ("g1", 64, max(find_runtimes()))
+    assert told.sites[0].method.startswith("Program.main")
+    shares = dict(told.sizes)
+    assert set(shares) == {1000, 3000}
+    assert shares[1000] == pytest.approx(0.5, abs=0.2)
+    assert told.live_mb == pytest.approx(10.0, abs=4.0)
+    assert told.allocation_mb_per_s
+    assert told.allocation_mb_per_s >= (told.byte_arrays_mb_per_s or 0.0) > 0
+    assert any("--in-flight" in line for line in told.missing)
+    workload, notes = workload_of({"rate": "1e5", "in_flight": "100"}, recording=str(recording))
+    assert (workload.heap_mb, workload.collector) == (64, "g1")
+    assert workload.mean_bytes == pytest.approx(2000, rel=0.3)
+    assert any("Program.main" in note for note in notes)
+    given, _ = workload_of({"heap": "128m", "bytes": "64", "live": "0"}, recording=str(recording))
+    assert (given.heap_mb, given.mean_bytes, given.live_mb) == (128, 64.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda data: data[: len(data) // 2], "damaged"),
+        (lambda data: data[:40], "damaged"),
+        (lambda data: b"hello" + data, "no Flight Recorder file"),
+        (lambda _: b"", "no Flight Recorder file"),
+    ],
+)
+def test_a_broken_recording_is_a_line(
+    recording: Path, tmp_path: Path, damage: Callable[[bytes], bytes], says: str
+) -> None:
+    broken = tmp_path / "broken.jfr"
+    broken.write_bytes(damage(recording.read_bytes()))
+    with pytest.raises(UserError, match=says) as caught:
+        read_recording(broken)
+    assert "\n" not in str(caught.value)
