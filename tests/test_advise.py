@@ -15,8 +15,9 @@ from click.testing import CliRunner
 
 from allocpool.advise import advise_command, workload_of
 from allocpool.cli import main
+from allocpool.decisions import decide
 from allocpool.errors import UserError
-from allocpool.runtimes import find_runtimes
+from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.your_workload import plots, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
@@ -37,7 +38,7 @@ class Laboratory:
         ratio: Callable[[MessagesSpec], float] = lambda _: 0.7,
         edge: Callable[[MessagesSpec], float] = lambda _: 3e6,
         noise: float = 0.03,
-        seconds: float = 3.0,
+        seconds: float = 4.0,
         stops_after: int | None = None,
     ) -> None:
         self.ratio, self.edge, self.noise, self.seconds, self.stops_after = ratio, edge, noise, seconds, stops_after
@@ -98,7 +99,7 @@ def loses_from(alloc: float, pool: float) -> Callable[[MessagesSpec], float]:
 def test_the_answer_is_the_truth(laboratory: Laboratory, answer: str, by_losses: bool) -> None:
     told = ask(laboratory, minutes=4.0)
     assert (told.answer, told.by_losses) == (answer, by_losses)
-    assert story.answer(told) in story.report(told).replace("\n", " ") or "**" in story.answer(told)
+    assert story.report(told).startswith(story.answer(told).replace("**", ""))
 
 
 def test_neither_is_told_and_no_time_would_settle_it() -> None:
@@ -129,8 +130,6 @@ def test_either_needs_equivalence_shown() -> None:
 def test_the_interval_is_that_of_every_decision() -> None:
     told = ask(Laboratory(lambda _: 1.4), minutes=4.0)
     costs = [list(told.figures[name].costs) for name in ("alloc", "pool")]
-    from allocpool.decisions import decide
-
     decision = decide(costs[0], costs[1])
     assert (told.effect.ratio, told.effect.low, told.effect.high, told.effect.n) == (
         decision.ratio, decision.low, decision.high, decision.n,
@@ -164,8 +163,7 @@ def test_what_turns_the_answer_is_found_between_two_values_that_were_tried() -> 
     assert turn.low < 200_000 <= turn.high
     assert turn.low <= turn.at <= turn.high
     assert "you have 20,000" in story.robustness(told)
-    other = [turn for turn in told.turns if turn.up_to is not None and turn is not turn]
-    assert not [turn for turn in other if turn.answer]
+    assert [each.parameter for each in told.turns if each.answer] == ["in_flight"]
 
 
 def test_losses_turn_an_answer_too() -> None:
@@ -292,7 +290,7 @@ def test_pictures_say_the_same_in_words() -> None:
         ([True] * 2, UNKNOWN),
         ([True] * 3, LOSES),
         ([True, False, False, False, False], UNKNOWN),
-        ([False] * 7 + [True] * 7, LOSES),
+        ([False] * 7 + [True] * 9, LOSES),
     ],
 )
 def test_who_keeps_up_is_shown_by_trials(lost: list[bool], told: str) -> None:
@@ -435,8 +433,6 @@ public class Program {
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recording of a small program that allocates arrays of two sizes."""
-    from allocpool.runtimes import find_javac
-
     folder = tmp_path_factory.mktemp("jfr")
     (folder / "Program.java").write_text(PROGRAM, encoding="utf-8")
     subprocess.run([find_javac().home / "bin" / "javac", "--release", "11", "Program.java"], cwd=folder, check=True)

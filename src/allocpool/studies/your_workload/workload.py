@@ -102,6 +102,7 @@ class Workload(BaseModel):
     runtime: int
     heap_mb: int
     direct_mb: int
+    direct_follows: bool
     jvm_flags: tuple[str, ...]
     allocator: str
     trace: str | None
@@ -174,7 +175,8 @@ class Workload(BaseModel):
             updates = {"live_mb": round(value)}
         else:
             updates = {"garbage_mb_per_s": value}
-        return checked(self.model_copy(update=updates))
+        changed = _with_direct_memory(self.model_copy(update=updates))
+        return checked(changed) if self.layout == "malloc" else _roomy(changed)
 
     def value_of(self, name: str) -> float:
         """The reader's value of one of `CHANGEABLE`."""
@@ -252,6 +254,12 @@ def checked(workload: Workload) -> Workload:
         smallest_mb = collector_named(name).smallest_heap_mb
         if workload.heap_mb < smallest_mb:
             raise UserError(f"--heap {workload.heap_mb}m is too small for {name}: at least {smallest_mb}m")
+    return _roomy(workload)
+
+
+def _roomy(workload: Workload) -> Workload:
+    """The workload, if its heap and its direct memory have room for what is alive; raises as `checked`."""
+    direct_mb = workload.direct_mb if workload.layout == "native" else 0
     _room_for(workload, int(_HEAP_USED * workload.heap_mb), 0, "the heap", "heap", workload.heap_mb)
     if direct_mb:
         _room_for(workload, direct_mb, 1, "direct memory", "direct", workload.direct_mb)
@@ -533,12 +541,18 @@ def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
         temporaries=values["temporaries"], temporary_bytes=values["temporary_bytes"], live_mb=values["live"],
         changed_mb_per_s=values["changed"], garbage_mb_per_s=values["garbage"], threads=values["threads"],
         layout=layout, collector="" if layout == "malloc" else collector, runtime=runtime, heap_mb=values["heap"],
-        direct_mb=values.get("direct", 0), jvm_flags=values["jvm_flag"], allocator=values["allocator"],
+        direct_mb=values.get("direct", 0), direct_follows=layout == "native" and "direct" not in values,
+        jvm_flags=values["jvm_flag"], allocator=values["allocator"],
         trace=None if trace is None else str(trace.path), also=values["also"], trial_s=values["trial"],
     )  # fmt: skip
-    if layout == "native" and "direct" not in values:
-        return workload.model_copy(update={"direct_mb": 64 + math.ceil(2 * workload.live_in_mb()[1])})
-    return workload
+    return _with_direct_memory(workload)
+
+
+def _with_direct_memory(workload: Workload) -> Workload:
+    """With direct memory for twice what is alive, where the reader gives no limit."""
+    if not workload.direct_follows:
+        return workload
+    return workload.model_copy(update={"direct_mb": 64 + math.ceil(2 * workload.live_in_mb(workload.pooled)[1])})
 
 
 def _sizes(text: str) -> Sizes:
