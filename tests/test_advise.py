@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from allocpool.advise import advise_command, workload_of
+from allocpool.advise import advise_command
 from allocpool.cli import main
 from allocpool.decisions import decide
 from allocpool.errors import UserError
@@ -22,8 +22,9 @@ from allocpool.studies.your_workload import plots, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import read_recording
+from allocpool.studies.your_workload.reader import apart, workload_of
 from allocpool.studies.your_workload.specs import MessagesSpec
-from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, understood
+from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, of_spec, understood
 
 GIVEN = {"rate": "1e6", "bytes": "512", "in_flight": "20000", "heap": "4g", "delay": "50ms", "loss_ppm": "200"}
 POOL_NS = 200.0
@@ -392,6 +393,22 @@ def test_a_trial_states_what_the_reader_said() -> None:
     free = workload.spec_of(Cell("g1", "alloc"), 0)
     assert free.rate_per_s is None
     assert free == understood(GIVEN | {"kept": "1%", "live": "100m", "delay": "10ms"}).spec_of(Cell("g1", "alloc"), 0)
+
+
+def test_a_workload_of_the_study_is_measured_by_the_trials_that_it_plans() -> None:
+    spec = MessagesSpec(
+        strategy="pool", sizes=((1024, 1.0),), in_flight=10_000, kept_share=0.0625, kept_count=10_000, temporaries=3,
+        heap_mb=150, seconds=0.4, warmup_seconds=0.6, block=2,
+    )  # fmt: skip
+    assert of_spec(spec).spec_of(Cell("g1", "pool"), 2) == spec
+    native = spec.model_copy(update={"layout": "native", "direct_mb": 64})
+    assert of_spec(native).spec_of(Cell("g1", "pool"), 2) == native
+
+
+def test_the_notebook_takes_the_readers_parameters_apart_from_the_studys() -> None:
+    own, settings = apart({"profile": "quick", "overrides": {"mine": {"rate": "1e5"}, "minutes": 3, "blocks": 2}})
+    assert own == {"mine": {"rate": "1e5"}, "pcap": None, "jfr": None, "minutes": 3}
+    assert settings == {"profile": "quick", "overrides": {"blocks": 2}}
 
 
 def test_help_is_grouped_and_errors_of_the_shell_are_a_line() -> None:
