@@ -20,6 +20,7 @@ from allocpool.errors import UserError
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.your_workload import plots, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
+from allocpool.studies.your_workload.check import WORKLOADS, at_length
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import read_recording
 from allocpool.studies.your_workload.reader import apart, workload_of
@@ -409,6 +410,21 @@ def test_the_notebook_takes_the_readers_parameters_apart_from_the_studys() -> No
     own, settings = apart({"profile": "quick", "overrides": {"mine": {"rate": "1e5"}, "minutes": 3, "blocks": 2}})
     assert own == {"mine": {"rate": "1e5"}, "pcap": None, "jfr": None, "minutes": 3}
     assert settings == {"profile": "quick", "overrides": {"blocks": 2}}
+
+
+def test_advice_is_checked_against_a_plan_of_its_own() -> None:
+    assert len(WORKLOADS) == 10
+    sizes = [understood(given).mean_bytes for given in WORKLOADS.values()]
+    flights = [understood(given).in_flight for given in WORKLOADS.values()]
+    assert (min(sizes), max(sizes), min(flights), max(flights)) == (64, 2**20, 10, 10**6)
+    laboratory = Laboratory(lambda _: 0.7, edge=lambda _: 1e9)
+    workload = understood(WORKLOADS["ticks"])
+    advice = advise(workload, 2.0, laboratory, quiet=True, clock=lambda: laboratory.now)
+    before = set(laboratory.records)
+    found = at_length(workload, 3.0, laboratory, clock=lambda: laboratory.now)
+    assert not before & (set(laboratory.records) - before)
+    assert len(found.costs(Cell("g1", "alloc"))) >= 10
+    assert advice.answer == found.answer("g1") == "allocate"
 
 
 def test_help_is_grouped_and_errors_of_the_shell_are_a_line() -> None:
