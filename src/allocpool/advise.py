@@ -78,7 +78,7 @@ def _advise(pcap: str | None, jfr: str | None, minutes: str, as_json: bool, **gi
     limit = None if _is_zero(minutes) else minutes_from(minutes)
     stated = {key: value for key, value in given.items() if value not in (None, ())}
     workload, notes = workload_of(stated, pcap, jfr)
-    advice = advise(workload, limit, Machine(), notes)
+    advice = advise(workload, limit, Machine(starts=limit is not None), notes)
     click.echo(json.dumps(advice.as_json(), indent=1) if as_json else report(advice))
 
 

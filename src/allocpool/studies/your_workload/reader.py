@@ -63,7 +63,7 @@ def advice_for(own: Mapping[str, Any], campaign: Campaign) -> Advice:
     else:
         workload, notes = workload_of(own["mine"] or {}, own["pcap"], own["jfr"])
     minutes = None if os.environ.get(SHOW_ONLY) else own["minutes"]
-    return advise(workload, minutes, Machine(), notes)
+    return advise(workload, minutes, Machine(starts=minutes is not None), notes)
 
 
 def _first(campaign: Campaign) -> Workload:
