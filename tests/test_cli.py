@@ -23,12 +23,14 @@ def allocpool(*words: str) -> Result:
 
 def test_bare_help_names_every_command_and_where_to_start() -> None:
     told = allocpool("--help").output
-    for command in ("doctor", "trial", "run", "status", "plan", "site", "findings", "gclog", "bench"):
+    for command in ("doctor", "trial", "run", "status", "plan", "site", "findings", "gclog", "bench", "advise"):
         assert re.search(rf"^  {command} ", told, re.MULTILINE), command
     assert "Start with `allocpool doctor`" in told
 
 
-@pytest.mark.parametrize("command", ["trial", "run", "status", "plan", "site", "findings", "gclog", "doctor", "bench"])
+@pytest.mark.parametrize(
+    "command", ["trial", "run", "status", "plan", "site", "findings", "gclog", "doctor", "bench", "advise"]
+)
 def test_every_command_has_help(command: str) -> None:
     told = allocpool(command, "--help")
     assert told.exit_code == 0
