@@ -59,11 +59,11 @@ def advice_for(own: Mapping[str, Any], campaign: Campaign) -> Advice:
         UserError: what can't be; one line.
     """
     if own["mine"] is None and own["pcap"] is None and own["jfr"] is None:
-        workload, notes = _first(campaign), ()
+        told: tuple[Workload, tuple[str, ...]] = _first(campaign), ()
     else:
-        workload, notes = workload_of(own["mine"] or {}, own["pcap"], own["jfr"])
+        told = workload_of(own["mine"] or {}, own["pcap"], own["jfr"])
     minutes = None if os.environ.get(SHOW_ONLY) else own["minutes"]
-    return advise(workload, minutes, Machine(starts=minutes is not None), notes)
+    return advise(told[0], minutes, Machine(starts=minutes is not None), told[1])
 
 
 def _first(campaign: Campaign) -> Workload:

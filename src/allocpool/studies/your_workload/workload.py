@@ -295,7 +295,7 @@ def _down(value: float) -> int:
     """A little less, in three significant digits."""
     if value < 100:
         return max(0, math.floor(value) - 1)
-    grain = 10 ** (math.floor(math.log10(value)) - 2)
+    grain = int(10 ** (math.floor(math.log10(value)) - 2))
     return math.floor(value / grain) * grain - grain
 
 
