@@ -23,24 +23,15 @@ def allocpool(*words: str) -> Result:
 
 def test_bare_help_names_every_command_and_where_to_start() -> None:
     told = allocpool("--help").output
-    for command in (
-        "doctor",
-        "trial",
-        "run",
-        "status",
-        "plan",
-        "site",
-        "findings",
-        "gclog",
-        "bench",
-        "export",
-        "import",
-    ):
+    commands = "doctor trial run status plan site findings gclog bench export import advise compare"
+    for command in commands.split():
         assert re.search(rf"^  {command} ", told, re.MULTILINE), command
     assert "Start with `allocpool doctor`" in told
 
 
-@pytest.mark.parametrize("command", ["trial", "run", "status", "plan", "site", "findings", "gclog", "doctor", "bench"])
+@pytest.mark.parametrize(
+    "command", ["trial", "run", "status", "plan", "site", "findings", "gclog", "doctor", "bench", "advise"]
+)
 def test_every_command_has_help(command: str) -> None:
     told = allocpool(command, "--help")
     assert told.exit_code == 0

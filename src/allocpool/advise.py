@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
-from allocpool import home
 from allocpool.campaign.sequential import minutes_from
-from allocpool.errors import UserError
 from allocpool.studies.your_workload.advice import advise
-from allocpool.studies.your_workload.jfr import read_recording
 from allocpool.studies.your_workload.laboratory import Machine
-from allocpool.studies.your_workload.replay import prepare
+from allocpool.studies.your_workload.reader import workload_of
 from allocpool.studies.your_workload.story import report
-from allocpool.studies.your_workload.workload import PROGRAM, SETTINGS, Setting, Workload, understood
+from allocpool.studies.your_workload.workload import PROGRAM, SETTINGS, Setting
 
 MINUTES = "10"
 _REPEATED = "jvm_flag"
@@ -83,7 +78,7 @@ def _advise(pcap: str | None, jfr: str | None, minutes: str, as_json: bool, **gi
     limit = None if _is_zero(minutes) else minutes_from(minutes)
     stated = {key: value for key, value in given.items() if value not in (None, ())}
     workload, notes = workload_of(stated, pcap, jfr)
-    advice = advise(workload, limit, Machine(), notes)
+    advice = advise(workload, limit, Machine(starts=limit is not None), notes)
     click.echo(json.dumps(advice.as_json(), indent=1) if as_json else report(advice))
 
 
@@ -92,29 +87,6 @@ def _is_zero(minutes: str) -> bool:
         return float(minutes) == 0
     except ValueError:
         return False
-
-
-def workload_of(
-    given: Mapping[str, object], pcap: str | None = None, recording: str | None = None
-) -> tuple[Workload, tuple[str, ...]]:
-    """The workload that parameters, a capture and a recording say together, and what the recording told.
-
-    Raises:
-        UserError: what can't be; one line.
-    """
-    guessed, notes = {}, ()
-    if recording is not None:
-        told = read_recording(recording)
-        guessed, notes = told.guessed(), told.sentences()
-    trace = None if pcap is None else prepare(_existing(pcap), home.build_dir() / "traces")
-    return understood(given, guessed, trace), notes
-
-
-def _existing(file: str) -> Path:
-    path = Path(file).expanduser()
-    if not path.is_file():
-        raise UserError(f"--pcap {file!r}: there is no such file")
-    return path.resolve()
 
 
 advise_command = _GroupedCommand(

@@ -341,3 +341,34 @@ def _echo_ratios(title: str, cost: dict[str, list[float]], pairs: Sequence[tuple
             f"  {dear} / {cheap}: {stats.geometric_interval(above / below).text(3)}; "
             f"{stats.geometric_interval(above).text(3, 'ns')} against {stats.geometric_interval(below).text(3, 'ns')}"
         )
+
+
+@bench_command.command("advice")
+@click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.1), help="Of each advice.")
+@click.option("--long-minutes", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Of each long plan.")
+@click.option("--workload", "names", multiple=True, help="One of ten; may be repeated. All, when left out.")
+def advice(minutes: float, long_minutes: float, names: Sequence[str]) -> None:
+    """Advice in a few minutes against an exhaustive plan, on ten varied workloads: do they agree?
+
+    Trials are ordinary records, so an interrupted run goes on where it stopped.
+    """
+    from allocpool import stats
+    from allocpool.studies.your_workload.check import WORKLOADS, check
+    from allocpool.studies.your_workload.laboratory import Machine
+
+    for name in names:
+        if name not in WORKLOADS:
+            raise unknown_choice("workload", name, WORKLOADS)
+    told = []
+    for name in names or WORKLOADS:
+        one = check(name, minutes, long_minutes, Machine())
+        told.append(one)
+        effect = one.advice.decision
+        click.echo(
+            f"{name:10} advice {one.advice.answer:9} {stats.significant(effect.ratio)} "
+            f"({stats.ends(effect.low, effect.high)}; n = {effect.n}; {one.advice.minutes:.1f} minutes), at length "
+            f"{one.answer:9} {stats.significant(one.ratio)} ({stats.ends(one.low, one.high)}; n = {one.n}): "
+            f"{one.outcome}"
+        )
+    agreeing = sum(one.outcome == "agree" for one in told)
+    click.echo(f"{agreeing} of {len(told)} agree; ratios are of CPU a message, allocation over the pool")

@@ -211,13 +211,14 @@ def advise(
                     if minutes is None:
                         ended = ON_RECORD
                         break
-                    if begun_s is None:
-                        begun_s, old_s = clock(), spent_s
-                    spent_s = max(spent_s, old_s + clock() - begun_s)
+                    if begun_s is not None:
+                        spent_s = max(spent_s, old_s + clock() - begun_s)
                     if spent_s + _expected_s(spec, took_s[cell.rate_per_s is None]) > limit_s:
                         ended = OUT_OF_TIME
                         break
                     measured = laboratory.measure(spec)
+                    if begun_s is None:  # what was built before the first trial is not counted
+                        begun_s, old_s = clock(), spent_s + measured.wall_s
                 took_s[cell.rate_per_s is None].append(measured.wall_s)
                 of.add(cell, measured)
                 spent_s += measured.wall_s + BETWEEN_TRIALS_S

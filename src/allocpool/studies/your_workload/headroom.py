@@ -7,10 +7,13 @@ tell most.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from scipy import special
 
 from allocpool.studies.realtime.loss_boundary import EDGE, LossBoundary, Point
 from allocpool.studies.your_workload.findings import Findings, Measured
@@ -97,10 +100,11 @@ def next_rate(of: Findings, collector: str, strategy: str) -> float | None:
     room = headroom_of(of, collector, strategy)
     if room.width <= _KNOWN:
         return None
-    point = _edge(tried, _CHANCES[len(tried) % len(_CHANCES)])
+    point = _edge(tried)
     if point is None or not math.isfinite(point.estimate):
         return held if of.n(Cell(collector, strategy, held)) <= of.n(Cell(collector, strategy, lost)) else lost
-    return rounded(min(max(1e9 / point.estimate, held / 1.5), 1.5 * lost))
+    wanted = _rate_at(tried, _CHANCES[len(tried) % len(_CHANCES)], point.estimate)
+    return rounded(min(max(wanted, held / 1.5), 1.5 * lost))
 
 
 def rounded(value: float, digits: int = 3) -> float:
@@ -108,12 +112,12 @@ def rounded(value: float, digits: int = 3) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def _tried(of: Findings, collector: str, strategy: str) -> list[tuple[float, bool]]:
-    return [
+def _tried(of: Findings, collector: str, strategy: str) -> tuple[tuple[float, bool], ...]:
+    return tuple(
         (rate, losing)
         for rate in of.rates(collector, strategy)
         for losing in of.lost(Cell(collector, strategy, rate))
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def _at_own_rate(of: Findings, collector: str, strategy: str) -> int:
@@ -130,12 +134,22 @@ def _bracket(tried: Sequence[tuple[float, bool]]) -> tuple[float | None, float |
     return held, lost
 
 
-def _edge(tried: Sequence[tuple[float, bool]], chance: float = EDGE) -> Point | None:
-    """Where the chance of a loss is ``chance``, as an interval between messages, ns: losses grow rarer along it."""
-    if not tried:
-        return None
-    boundary = LossBoundary([1e9 / rate for rate, _ in tried], [losing for _, losing in tried])
-    return boundary.point(chance)
+@functools.lru_cache(maxsize=64)
+def _edge(tried: tuple[tuple[float, bool], ...]) -> Point | None:
+    """Where half of the trials lose, as an interval between messages, ns: losses grow rarer along it."""
+    return _fitted(tried).point(EDGE) if tried else None
+
+
+@functools.lru_cache(maxsize=64)
+def _fitted(tried: tuple[tuple[float, bool], ...]) -> LossBoundary:
+    return LossBoundary([1e9 / rate for rate, _ in tried], [losing for _, losing in tried])
+
+
+def _rate_at(tried: tuple[tuple[float, bool], ...], chance: float, edge_ns: float) -> float:
+    """The rate at which so many trials lose; the log odds are a line, of which the edge is one point."""
+    step = 1.5
+    slope = float(special.logit(_fitted(tried).chance(step * edge_ns))) / math.log(step)
+    return 1e9 / edge_ns / math.exp(float(special.logit(chance)) / slope)
 
 
 def _as_rates(point: Point) -> tuple[float, float, float]:

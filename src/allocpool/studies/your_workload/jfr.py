@@ -43,6 +43,8 @@ _LARGE_SHARE = 0.25
 """Of what the largest site allocates: sites below give no sizes of messages."""
 _MOST_SIZES = 64
 _CHUNK = 1 << 20
+_BEGIN = '"events": ['
+_BETWEEN = tuple(" ,\r\n\t")
 _MB = 2.0**20
 NEVER_TOLD = (
     "how many messages come a second, are in flight or kept, and for how long: give --rate, --in-flight, --kept"
@@ -183,29 +185,27 @@ def _tool() -> Path:
 def _events(printed: IO[str]) -> Iterator[dict[str, Any]]:
     """Each event as it is printed, without the whole file in memory; ValueError where the text ends in the middle."""
     decoder, text = json.JSONDecoder(), ""
-    while '"events": [' not in text:
+    while _BEGIN not in text:
         chunk = printed.read(_CHUNK)
         if not chunk:
-            if text.strip():
-                raise ValueError("no events")
-            raise ValueError("nothing printed")
+            raise ValueError("no events")
         text += chunk
-    text = text.partition('"events": [')[2]
+    place = text.index(_BEGIN) + len(_BEGIN)
     while True:
-        text = text.lstrip(" ,\r\n\t")
-        if text.startswith("]"):
+        while text[place : place + 1] in _BETWEEN:
+            place += 1
+        if text.startswith("]", place):
             while printed.read(_CHUNK):
                 pass
             return
         try:
-            event, end = decoder.raw_decode(text)
+            event, place = decoder.raw_decode(text, place)
         except ValueError:
             chunk = printed.read(_CHUNK)
             if not chunk:
                 raise
-            text += chunk
+            text, place = text[place:] + chunk, 0
             continue
-        text = text[end:]
         yield event
 
 

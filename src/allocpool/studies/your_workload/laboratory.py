@@ -18,9 +18,13 @@ from allocpool.trial.runner import alone, run_trial, task_for
 
 
 class Machine:
-    """This machine: trials are records below ``data/raw``, run alone under the campaigns' lock."""
+    """This machine: trials are records below ``data/raw``, run alone under the campaigns' lock.
 
-    def __init__(self) -> None:
+    ``starts``: whether it may start anything, if only to try the flags of a JVM.
+    """
+
+    def __init__(self, starts: bool = True) -> None:
+        self._starts = starts
         self._launcher = Launcher()
         self._host = read_host()
         self._held = ExitStack()
@@ -28,7 +32,11 @@ class Machine:
         self._tried: set[Any] = set()
 
     def refusal(self, spec: MessagesSpec) -> str | None:
-        """As `Launcher.refusal`."""
+        """As `Launcher.refusal`, after the JVM's flags were tried."""
+        jvm = spec.needs().jvm
+        if self._starts and jvm not in self._tried and not self._launcher.refusal(spec):
+            self._tried.add(jvm)
+            self._launcher.prepare([spec])
         return self._launcher.refusal(spec)
 
     def recorded(self, spec: MessagesSpec) -> Measured | None:
@@ -42,11 +50,7 @@ class Machine:
         Raises:
             UserError: a build failed, the JVM does not start with the reader's flags, or a campaign is measuring.
         """
-        jvm = spec.needs().jvm
-        if jvm not in self._tried:
-            self._launcher.prepare([spec])
-            self._tried.add(jvm)
-        if refused := self._launcher.refusal(spec):
+        if refused := self.refusal(spec):
             raise UserError(refused)
         launch = self._launcher.launch_of(spec)
         if not self._measures:

@@ -227,10 +227,14 @@ def strategies(advice: Advice) -> pd.DataFrame:
 
 
 def collectors(advice: Advice) -> pd.DataFrame:
-    """The same, one row per collector and side, the cheapest first."""
+    """The same, one row per collector and side, the cheapest first; of the reader's alone where none were compared."""
+    own = {advice.collector: {side: advice.figures[side] for side in advice.workload.sides}}
     rows = [
-        (figures.cpu_ns or math.inf, {"collector": collector_named(name).label, **_row(side, figures)})
-        for name, sides in advice.collectors.items()
+        (
+            figures.cpu_ns or math.inf,
+            {"collector": collector_named(name).label if name else "none (C++)", **_row(side, figures)},
+        )
+        for name, sides in (advice.collectors or own).items()
         for side, figures in sides.items()
     ]
     return pd.DataFrame([row for _, row in sorted(rows, key=lambda item: item[0])])

@@ -255,7 +255,10 @@ def turn_of(of: Findings, collector: str, name: str, way: int) -> Turn:
         before = value
     following = [value for value in values_of(of, name, way) if value not in tried]
     ended = room_for(of, collector, name, following[0]) if following else "no further value makes sense"
-    return Turn(name, yours, way, up_to=tried[-1], ended=ended)
+    if leaning := [value for value in tried if leans(of, collector, base, name, value) != base]:
+        ended = f"{leaning[0]:,.10g} leans the other way, which is not shown"
+        tried = tried[: tried.index(leaning[0])]
+    return Turn(name, yours, way, up_to=tried[-1] if tried else None, ended=ended)
 
 
 def _screened(of: Findings, collector: str, name: str, value: float) -> bool:
@@ -272,6 +275,7 @@ def _turn_between(
     yours = of.workload.value_of(name)
     answer = leans(of, collector, base, name, value)
     by = LOSSES if _by_losses(of, collector, name, value) or _by_losses(of, collector, name, before) else COST
+    shown = value
     middle = _between(of, name, before, value)
     if middle is not None and _screened(of, collector, name, middle):
         if leans(of, collector, base, name, middle) == base:
@@ -279,10 +283,10 @@ def _turn_between(
         else:
             value = middle
     if by == LOSSES:
-        low, high = sorted((before, value))
-        return Turn(name, yours, way, answer, _middle(of, name, before, value), low, high, by, value)
-    at, low, high = _crossing(of, collector, base, name, before, value)
-    return Turn(name, yours, way, answer, at, low, high, by, value)
+        low, high = sorted((before, shown))
+        return Turn(name, yours, way, answer, _middle(of, name, before, value), low, high, by, shown)
+    at, low, high = _crossing(of, collector, base, name, (before, value, shown))
+    return Turn(name, yours, way, answer, at, low, high, by, shown)
 
 
 def _between(of: Findings, name: str, before: float, value: float) -> float | None:
@@ -306,9 +310,13 @@ def _middle(of: Findings, name: str, before: float, value: float) -> float:
 
 
 def _crossing(
-    of: Findings, collector: str, base: str, name: str, before: float, value: float
+    of: Findings, collector: str, base: str, name: str, values: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """Where the ratio crosses what turns the answer, and the two values tried between which that is shown to lie."""
+    """Where the ratio crosses what turns the answer, and the two values tried between which that is shown to lie.
+
+    ``values``: the last that does not turn it, the first that seems to, the first that is decided to.
+    """
+    before, value, shown = values
     yours = of.workload.value_of(name)
     tried = [place for place in (yours, *values_of(of, name, 1), *values_of(of, name, -1)) if place != value]
     between = {place for place in (*tried, before) if min(yours, before) <= place <= max(yours, before)}
@@ -318,19 +326,20 @@ def _crossing(
         for place in (*inside, value)
         if _screened(of, collector, name, place) or place == yours
     }
-    every = [side for both in sides.values() for side in both if side.size]
+    sides = {place: both for place, both in sides.items() if all(side.size for side in both)}
+    every = [side for both in sides.values() for side in both]
     freedom = max(1, sum(side.size - 1 for side in every))
     spread = math.sqrt(sum(float(((side - side.mean()) ** 2).sum()) for side in every) / freedom)
     reach = -float(special.stdtrit(freedom, ALPHA / 2)) * spread
     middles = {place: float(alloc.mean() - pool.mean()) for place, (alloc, pool) in sides.items()}
+    halves = {place: reach * math.sqrt(1 / alloc.size + 1 / pool.size) for place, (alloc, pool) in sides.items()}
     target = math.copysign(math.log(EFFECT), middles[value]) if base == EITHER else 0.0
     sign = math.copysign(1.0, middles[value] - target)
-    low = yours
-    for place, (alloc, pool) in sides.items():
-        half = reach * math.sqrt(1 / alloc.size + 1 / pool.size)
-        if place != value and sign * (middles[place] - target) + half < 0:
-            low = place
+    near, far = yours, value if sign * (middles[value] - target) > halves[value] else shown
+    for place in inside:
+        if place in sides and sign * (middles[place] - target) + halves[place] < 0:
+            near = place
     share = (target - middles[before]) / (middles[value] - middles[before])
     ends = _place(of, name, before), _place(of, name, value)
     at = _value_at(of, name, ends[0] + min(1.0, max(0.0, share)) * (ends[1] - ends[0]))
-    return at, min(low, value), max(low, value)
+    return at, min(near, far), max(near, far)

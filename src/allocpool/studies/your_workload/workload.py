@@ -102,11 +102,13 @@ class Workload(BaseModel):
     runtime: int
     heap_mb: int
     direct_mb: int
+    direct_follows: bool
     jvm_flags: tuple[str, ...]
     allocator: str
     trace: str | None
     also: tuple[str, ...]
     trial_s: float
+    warmup_s: float
 
     @property
     def held(self) -> int:
@@ -174,7 +176,8 @@ class Workload(BaseModel):
             updates = {"live_mb": round(value)}
         else:
             updates = {"garbage_mb_per_s": value}
-        return checked(self.model_copy(update=updates))
+        changed = _with_direct_memory(self.model_copy(update=updates))
+        return checked(changed) if self.layout == "malloc" else _roomy(changed)
 
     def value_of(self, name: str) -> float:
         """The reader's value of one of `CHANGEABLE`."""
@@ -199,7 +202,7 @@ class Workload(BaseModel):
             "kept_share": own.kept_share, "kept_count": own.kept_count, "replacement": own.replacement,
             "temporaries": own.temporaries, "temporary_bytes": own.temporary_bytes, "live_mb": own.live_mb,
             "changed_mb_per_s": own.changed_mb_per_s, "garbage_mb_per_s": own.garbage_mb_per_s,
-            "threads": own.threads, "seconds": seconds, "warmup_seconds": own.trial_s / 2, "block": block,
+            "threads": own.threads, "seconds": seconds, "warmup_seconds": own.warmup_s, "block": block,
             **({"sizes": own.sizes} if own.trace is None else {"trace": own.trace}),
         }  # fmt: skip
         if cell.rate_per_s is not None:  # as fast as it goes nothing is due, and nothing late
@@ -252,6 +255,12 @@ def checked(workload: Workload) -> Workload:
         smallest_mb = collector_named(name).smallest_heap_mb
         if workload.heap_mb < smallest_mb:
             raise UserError(f"--heap {workload.heap_mb}m is too small for {name}: at least {smallest_mb}m")
+    return _roomy(workload)
+
+
+def _roomy(workload: Workload) -> Workload:
+    """The workload, if its heap and its direct memory have room for what is alive; raises as `checked`."""
+    direct_mb = workload.direct_mb if workload.layout == "native" else 0
     _room_for(workload, int(_HEAP_USED * workload.heap_mb), 0, "the heap", "heap", workload.heap_mb)
     if direct_mb:
         _room_for(workload, direct_mb, 1, "direct memory", "direct", workload.direct_mb)
@@ -269,7 +278,7 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
             f"--live {workload.live_mb:g}m does not fit into {where} ({given_mb} MiB): at most --live {room_mb}m, "
             f"or --heap {math.ceil(live_mb / _HEAP_USED)}m"
         )
-    most = int(workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
+    most = _down(workload.held * (room_mb - fixed_mb) / (live_mb - fixed_mb))
     larger = f", or --{setting} {math.ceil(live_mb / (_HEAP_USED if setting == 'heap' else 1))}m" if setting else ""
     if workload.kept_count > workload.in_flight:
         kept_for_s = max(0.0, workload.kept_for_s * (most - workload.in_flight) / workload.kept_count)
@@ -280,6 +289,14 @@ def _room_for(workload: Workload, room_mb: int, which: int, where: str, setting:
         f"{workload.held:,} messages of {workload.mean_bytes:,.0f} bytes alive at a time take {live_mb:,.0f} MiB, "
         f"beyond {where} ({room_mb:,} MiB to use): at most {nearest}{larger}"
     )
+
+
+def _down(value: float) -> int:
+    """A little less, in three significant digits."""
+    if value < 100:
+        return max(0, math.floor(value) - 1)
+    grain = int(10 ** (math.floor(math.log10(value)) - 2))
+    return math.floor(value / grain) * grain - grain
 
 
 # What a reader types.
@@ -492,6 +509,23 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
     return workload
 
 
+def of_spec(spec: MessagesSpec) -> Workload:
+    """The workload of a trial that the study plans; one that goes as fast as it can has the default rate."""
+    rate = spec.rate_per_s or SETTINGS["rate"].read(str(SETTINGS["rate"].default))
+    return Workload(
+        rate_per_s=rate, sizes=spec.sizes, mean_bytes=mean_bytes(spec.sizes), filled_share=spec.filled_share,
+        read_share=spec.read_share, arrivals=spec.arrivals, burst_length=spec.burst_length, delay_ms=spec.delay_ms,
+        loss_ppm=0.0, in_flight=spec.in_flight, kept_share=spec.kept_share,
+        kept_for_s=spec.kept_count / (rate * spec.kept_share) if spec.kept_count else 0.0, kept_count=spec.kept_count,
+        replacement=spec.replacement, temporaries=spec.temporaries, temporary_bytes=spec.temporary_bytes,
+        live_mb=spec.live_mb, changed_mb_per_s=spec.changed_mb_per_s, garbage_mb_per_s=spec.garbage_mb_per_s,
+        threads=spec.threads, layout=spec.layout, collector=spec.collector or "",
+        runtime=spec.runtime or max(FEATURES), heap_mb=spec.heap_mb or 0, direct_mb=spec.direct_mb or 0,
+        direct_follows=False, jvm_flags=spec.jvm_flags, allocator=spec.allocator or "glibc", trace=spec.trace, also=(),
+        trial_s=spec.seconds or 1.0, warmup_s=spec.warmup_seconds,
+    )  # fmt: skip
+
+
 def _as_word(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
@@ -533,12 +567,19 @@ def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
         temporaries=values["temporaries"], temporary_bytes=values["temporary_bytes"], live_mb=values["live"],
         changed_mb_per_s=values["changed"], garbage_mb_per_s=values["garbage"], threads=values["threads"],
         layout=layout, collector="" if layout == "malloc" else collector, runtime=runtime, heap_mb=values["heap"],
-        direct_mb=values.get("direct", 0), jvm_flags=values["jvm_flag"], allocator=values["allocator"],
+        direct_mb=values.get("direct", 0), direct_follows=layout == "native" and "direct" not in values,
+        jvm_flags=values["jvm_flag"], allocator=values["allocator"],
         trace=None if trace is None else str(trace.path), also=values["also"], trial_s=values["trial"],
+        warmup_s=values["trial"] / 2,
     )  # fmt: skip
-    if layout == "native" and "direct" not in values:
-        return workload.model_copy(update={"direct_mb": 64 + math.ceil(2 * workload.live_in_mb()[1])})
-    return workload
+    return _with_direct_memory(workload)
+
+
+def _with_direct_memory(workload: Workload) -> Workload:
+    """With direct memory for twice what is alive, where the reader gives no limit."""
+    if not workload.direct_follows:
+        return workload
+    return workload.model_copy(update={"direct_mb": 64 + math.ceil(2 * workload.live_in_mb(workload.pooled)[1])})
 
 
 def _sizes(text: str) -> Sizes:
