@@ -51,7 +51,8 @@ def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.rando
             for factor in (1.0, _SOONER)
         )
         latest_ms = math.inf if lost else 50.0 if late else 1.0
-        seen.append(maps.Seen(live, interval_ns, DESIGN.deadlines_ms[-1], latest_ms, 0.0))
+        share = max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0
+        seen.append(maps.Seen(live, interval_ns, DESIGN.deadlines_ms[-1], latest_ms, 0.0, share))
     return tuple(seen)
 
 

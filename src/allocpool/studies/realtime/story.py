@@ -178,6 +178,9 @@ def cost_sentence(searches: pd.DataFrame) -> str:
 def design(profile: RealtimeProfile) -> str:
     """What the campaign consists of, from its profile."""
     cells = len(searched_cells(profile))
+    minutes = f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
+    if not cells:
+        return f"No cell is searched in this profile: the decision map stands for them. {minutes}"
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
     return (
         f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in {len(profile.cases)} case(s) make "
@@ -187,7 +190,7 @@ def design(profile: RealtimeProfile) -> str:
         f"{profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
         f"{profile.input_queue_ms:g} ms of ticks, {profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale):g} times "
         f"the published {INPUT_QUEUE_MS:g} ms at this scale. "
-        f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
+        f"{minutes}"
     )
 
 
@@ -229,7 +232,13 @@ def take_home(profile: str) -> str:
     if provenance is None:
         return "**Open.** Real time was not measured under this profile."
     similar = not_similar(tables["searches"], tables["trials"])
-    return f"{verdict(realtime_cells(tables['searches']))}\n\n{similar}"
+    return f"{conclusion(tables, realtime_cells(tables['searches']))}\n\n{similar}"
+
+
+def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
+    """The verdict of the searches and of the decision map, as far as a profile has them."""
+    told = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
+    return "\n\n".join([*told, *([decision_map(tables)] if len(tables["map"]) else [])])
 
 
 POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "open"

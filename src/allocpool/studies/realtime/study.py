@@ -376,10 +376,12 @@ def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
 
 
 def estimate_seconds(profile: RealtimeProfile) -> float:
-    """About how long the whole campaign takes, seconds; from lengths and sizes alone."""
-    return sum(
-        item.spec.expected_seconds() for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable
-    )
+    """About how long the whole campaign takes, seconds, with the trials that the decision map places at first; from
+    lengths and sizes alone."""
+    planned = [item.spec for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable]
+    first = [item.spec for item in _first_of_map(profile) if not item.unavailable]
+    placed_s = (profile.decision_map.trials - 1) * sum(spec.expected_seconds() for spec in first)
+    return placed_s + sum(spec.expected_seconds() for spec in planned)
 
 
 def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
