@@ -222,10 +222,10 @@ def of_interval(
         later = [size for size in LOOKS if size > n]
         enough = [size for size in later if math.isinf(reach) or reach * math.sqrt(used / size) < room]
         needed = enough[0] - n if enough else None
-    ends = (math.exp(min(part, _LONGEST)) for part in (middle, low, high))
+    ends = (math.exp(part) if part < _LONGEST else math.inf for part in (middle, low, high))
     decision = Decision(*ends, n, used, verdict, needed, alpha, math.exp(middle), "")
     return Comparison(decision, middle, error, max(1.0, used - 1.0), effect)
 
 
 _LONGEST = 700.0
-"""The logarithm of what stands for infinite."""
+"""The logarithm of what counts as infinite."""

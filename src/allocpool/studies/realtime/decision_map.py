@@ -162,9 +162,7 @@ class BoundaryJudge:
     live: int
     deadline_ms: float
 
-    def __call__(
-        self, a: Sequence[Any], b: Sequence[Any], effect: float = EFFECT, alpha: float = ALPHA
-    ) -> Comparison:
+    def __call__(self, a: Sequence[Any], b: Sequence[Any], effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
         """``a`` and ``b``: what the trials of each side have shown, in order of time."""
         n = min(sum(trial.lost(self.deadline_ms) is not None for trial in side) for side in (a, b))
         one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
@@ -225,9 +223,7 @@ Shown = tuple[int, float, tuple[bool | None, ...]]
 
 
 @functools.lru_cache(maxsize=32)
-def _grid(
-    box: tuple[tuple[float, float], ...], lives: tuple[int, ...], points: int
-) -> tuple[Array, Array, Array]:
+def _grid(box: tuple[tuple[float, float], ...], lives: tuple[int, ...], points: int) -> tuple[Array, Array, Array]:
     """Boundaries that are thought of, given by their logarithms at the smallest live set, in the middle and at the
     largest: these three, those at each live set, and how likely they are beforehand."""
     axes = np.meshgrid(*(np.linspace(low, high, points) for low, high in box), indexing="ij")

@@ -328,7 +328,9 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     rates = [1e9 / tables["map"]["interval_ns"].astype(float).max(), 1e9 / tables["map"]["interval_ns"].min()]
     lives = [float(found["live_messages"].min()), float(found["live_messages"].max())]
     if point:
-        rates, lives = ([min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True))
+        rates, lives = (
+            [min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True)
+        )
     grid = sns.FacetGrid(found, row="solution", col="deadline_ms", height=2.6, aspect=1.05, despine=True)
     for (solution, deadline_ms), axis in grid.axes_dict.items():
         panel = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
@@ -380,9 +382,7 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> N
     if len(shared) < 2:
         return
     across = np.geomspace(shared[0], shared[-1], _LANDSCAPE)
-    alloc, pool = (
-        np.exp(np.interp(np.log(across), np.log(lines[name][0]), np.log(lines[name][1]))) for name in _LINES
-    )
+    alloc, pool = (np.exp(np.interp(np.log(across), np.log(lines[name][0]), np.log(lines[name][1]))) for name in _LINES)
     both, one = np.minimum(alloc, pool), np.maximum(alloc, pool)
     for name, low, high, where in (
         (maps.EITHER, rates[0], both, None),

@@ -29,7 +29,7 @@ TRUTHS: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType(
     }
 )
 """Smallest intervals, ns, at the live sets of `DESIGN`."""
-WIDTHS = (0.05, 0.2, 0.4)
+WIDTHS = (0.05, 0.4)
 """Of the soft edge: nine in ten of the change from losing to not losing lie within."""
 SIZES = (10, 15, 24)
 LAPSE = 0.02
@@ -94,7 +94,9 @@ def _once(
             told["holds"].append(point is None or point.low <= edge_ns <= point.high)
             told["factor"].append(point.high / max(point.low, 1e-9) if point else math.inf)
             found.append(["made up", strategy, deadline_ms, live, *ends])
-    judged = maps.judged_together([(sides["alloc"], sides["pool"], live) for live in DESIGN.lives], DESIGN.lives, deadline_ms)
+    judged = maps.judged_together(
+        [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives], DESIGN.lives, deadline_ms
+    )
     for told_of, alloc, pool in zip(judged, edges["alloc"], edges["pool"], strict=True):
         ratio = alloc / pool
         wrong = {
@@ -107,9 +109,7 @@ def _once(
     for _ in range(20):
         live = math.exp(rng.uniform(logs[0], logs[-1]))
         rate_per_s = 1e9 / math.exp(rng.uniform(math.log(DESIGN.low_ns), math.log(DESIGN.high_ns)))
-        alloc, pool = (
-            1e9 / math.exp(np.interp(math.log(live), logs, np.log(edges[name]))) for name in maps.STRATEGIES
-        )
+        alloc, pool = (1e9 / math.exp(np.interp(math.log(live), logs, np.log(edges[name]))) for name in maps.STRATEGIES)
         named = maps.region_of_point(table, "made up", deadline_ms, (live, rate_per_s))
         told["named"].append(named != maps.UNKNOWN)
         told["misnamed"].append(named not in (maps.UNKNOWN, maps.region(rate_per_s, alloc, pool)))
@@ -129,4 +129,4 @@ def load() -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 12)

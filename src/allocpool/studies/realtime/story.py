@@ -20,6 +20,7 @@ from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
 from allocpool.studies.realtime import decision_map as maps
+from allocpool.studies.realtime import proof
 from allocpool.studies.realtime.cells import FOLLOWS, LOSES, NDR, PDR, UNSCALED, realtime_cells
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
@@ -641,3 +642,17 @@ def map_agreement(tables: Mapping[str, pd.DataFrame]) -> str:
         f"{_ends(worst.searches_ns, worst.searches_low_ns, worst.searches_high_ns)} ns against "
         f"{_ends(worst.edge_ns, worst.edge_low_ns, worst.edge_high_ns)}."
     )
+
+
+def map_errors() -> pd.DataFrame:
+    """How often boundaries, verdicts and regions of the map are wrong, as simulated last."""
+    rows = [
+        {
+            "truth": row.truth, "soft edge": f"{row.width:.0%}", "trials": row.n, "maps": row.repetitions,
+            "bands that hold": f"{row.holds:.1%}", "high over low, median": _number(row.factor, 2),
+            "verdicts, false": f"{row.false:.1%}", "decided": f"{row.decided:.0%}",
+            "regions, wrong name": f"{row.misnamed:.1%}", "named": f"{row.named:.0%}",
+        }
+        for row in records(proof.load())
+    ]  # fmt: skip
+    return pd.DataFrame(rows)

@@ -36,7 +36,14 @@ from allocpool.packets.specs import (
 from allocpool.packets.strategies import StrategyName
 from allocpool.runtimes.collectors import collector_named, never_frees
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS
-from allocpool.studies.realtime.decision_map import STRATEGIES, BoundaryJudge, Design, deadlines_of, next_place, shown_by
+from allocpool.studies.realtime.decision_map import (
+    STRATEGIES,
+    BoundaryJudge,
+    Design,
+    deadlines_of,
+    next_place,
+    shown_by,
+)
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
 from allocpool.studies.realtime.specs import (
     CAP_SECONDS,
@@ -148,7 +155,9 @@ class MapPart(_SingleTrials):
     blocks: int = Field(default=0, ge=0, le=1000, description="searches at each live set, beside the placed trials")
     live_messages: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000)
     heap_mb: int = Field(default=512, gt=0)
-    deadline_ms: float = Field(default=INPUT_QUEUE_MS, gt=0, description="the input queue's length; a tenth is told too")
+    deadline_ms: float = Field(
+        default=INPUT_QUEUE_MS, gt=0, description="the input queue's length; a tenth is told too"
+    )
     seconds: float = Field(default=1.0, gt=0, le=3600, description="of every trial, after its warm-up")
     warmup_seconds: float = Field(default=0.3, ge=0, le=600)
     prologue_seconds: float = Field(default=0.3, ge=0, le=600)
@@ -330,9 +339,7 @@ def _map_searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                 yield Planned(spec, _impossible(Solution.parse(text), strategy))
 
 
-def place_trial(
-    profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]
-) -> RealtimeSpec:
+def place_trial(profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]) -> RealtimeSpec:
     """The trial of a boundary in a block, placed by those before it."""
     if not isinstance(cell, RealtimeSpec):
         raise ValueError("only boundaries of the decision map are placed")
