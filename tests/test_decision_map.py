@@ -18,8 +18,8 @@ from allocpool.studies.realtime import plots, proof, story
 from allocpool.studies.realtime.contrasts import most_loss_chance, of_interval, share_lost
 from allocpool.studies.realtime.loss_boundary import LossBoundary
 from allocpool.studies.realtime.tables import SCHEMAS
-from allocpool.trial.record import RESULT, Launch, TrialRecord
 from allocpool.trial.noise import PaceMeter
+from allocpool.trial.record import RESULT, Launch, TrialRecord
 from allocpool.trial.runner import Task
 
 LIVES = (100, 1_000, 10_000)
@@ -221,7 +221,8 @@ def runner(data: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 def opened(trials: int, schedule: str = "sequential") -> campaign.Campaign:
     part = {
-        "solutions": ["java/heap/g1/25"], "live_messages": list(LIVES), "heap_mb": 256, "seconds": 0.5, "trials": trials,
+        "solutions": ["java/heap/g1/25"], "live_messages": list(LIVES), "heap_mb": 256, "seconds": 0.5,
+        "trials": trials,
     }  # fmt: skip
     return campaign.open_study("realtime", "quick", {"sweeps": {}, "schedule": schedule, "decision_map": part})
 

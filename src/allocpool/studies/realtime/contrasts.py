@@ -179,8 +179,8 @@ def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
 
 
 class ShareLost(NamedTuple):
-    """What is lost of all, over trials: the mean of their shares, with where it lies (95%); NaN where one trial knows no
-    spread. Where no trial lost anything ``high`` is NaN too, and `most_loss_chance` is what they bound."""
+    """What is lost of all, over trials: the mean of their shares, with where it lies (95%); NaN where one trial knows
+    no spread. Where no trial lost anything ``high`` is NaN too, and `most_loss_chance` is what they bound."""
 
     mean: float
     low: float

@@ -3,17 +3,17 @@
 For a collector, with one heap and one deadline, each strategy has a boundary: the smallest interval between messages at
 which no message waits longer than the deadline, over the number of messages that are alive. A trial takes so many
 messages and one interval; it loses or does not. To all trials of a boundary one chance of a loss is fitted: logistic in
-the logarithm of the interval, around a boundary whose logarithm is a parabola over that of the live set; it is where the
-chance is a half.
+the logarithm of the interval, around a boundary whose logarithm is a parabola over that of the live set; it is where
+the chance is a half.
 
-So few trials do not tell how soft an edge is, and a logistic fit that leaves it free (`loss_boundary`) decides nothing by
-ten of them. So the softness is bounded: from 6 to 140% between one trial in twenty that loses and nineteen, and whatever
-the interval, one trial in twenty may lose, or not, for reasons of its own (Wichmann and Hill, "The psychometric function:
-I. Fitting, sampling, and goodness of fit", Perception and Psychophysics 63, 2001). Boundaries that bend or rise by
-factors beyond ten are penalised. Intervals are those of the profile of this likelihood over a grid, at the looks of
-`allocpool.decisions`, so that more trials may be added at any time; how often they hold is simulated (`proof`). Two
-boundaries are compared by the ends of their intervals (Zou and Donner, "Construction of confidence limits about effect
-measures", Statistics in Medicine 27, 2008).
+So few trials do not tell how soft an edge is, and a logistic fit that leaves it free (`loss_boundary`) decides nothing
+by ten of them. So the softness is bounded: from 6 to 140% between one trial in twenty that loses and nineteen, and
+whatever the interval, one trial in twenty may lose, or not, for reasons of its own (Wichmann and Hill, "The
+psychometric function: I. Fitting, sampling, and goodness of fit", Perception and Psychophysics 63, 2001). Boundaries
+that bend or rise by factors beyond ten are penalised. Intervals are those of the profile of this likelihood over a
+grid, at the looks of `allocpool.decisions`, so that more trials may be added at any time; how often they hold is
+simulated (`proof`). Two boundaries are compared by the ends of their intervals (Zou and Donner, "Construction of
+confidence limits about effect measures", Statistics in Medicine 27, 2008).
 
 One trial serves every deadline up to its own queue's: a queue of d milliseconds loses its first message just when some
 message waits longer than d, and up to then a longer queue makes no difference. A trial is one process of one fixed

@@ -136,8 +136,8 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     return table.tab_source_note(
         "Geometric mean of the searches, each the middle of its bracket, with 95% (Student, the brackets' own half "
         f"width added); an interval passes when trials of full length lose nothing{few_lost}. Where most searches find "
-        "none: loss at another interval, geometric mean with 95% (Student) over trials; resampled: their mean with 95% of "
-        "the bootstrap over trials. cap: a trial that the figure "
+        "none: loss at another interval, geometric mean with 95% (Student) over trials; resampled: their mean with "
+        "95% of the bootstrap over trials. cap: a trial that the figure "
         "rests on reached its longest length before its major collections. Green: smallest overall, amber: of Java, "
         f"though others may not be shown to be larger; red: loses at any rate tried. pub.: {ARTICLE}, on another "
         "machine and Java 8 (ZGC: 11)."
@@ -634,11 +634,12 @@ def map_agreement(tables: Mapping[str, pd.DataFrame]) -> str:
         return "Nothing was searched at the live sets of the map, or not often enough to be set against the fit."
     apart = known[~known["agrees"].astype(bool)]
     if apart.empty:
-        return f"At all {len(known)} points that were searched {int(known['searches'].min())} times or more the searches and the fit agree."
+        times = int(known["searches"].min())
+        return f"At all {len(known)} points that were searched {times} times or more the searches and the fit agree."
     worst = records(apart)[0]
     return (
-        f"**At {len(apart)} of {len(known)} points the searches and the fit do not agree**, for example {worst.solution} "
-        f"with {worst.strategy} and {worst.live_messages:,} messages alive: "
+        f"**At {len(apart)} of {len(known)} points the searches and the fit do not agree**, for example "
+        f"{worst.solution} with {worst.strategy} and {worst.live_messages:,} messages alive: "
         f"{_ends(worst.searches_ns, worst.searches_low_ns, worst.searches_high_ns)} ns against "
         f"{_ends(worst.edge_ns, worst.edge_low_ns, worst.edge_high_ns)}."
     )

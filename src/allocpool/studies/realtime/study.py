@@ -6,9 +6,9 @@ single trials at one interval whose input queue or heap is varied: would a longe
 not. *Batch* trials are those of the batch study, of the cells that are searched, so that a cell's cost in batch can be
 set against its smallest interval.
 
-The *decision map* asks, at each of several live sets, whether allocating or pooling keeps up with a smaller interval: its
-trials are placed one after the other (`allocpool.studies.realtime.decision_map`), and it alone declares questions. A
-search is many trials already, and goes on until its ends are confirmed; what is decided by searches is decided by
+The *decision map* asks, at each of several live sets, whether allocating or pooling keeps up with a smaller interval:
+its trials are placed one after the other (`allocpool.studies.realtime.decision_map`), and it alone declares questions.
+A search is many trials already, and goes on until its ends are confirmed; what is decided by searches is decided by
 `allocpool.studies.realtime.contrasts`.
 """
 
