@@ -23,6 +23,7 @@ from allocpool.evidence.style import (
     collector_handles,
     collector_key,
     colour_of,
+    decades_only,
     legend,
     log_axis,
     new_figure,
@@ -331,14 +332,15 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
         rates, lives = (
             [min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True)
         )
-    grid = sns.FacetGrid(found, row="solution", col="deadline_ms", height=2.6, aspect=1.05, despine=True)
+    grid = sns.FacetGrid(found, row="solution", col="deadline_ms", height=2.6, aspect=1.15, despine=True)
     for (solution, deadline_ms), axis in grid.axes_dict.items():
         panel = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
         _map_panel(axis, panel, (rates[0] / 2, rates[1] * 2))
         log_axis(axis, *lives, room=1.5)
+        decades_only(axis)
         log_axis(axis, *rates, "y", room=1.5)
         axis.tick_params(labelsize=10)
-        axis.set_title(f"{solution}\nwithin {deadline_ms:g} ms", fontsize=11, color=INK)
+        axis.set_title(f"{solution}\nwithin {deadline_ms:g} ms", fontsize=10, color=INK)
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
     grid.set_axis_labels("messages alive", "messages a second", fontsize=11)
