@@ -222,8 +222,8 @@ def of_interval(
         later = [size for size in LOOKS if size > n]
         enough = [size for size in later if math.isinf(reach) or reach * math.sqrt(used / size) < room]
         needed = enough[0] - n if enough else None
-    ends = (math.exp(part) if part < _LONGEST else math.inf for part in (middle, low, high))
-    decision = Decision(*ends, n, used, verdict, needed, alpha, math.exp(middle), "")
+    ratio, low, high = (math.exp(part) if part < _LONGEST else math.inf for part in (middle, low, high))
+    decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, math.exp(middle), "")
     return Comparison(decision, middle, error, max(1.0, used - 1.0), effect)
 
 

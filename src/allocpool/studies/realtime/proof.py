@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,9 +72,9 @@ def errors(repetitions: int, sizes: Sequence[int] = SIZES, widths: Sequence[floa
                 rng = np.random.default_rng([SEED, n, round(100 * width)])
                 told = [_once(edges, width, n, rng) for _ in range(repetitions)]
                 columns = ("holds", "factor", "false", "decided", "misnamed", "named")
-                folds = (np.mean, np.median, np.mean, np.mean, np.mean, np.mean)
+                folds: tuple[Callable[[Any], Any], ...] = (np.mean, np.median, np.mean, np.mean, np.mean, np.mean)
                 shares = {
-                    name: float(fold([value for each in told for value in each[name]]))
+                    name: float(fold(np.array([value for each in told for value in each[name]])))
                     for name, fold in zip(columns, folds, strict=True)
                 }
                 rows.append({"truth": truth, "width": width, "n": n, "repetitions": repetitions, **shares})
@@ -97,12 +98,12 @@ def _once(
     judged = maps.judged_together(
         [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives], DESIGN.lives, deadline_ms
     )
-    for told_of, alloc, pool in zip(judged, edges["alloc"], edges["pool"], strict=True):
-        ratio = alloc / pool
+    for told_of, alloc_ns, pool_ns in zip(judged, edges["alloc"], edges["pool"], strict=True):
+        ratio = alloc_ns / pool_ns
         wrong = {
             A_CHEAPER: ratio >= 1, B_CHEAPER: ratio <= 1, EQUIVALENT: max(ratio, 1 / ratio) > EFFECT, OPEN: False,
         }[told_of.verdict]  # fmt: skip
-        told["false"].append(wrong)
+        told["false"].append(float(wrong))
         told["decided"].append(told_of.verdict != OPEN)
     table = pd.DataFrame(found, columns=list(maps.BOUNDARY_COLUMNS[:7]))
     logs = np.log(DESIGN.lives)

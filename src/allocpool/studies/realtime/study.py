@@ -344,7 +344,7 @@ def place_trial(profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: 
     if not isinstance(cell, RealtimeSpec):
         raise ValueError("only boundaries of the decision map are placed")
     design = profile.decision_map.design
-    seen = [seen_in(record) for record in earlier if record.status == "ok"]
+    seen = [each for record in earlier if record.status == "ok" and (each := seen_in(record)) is not None]
     without = {
         record.spec["queue_size"] + record.spec["stored_count"] for record in earlier
         if record.status == "out_of_memory"
