@@ -296,7 +296,7 @@ def test_where_losses_begin_is_fitted_to_trials_of_full_length_beside_the_search
     fitted = realtime_cells.boundaries(found, *tables)
     (row,) = fitted.to_dict("records")
     assert (row["trials"], row["losing"], row["agrees"]) == (60, 30, True)
-    assert 285 < row["edge_low_ns"] < row["edge_ns"] < row["safe_ns"] < 315
+    assert 280 < row["edge_low_ns"] < row["edge_ns"] < row["safe_ns"] < 315
     assert "In all 1 with several searches these agree" in realtime_report.boundary_sentence(fitted, found)
     assert "chance of one that does not is below 18%" in realtime_report.boundary_sentence(fitted, found), "15 trials"
     assert realtime_report.boundary_table(fitted)["losing"].tolist() == [30]

@@ -49,9 +49,9 @@ class Question(Generic[Cell]):
     """Does cell ``a`` cost less than cell ``b``?
 
     Primary questions come before all others. Those of one ``family`` are decided together, primary ones apart from the
-    others; ``effect`` is the smallest ratio that matters. ``judge`` compares the sides where a trial's figure is no cost
-    by itself; it is equal to that of an equal question. ``about`` says what the sides are compared in, if that is only
-    a part of them; ``fewest`` trials a side come before any open question gets more.
+    others; ``effect`` is the smallest ratio that matters. ``judge`` compares the sides where a trial's figure is no
+    cost by itself; it is equal to that of an equal question. ``about`` says what the sides are compared in, if that is
+    only a part of them; ``fewest`` trials a side come before any open question gets more.
     """
 
     a: Cell

@@ -121,8 +121,8 @@ class Study(Generic[Profile]):
         questions: what it decides, declared before anything runs; cells are specs of block 0 that it plans.
         cost: what its questions compare, of a trial that ended well: above 0, less is better, in one unit for both
             sides of a question, or what their judges take; None where the trial has no such figure.
-        placed: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is run
-            next depends on what was found; a pure function, so that records alone tell what was run. None: further
+        placed: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is
+            run next depends on what was found; a pure function, so that records alone tell what was run. None: further
             blocks differ in nothing but their number.
         as_now: stored tables of an earlier version in today's columns and words: what came since has the value of then.
     """

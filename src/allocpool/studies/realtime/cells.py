@@ -53,8 +53,8 @@ def searches_of(done: pd.DataFrame, goal: str) -> Searches:
 
 
 def _lost(name: str, done: pd.DataFrame, column: str) -> dict[str, Any]:
-    """What the trials of all searches lost at one interval: geometric mean with Student's interval, arithmetic mean with
-    the interval of shares resampled over trials, and each."""
+    """What the trials of all searches lost at one interval: geometric mean with Student's interval, their mean with
+    that of shares resampled over trials, and each."""
     every = done[column].dropna().astype(float) / 1e4
     if every.empty:
         return {}
@@ -250,9 +250,9 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
     of full length of a cell's searches, with the searches' own interval beside.
 
     Only trials of full length in a process of their own count, those whose loss is told elsewhere (``compared_ns``)
-    among them: a probe is shorter, sees fewer collections and follows another one in its process. Those of one search are
-    a cluster, where there are several. Trials in which the
-    source itself stood still for as long as half of the queue are left out, whether they lost or not. A trial loses
+    among them: a probe is shorter, sees fewer collections and follows another one in its process. Those of one search
+    are a cluster, where there are several. Trials in which the source itself stood still for as long as half of the
+    queue are left out, whether they lost or not. A trial loses
     that loses anything, or where the answer is ``pdr`` more than that.
 
     Columns: solution, strategy, case, ``trials``, ``losing``, ``edge_ns``, ``edge_low_ns``, ``edge_high_ns``,

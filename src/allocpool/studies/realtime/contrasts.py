@@ -179,8 +179,8 @@ def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
 
 
 class ShareLost(NamedTuple):
-    """What is lost of all, over trials: the mean of their shares, with where it lies (95%); NaN where one trial knows no
-    spread. Where no trial lost anything ``high`` is NaN too, and `most_loss_chance` is what they bound."""
+    """What is lost of all, over trials: the mean of their shares, with where it lies (95%); NaN where one trial knows
+    no spread. Where no trial lost anything ``high`` is NaN too, and `most_loss_chance` is what they bound."""
 
     mean: float
     low: float
@@ -222,10 +222,10 @@ def of_interval(
         later = [size for size in LOOKS if size > n]
         enough = [size for size in later if math.isinf(reach) or reach * math.sqrt(used / size) < room]
         needed = enough[0] - n if enough else None
-    ends = (math.exp(min(part, _LONGEST)) for part in (middle, low, high))
-    decision = Decision(*ends, n, used, verdict, needed, alpha, math.exp(middle), "")
+    ratio, low, high = (math.exp(part) if part < _LONGEST else math.inf for part in (middle, low, high))
+    decision = Decision(ratio, low, high, n, used, verdict, needed, alpha, math.exp(middle), "")
     return Comparison(decision, middle, error, max(1.0, used - 1.0), effect)
 
 
 _LONGEST = 700.0
-"""The logarithm of what stands for infinite."""
+"""The logarithm of what counts as infinite."""

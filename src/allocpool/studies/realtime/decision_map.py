@@ -2,21 +2,26 @@
 
 For a collector, with one heap and one deadline, each strategy has a boundary: the smallest interval between messages at
 which no message waits longer than the deadline, over the number of messages that are alive. A trial takes so many
-messages and one interval; it loses or does not. To all trials of a boundary one chance of a loss is fitted
-(`allocpool.studies.realtime.loss_boundary`), over the logarithm of the interval and, up to its square, over that of the
-live set: the boundary is where the chance is a half.
+messages and one interval; it loses or does not. To all trials of a boundary one chance of a loss is fitted: logistic in
+the logarithm of the interval, around a boundary whose logarithm is a parabola over that of the live set; it is where
+the chance is a half.
+
+So few trials do not tell how soft an edge is, and a logistic fit that leaves it free (`loss_boundary`) decides nothing
+by ten of them. So the softness is bounded: from 6 to 140% between one trial in twenty that loses and nineteen, and
+whatever the interval, one trial in twenty may lose, or not, for reasons of its own (Wichmann and Hill, "The
+psychometric function: I. Fitting, sampling, and goodness of fit", Perception and Psychophysics 63, 2001). Boundaries
+that bend or rise by factors beyond ten are penalised. Intervals are those of the profile of this likelihood over a
+grid, at the looks of `allocpool.decisions`, so that more trials may be added at any time; how often they hold is
+simulated (`proof`). Two boundaries are compared by the ends of their intervals (Zou and Donner, "Construction of
+confidence limits about effect measures", Statistics in Medicine 27, 2008).
 
 One trial serves every deadline up to its own queue's: a queue of d milliseconds loses its first message just when some
 message waits longer than d, and up to then a longer queue makes no difference. A trial is one process of one fixed
 length, since whoever waits longer sees more losses.
 
-Trials are placed where the boundary is least known, one after the other: over a grid of boundaries and of how soft they
-are, each trial makes some less likely, and the next one goes to the live set at which the remaining ones lie farthest
-apart, to their mean there (Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric slope and threshold",
-Vision Research 39, 1999). What is concluded rests on the fit alone, which knows no prior; its intervals are made at the
-looks of `allocpool.decisions`, so that more trials may be added at any time. Two boundaries are compared by the ends of
-their intervals (Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27,
-2008).
+Trials are placed where the boundary is least known, one after the other: the next one goes to the live set at which the
+boundaries that are still likely lie farthest apart, to their mean there (Kontsevich and Tyler, "Bayesian adaptive
+estimation of psychometric slope and threshold", Vision Research 39, 1999).
 """
 
 from __future__ import annotations
@@ -58,6 +63,7 @@ class Seen(NamedTuple):
         queue_ms: the longest deadline that it tells of.
         latest_ms: the longest that a message waited; infinite where one was lost.
         slip_ms: the longest time that the source itself stood still.
+        lost_share: of the messages generated; it helps to place the next trial, and to nothing else.
     """
 
     live: int
@@ -65,6 +71,7 @@ class Seen(NamedTuple):
     queue_ms: float
     latest_ms: float
     slip_ms: float
+    lost_share: float = 0.0
 
     def lost(self, deadline_ms: float) -> bool | None:
         """Whether a queue of this length would have lost a message; None where the trial can't tell: the source stood
@@ -120,7 +127,7 @@ def _fitted(told: tuple[tuple[int, float, bool], ...], lives: tuple[int, ...]) -
     ends = (min(logs) - _BEYOND, max(logs) + _BEYOND)
     box = [ends] * 3
     for _ in range(_FINER):
-        nodes, at, likely = _grid(tuple(box), lives)
+        nodes, at, likely = _grid(tuple(box), lives, _GRID)
         likely = np.stack([likely] * len(_SOFTNESS))
         for (live, _, lost), log_ns in zip(told, logs, strict=True):
             likely = likely + _log_chances(at[lives.index(live)], log_ns)[0 if lost else 1]
@@ -197,13 +204,16 @@ class Design:
         return ((math.log(self.low_ns), math.log(self.high_ns)),) * 3
 
 
-_GRID = 25
+_GRID, _PLACES = 25, 19
+"""Values of each of the three that give a boundary, for a fit and for placing the next trial."""
 _SOFTNESS = (0.01, 0.04, 0.15)
 """Of the logistic edge, over the logarithm of the interval: from a twentieth to nineteen twentieths 6, 27 and 140%."""
 _LAPSE = 0.05
 """Trials that lose, or don't, whatever their interval."""
 _BEND, _LEAN = 1.5, 3.0
 """How far a boundary bends and rises from the smallest to the largest live set, in standard deviations (logarithms)."""
+_STEP = 0.05
+"""Of the intervals that trials are placed at, in logarithms."""
 _SEED = 20_190_117
 _OTHER_DEADLINE = 0.5
 """What is unknown at a deadline that is not the last counts so much."""
@@ -213,10 +223,10 @@ Shown = tuple[int, float, tuple[bool | None, ...]]
 
 
 @functools.lru_cache(maxsize=32)
-def _grid(box: tuple[tuple[float, float], ...], lives: tuple[int, ...]) -> tuple[Array, Array, Array]:
+def _grid(box: tuple[tuple[float, float], ...], lives: tuple[int, ...], points: int) -> tuple[Array, Array, Array]:
     """Boundaries that are thought of, given by their logarithms at the smallest live set, in the middle and at the
     largest: these three, those at each live set, and how likely they are beforehand."""
-    axes = np.meshgrid(*(np.linspace(low, high, _GRID) for low, high in box), indexing="ij")
+    axes = np.meshgrid(*(np.linspace(low, high, points) for low, high in box), indexing="ij")
     first, middle, last = (axis.ravel() for axis in axes)
     places = [_place(live, lives) for live in lives]
     at = [z * (z - 1) / 2 * first + (1 - z * z) * middle + z * (z + 1) / 2 * last for z in places]
@@ -233,7 +243,7 @@ def _log_chances(at: Array, log_ns: float) -> tuple[Array, Array]:
 @functools.lru_cache(maxsize=32)
 def _belief(design: Design, shown: tuple[Shown, ...]) -> tuple[Array, ...]:
     """For each deadline the logarithm of how likely each boundary is, for each softness, after these trials."""
-    _, at, beforehand = _grid(design.box, design.lives)
+    _, at, beforehand = _grid(design.box, design.lives, _PLACES)
     if not shown:
         return (np.stack([beforehand] * len(_SOFTNESS)),) * len(design.deadlines_ms)
     number, log_ns, losses = shown[-1]
@@ -249,9 +259,9 @@ def _belief(design: Design, shown: tuple[Shown, ...]) -> tuple[Array, ...]:
 def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int] = frozenset()) -> tuple[int, float]:
     """The live set and the interval (ns) at which a boundary is least known after these trials, but for live sets that
     can't be had. Where several are unknown alike, a fixed seed and the number of trials choose."""
-    _, at, _ = _grid(design.box, design.lives)
+    _, at, _ = _grid(design.box, design.lives, _PLACES)
     order = np.random.default_rng([_SEED, len(shown), len(without)]).permutation(len(design.lives))
-    best, found = -1.0, (design.lives[int(order[0])], math.sqrt(design.low_ns * design.high_ns))
+    best, found = -1.0, (design.lives[int(order[0])], sum(design.box[0]) / 2)
     for which, belief in enumerate(_belief(design, shown)):
         likely = np.exp(belief - belief.max()).sum(axis=0)
         likely /= likely.sum()
@@ -264,20 +274,30 @@ def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int]
             mean = float(likely @ at[number])
             spread = counts * math.sqrt(max(0.0, float(likely @ (at[number] - mean) ** 2)))
             if spread > best * (1 + 1e-9):
-                best, found = spread, (design.lives[number], math.exp(mean))
-    return found
+                best, found = spread, (design.lives[number], mean)
+    live, log_ns = found
+    # On a grid, so that the last digits of a mean change no trial.
+    return live, float(f"{math.exp(_STEP * round(log_ns / _STEP)):.4g}")
 
 
 def shown_by(design: Design, trial: Seen) -> Shown:
-    """What a trial says of each deadline, in the form that places the next one."""
+    """What a trial says of each deadline, in the form that places the next one. One that loses a large share would lose
+    at longer intervals, too, at least up to that at which what it has handled would be all."""
     losses = tuple(trial.lost(deadline_ms) for deadline_ms in design.deadlines_ms)
-    return design.lives.index(trial.live), math.log(trial.interval_ns), losses
+    log_ns = math.log(trial.interval_ns) - _NEARLY * math.log1p(-min(trial.lost_share, _MOST_LOST))
+    return design.lives.index(trial.live), log_ns, losses
+
+
+_NEARLY, _MOST_LOST = 0.8, 0.99
 
 
 def seen_of(row: Any) -> Seen:
     """What a row of table ``map`` says."""
     latest_ms = math.inf if row.lost > 0 else float(row.delay_max_us) / 1e3
-    return Seen(_live(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.slip_max_ms))
+    return Seen(
+        _live(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.slip_max_ms),
+        float(row.lost_ppm) / 1e6,
+    )  # fmt: skip
 
 
 def _live(row: Any) -> int:

@@ -6,9 +6,9 @@ in its covariates, the first of them the logarithm of the interval. Few trials n
 lose from those that don't, and maximum likelihood has no answer then, so the likelihood is penalised by Jeffreys' prior
 (Firth, "Bias reduction of maximum likelihood estimates", Biometrika 80, 1993; Heinze and Schemper, "A solution to the
 problem of separation in logistic regression", Statistics in Medicine 21, 2002), and intervals are those of the profile
-of that likelihood. Trials of one cluster, as those of one search, are nearer to each other than the likelihood of single
-ones knows: the profile is flattened by as much as their scores vary more between clusters than it says (Chandler and
-Bate, "Inference for clustered data using the independence loglikelihood", Biometrika 94, 2007), never sharpened.
+of that likelihood. Trials of one cluster, as those of one search, are nearer to each other than the likelihood of
+single ones knows: the profile is flattened by as much as their scores vary more between clusters than it says (Chandler
+and Bate, "Inference for clustered data using the independence loglikelihood", Biometrika 94, 2007), never sharpened.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from allocpool.evidence.style import (
     collector_handles,
     collector_key,
     colour_of,
+    decades_only,
     legend,
     log_axis,
     new_figure,
@@ -310,7 +312,7 @@ _REGION_STYLE = {
     maps.NEITHER: ("#c9c9c9", ""),
 }
 """Colour and hatch: without colours they differ by the hatch and by how dark they are."""
-_LINES = {"alloc": "-", "pool": "--"}
+_LINES: Mapping[str, Literal["-", "--"]] = {"alloc": "-", "pool": "--"}
 _LANDSCAPE = 60
 
 
@@ -331,18 +333,19 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
         rates, lives = (
             [min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True)
         )
-    grid = sns.FacetGrid(found, row="solution", col="deadline_ms", height=2.6, aspect=1.05, despine=True)
+    grid = sns.FacetGrid(found, row="solution", col="deadline_ms", height=2.6, aspect=1.15, despine=True)
     for (solution, deadline_ms), axis in grid.axes_dict.items():
         panel = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
         _map_panel(axis, panel, (rates[0] / 2, rates[1] * 2))
-        log_axis(axis, *lives, room=1.5)
-        log_axis(axis, *rates, "y", room=1.5)
+        log_axis(axis, lives[0], lives[1], room=1.5)
+        decades_only(axis)
+        log_axis(axis, rates[0], rates[1], "y", 1.5)
         axis.tick_params(labelsize=10)
-        axis.set_title(f"{solution}\nwithin {deadline_ms:g} ms", fontsize=11, color=INK)
+        axis.set_title(f"{solution}\nwithin {deadline_ms:g} ms", fontsize=10, color=INK)
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
     grid.set_axis_labels("messages alive", "messages a second", fontsize=11)
-    figure = grid.figure
+    figure: Figure = grid.figure
     figure.set_dpi(110)
     figure.set_layout_engine("constrained")
     handles = [

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ TRUTHS: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType(
     }
 )
 """Smallest intervals, ns, at the live sets of `DESIGN`."""
-WIDTHS = (0.05, 0.2, 0.4)
+WIDTHS = (0.05, 0.4)
 """Of the soft edge: nine in ten of the change from losing to not losing lie within."""
 SIZES = (10, 15, 24)
 LAPSE = 0.02
@@ -51,7 +52,8 @@ def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.rando
             for factor in (1.0, _SOONER)
         )
         latest_ms = math.inf if lost else 50.0 if late else 1.0
-        seen.append(maps.Seen(live, interval_ns, DESIGN.deadlines_ms[-1], latest_ms, 0.0))
+        share = max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0
+        seen.append(maps.Seen(live, interval_ns, DESIGN.deadlines_ms[-1], latest_ms, 0.0, share))
     return tuple(seen)
 
 
@@ -70,9 +72,9 @@ def errors(repetitions: int, sizes: Sequence[int] = SIZES, widths: Sequence[floa
                 rng = np.random.default_rng([SEED, n, round(100 * width)])
                 told = [_once(edges, width, n, rng) for _ in range(repetitions)]
                 columns = ("holds", "factor", "false", "decided", "misnamed", "named")
-                folds = (np.mean, np.median, np.mean, np.mean, np.mean, np.mean)
+                folds: tuple[Callable[[Any], Any], ...] = (np.mean, np.median, np.mean, np.mean, np.mean, np.mean)
                 shares = {
-                    name: float(fold([value for each in told for value in each[name]]))
+                    name: float(fold(np.array([value for each in told for value in each[name]])))
                     for name, fold in zip(columns, folds, strict=True)
                 }
                 rows.append({"truth": truth, "width": width, "n": n, "repetitions": repetitions, **shares})
@@ -96,12 +98,12 @@ def _once(
     judged = maps.judged_together(
         [(sides["alloc"], sides["pool"], live) for live in DESIGN.lives], DESIGN.lives, deadline_ms
     )
-    for told_of, alloc, pool in zip(judged, edges["alloc"], edges["pool"], strict=True):
-        ratio = alloc / pool
+    for told_of, alloc_ns, pool_ns in zip(judged, edges["alloc"], edges["pool"], strict=True):
+        ratio = alloc_ns / pool_ns
         wrong = {
             A_CHEAPER: ratio >= 1, B_CHEAPER: ratio <= 1, EQUIVALENT: max(ratio, 1 / ratio) > EFFECT, OPEN: False,
         }[told_of.verdict]  # fmt: skip
-        told["false"].append(wrong)
+        told["false"].append(float(wrong))
         told["decided"].append(told_of.verdict != OPEN)
     table = pd.DataFrame(found, columns=list(maps.BOUNDARY_COLUMNS[:7]))
     logs = np.log(DESIGN.lives)
@@ -128,4 +130,4 @@ def load() -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 12)

@@ -20,6 +20,7 @@ from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
 from allocpool.studies.realtime import decision_map as maps
+from allocpool.studies.realtime import proof
 from allocpool.studies.realtime.cells import FOLLOWS, LOSES, NDR, PDR, UNSCALED, realtime_cells
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
@@ -135,8 +136,8 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     return table.tab_source_note(
         "Geometric mean of the searches, each the middle of its bracket, with 95% (Student, the brackets' own half "
         f"width added); an interval passes when trials of full length lose nothing{few_lost}. Where most searches find "
-        "none: loss at another interval, geometric mean with 95% (Student) over trials; resampled: their mean with 95% of "
-        "the bootstrap over trials. cap: a trial that the figure "
+        "none: loss at another interval, geometric mean with 95% (Student) over trials; resampled: their mean with "
+        "95% of the bootstrap over trials. cap: a trial that the figure "
         "rests on reached its longest length before its major collections. Green: smallest overall, amber: of Java, "
         f"though others may not be shown to be larger; red: loses at any rate tried. pub.: {ARTICLE}, on another "
         "machine and Java 8 (ZGC: 11)."
@@ -178,6 +179,9 @@ def cost_sentence(searches: pd.DataFrame) -> str:
 def design(profile: RealtimeProfile) -> str:
     """What the campaign consists of, from its profile."""
     cells = len(searched_cells(profile))
+    minutes = f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
+    if not cells:
+        return f"No cell is searched in this profile: the decision map stands for them. {minutes}"
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
     return (
         f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in {len(profile.cases)} case(s) make "
@@ -187,7 +191,7 @@ def design(profile: RealtimeProfile) -> str:
         f"{profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
         f"{profile.input_queue_ms:g} ms of ticks, {profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale):g} times "
         f"the published {INPUT_QUEUE_MS:g} ms at this scale. "
-        f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
+        f"{minutes}"
     )
 
 
@@ -229,7 +233,13 @@ def take_home(profile: str) -> str:
     if provenance is None:
         return "**Open.** Real time was not measured under this profile."
     similar = not_similar(tables["searches"], tables["trials"])
-    return f"{verdict(realtime_cells(tables['searches']))}\n\n{similar}"
+    return f"{conclusion(tables, realtime_cells(tables['searches']))}\n\n{similar}"
+
+
+def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
+    """The verdict of the searches and of the decision map, as far as a profile has them."""
+    told = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
+    return "\n\n".join([*told, *([decision_map(tables)] if len(tables["map"]) else [])])
 
 
 POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "open"
@@ -624,11 +634,26 @@ def map_agreement(tables: Mapping[str, pd.DataFrame]) -> str:
         return "Nothing was searched at the live sets of the map, or not often enough to be set against the fit."
     apart = known[~known["agrees"].astype(bool)]
     if apart.empty:
-        return f"At all {len(known)} points that were searched {int(known['searches'].min())} times or more the searches and the fit agree."
+        times = int(known["searches"].min())
+        return f"At all {len(known)} points that were searched {times} times or more the searches and the fit agree."
     worst = records(apart)[0]
     return (
-        f"**At {len(apart)} of {len(known)} points the searches and the fit do not agree**, for example {worst.solution} "
-        f"with {worst.strategy} and {worst.live_messages:,} messages alive: "
+        f"**At {len(apart)} of {len(known)} points the searches and the fit do not agree**, for example "
+        f"{worst.solution} with {worst.strategy} and {worst.live_messages:,} messages alive: "
         f"{_ends(worst.searches_ns, worst.searches_low_ns, worst.searches_high_ns)} ns against "
         f"{_ends(worst.edge_ns, worst.edge_low_ns, worst.edge_high_ns)}."
     )
+
+
+def map_errors() -> pd.DataFrame:
+    """How often boundaries, verdicts and regions of the map are wrong, as simulated last."""
+    rows = [
+        {
+            "truth": row.truth, "soft edge": f"{row.width:.0%}", "trials": row.n, "maps": row.repetitions,
+            "bands that hold": f"{row.holds:.1%}", "high over low, median": _number(row.factor, 2),
+            "verdicts, false": f"{row.false:.1%}", "decided": f"{row.decided:.0%}",
+            "regions, wrong name": f"{row.misnamed:.1%}", "named": f"{row.named:.0%}",
+        }
+        for row in records(proof.load())
+    ]  # fmt: skip
+    return pd.DataFrame(rows)

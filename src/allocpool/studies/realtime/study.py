@@ -6,9 +6,9 @@ single trials at one interval whose input queue or heap is varied: would a longe
 not. *Batch* trials are those of the batch study, of the cells that are searched, so that a cell's cost in batch can be
 set against its smallest interval.
 
-The *decision map* asks, at each of several live sets, whether allocating or pooling keeps up with a smaller interval: its
-trials are placed one after the other (`allocpool.studies.realtime.decision_map`), and it alone declares questions. A
-search is many trials already, and goes on until its ends are confirmed; what is decided by searches is decided by
+The *decision map* asks, at each of several live sets, whether allocating or pooling keeps up with a smaller interval:
+its trials are placed one after the other (`allocpool.studies.realtime.decision_map`), and it alone declares questions.
+A search is many trials already, and goes on until its ends are confirmed; what is decided by searches is decided by
 `allocpool.studies.realtime.contrasts`.
 """
 
@@ -344,7 +344,7 @@ def place_trial(profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: 
     if not isinstance(cell, RealtimeSpec):
         raise ValueError("only boundaries of the decision map are placed")
     design = profile.decision_map.design
-    seen = [seen_in(record) for record in earlier if record.status == "ok"]
+    seen = [each for record in earlier if record.status == "ok" and (each := seen_in(record)) is not None]
     without = {
         record.spec["queue_size"] + record.spec["stored_count"] for record in earlier
         if record.status == "out_of_memory"
@@ -383,10 +383,12 @@ def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
 
 
 def estimate_seconds(profile: RealtimeProfile) -> float:
-    """About how long the whole campaign takes, seconds; from lengths and sizes alone."""
-    return sum(
-        item.spec.expected_seconds() for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable
-    )
+    """About how long the whole campaign takes, seconds, with the trials that the decision map places at first; from
+    lengths and sizes alone."""
+    planned = [item.spec for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable]
+    first = [item.spec for item in _first_of_map(profile) if not item.unavailable]
+    placed_s = (profile.decision_map.trials - 1) * sum(spec.expected_seconds() for spec in first)
+    return placed_s + sum(spec.expected_seconds() for spec in planned)
 
 
 def _searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pandas as pd
@@ -522,8 +523,8 @@ def seen_in(record: TrialRecord) -> Seen | None:
         return None
     figures, spec = measured["figures"], record.spec
     latest_us = percentiles.histogram_percentiles_us(measured["delays"], [100.0])[0]
-    row = {"lost": figures["lost"], "delay_max_us": latest_us, "slip_max_ms": figures["slip_max_ns"] / 1e6}
-    return seen_of(pd.Series({**{name: spec[name] for name in _SEEN}, **row}))
+    row = {**{name: spec[name] for name in _SEEN}, **tick_columns(figures, measured), "delay_max_us": latest_us}
+    return seen_of(SimpleNamespace(**row))
 
 
 _SEEN = ("queue_size", "stored_count", "interval_ns", "input_queue_ms")
