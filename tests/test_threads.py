@@ -20,8 +20,10 @@ from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
-from allocpool.studies.threads import claims, plots, story
-from allocpool.studies.threads.specs import ThreadsSpec
+from allocpool.packets.comparisons import IN_CPP, NOW, THEN
+from allocpool.studies.threads import claims, plots, story, tables
+from allocpool.studies.threads.cells import Campaign
+from allocpool.studies.threads.specs import UNPADDED, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import COUNTS, TRIALS
@@ -133,6 +135,7 @@ def test_every_strategy_topology_and_layout_takes_part() -> None:
     assert {row[4] for row in JAVA} == set(LAYOUTS["java"])
 
 
+PACED = {"interval_ns": 1000, "seconds": 1, "packets": None}
 EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 1000, "case": "B", "scale": 0.1}
 
 
@@ -154,12 +157,32 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({"seconds": 1}, "one of them"),
         ({"threads": 200, "queue_size": 100}, "more than queue_size 100"),
         ({"strategy": "locked", "pool_size": 10}, "what is out at once needs"),
-        ({"threads": 64, "interval_ns": 1000}, "real time with 64 threads takes 66 processors"),
+        ({"seconds": 1, "packets": None, "interval_ns": -5}, "greater than 0"),
+        ({"interval_ns": 1000}, "real time lasts seconds=S"),
+        ({**PACED, "interval_ns": 0}, "greater than 0"),
+        ({"input_queue_ms": 5}, "give interval_ns, too"),
+        ({"source_yields": True}, "give interval_ns, too"),
+        ({**PACED, "topology": "virtual"}, "choose topology sharded or pipeline"),
+        ({**PACED, "input_queue_ms": 2000}, "longer than its trial of 1 s"),
+        ({**PACED, "interval_ns": 1e8, "input_queue_ms": 1}, "a queue of 0 ticks"),
+        ({**PACED, "interval_ns": 1e6, "input_queue_ms": 1}, "less than one tick for each of 2 rings"),
+        ({**PACED, "interval_ns": 2e9}, "less than or equal to"),
+        ({**PACED, "interval_ns": 1e9, "seconds": 0.5}, "shorter than one interval"),
+        ({"padded": False}, "padded=false is of strategy mpmc or owner, not alloc"),
+        ({"padded": "perhaps"}, "padded"),
+        ({"packets": 0}, "greater than 0"),
+        ({"queue_size": 0}, "greater than 0"),
+        ({"scale": 9}, "less than or equal to 4"),
+        ({"threads": 300}, "less than or equal to 256"),
+        ({"collector": "genzgc", "runtime": 11}, "genzgc"),
+        ({"case": "D"}, "case"),
+        ({"language": "rust"}, "java"),
+        ({"seed": -1}, "seed"),
         ({"affinity": 1}, "affinity"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], line: str) -> None:
-    words = {**EXAMPLE, **settings}
+    words = {name: value for name, value in {**EXAMPLE, **settings}.items() if value is not None}
     with pytest.raises(UserError) as refused:
         single.parse_spec(["mode=threads", *(f"{name}={value}" for name, value in words.items())])
     assert line in str(refused.value)
@@ -212,8 +235,8 @@ SOLUTIONS: dict[str, dict[str, Any]] = {
     "C++ heap": {"language": "cpp", "layout": "heap", "allocator": "glibc"},
     "C++ heap / mimalloc": {"language": "cpp", "layout": "heap", "allocator": "mimalloc"},
 }
-CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "cached": 150.0, "copy_on_keep": 80.0,
-              "thread_local": 200.0}  # fmt: skip
+CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "cached": 150.0, "owner": 90.0,
+              "copy_on_keep": 80.0, "thread_local": 200.0}  # fmt: skip
 
 
 def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ...] = (2,)) -> pd.DataFrame:
@@ -233,23 +256,28 @@ def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ..
             "solution": solution, "topology": topology, "threads": threads, "strategy": strategy, "case": "B",
             "scale": 0.1, "queue_size": 1000, "stored_count": 1000, "pool_size": 0, "seed": "7",
             "cpu_ns_per_packet": cost_ns, "ns_per_packet": cost_ns / threads, "remote_share": 0.5, "imbalance": 1.01,
-            "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
+            "source_yields": False, "padded": True, "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
             **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
         })  # fmt: skip
     return frame(rows, TRIALS)
 
 
-def outcomes(trials: pd.DataFrame) -> dict[str, str]:
-    return {verdict.claim.id: verdict.outcome for verdict in claims.evaluate(trials)}
+def outcomes(trials: pd.DataFrame, *set_ups: str) -> dict[str, str]:
+    verdicts = [verdict for verdict in claims.evaluate(trials) if verdict.set_up in (set_ups or (NOW, IN_CPP))]
+    return {verdict.claim.id: verdict.outcome for verdict in verdicts}
 
 
 def test_claims_say_what_the_trials_say() -> None:
     trials = made_up(CENTRES_NS, 5)
     assert set(outcomes(trials).values()) == {REPRODUCED}
-    turned = outcomes(made_up({**CENTRES_NS, "alloc": 1000.0, "cached": 400.0, "copy_on_keep": 900.0}, 5))
-    assert {turned[name] for name in ("zgc_shared", "g1_shared", "lock_worst", "copying", "thread_local_virtual")} == {
-        REFUTED
-    }
+    assert set(outcomes(trials, THEN).values()) == {OPEN}, "nothing of then was measured"
+    then = trials.assign(solution=trials["solution"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
+    assert set(outcomes(then, THEN).values()) == {REPRODUCED}
+    assert set(outcomes(then, NOW).values()) == {OPEN}
+    turned = outcomes(
+        made_up({**CENTRES_NS, "alloc": 1000.0, "owner": 1500.0, "cached": 400.0, "copy_on_keep": 5000.0}, 5)
+    )
+    assert {turned[name] for name in turned if name != "remote_glibc"} == {REFUTED}
     assert set(outcomes(made_up(CENTRES_NS, 1)).values()) == {OPEN}, "one trial a side decides nothing"
     assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
 
@@ -275,6 +303,98 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
             assert len(story.shown(story.ladder(nothing, topology)))
             assert isinstance(plots.ladder(nothing, topology), Figure)
     assert isinstance(plots.cost_by_threads(trials, "pipeline"), Figure)
+
+
+def paced(language: str, topology: str) -> ThreadsSpec:
+    """In real time at a low rate, with fewer processors than it takes."""
+    java = {"runtime": 25, "collector": "g1", "heap_mb": HEAP_MB} if language == "java" else {}
+    return ThreadsSpec(
+        topology=topology, threads=2, language=language, strategy="owner", seconds=0.2, warmup_seconds=0.05, case="A",
+        scale=0.05, queue_size=600, stored_count=300, interval_ns=20_000, source_yields=True, **java,
+    )  # fmt: skip
+
+
+@cache
+def ticked(language: str) -> dict[str, TrialRecord]:
+    specs = [paced(language, topology) for topology in ("sharded", "pipeline")]
+    if language == "java":
+        found = records_of(specs, HEAP_MB)
+    else:
+        found = [single.run_single(spec) for spec in specs]
+    return dict(zip(("sharded", "pipeline"), found, strict=True))
+
+
+@pytest.mark.parametrize("topology", ["sharded", "pipeline"])
+@pytest.mark.parametrize("language", ["java", "cpp"])
+def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str, topology: str) -> None:
+    record = ticked(language)[topology]
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    summary = single.summary_of(record)
+    counts, rings = summary["counts"], summary["rings"]
+    assert len(rings) == (2 if topology == "sharded" else 1)
+    assert all(ring["generated"] == ring["received"] + ring["lost"] + ring["left"] for ring in rings)
+    assert sum(ring["generated"] for ring in rings) == 10_000, "a tick every 20 us for 0.2 s"
+    assert counts["generated"] == counts["received"] + counts["lost"] + counts["left"]
+    assert counts["parsed"] == counts["received"] == sum(summary["received_by_ring"])
+    assert counts["allocated"] == counts["freed"] + counts["live"]
+    lost = sum(ring["lost"] for ring in rings)
+    assert (summary["loss_ratio"], summary["packets"]) == (lost / 10_000, 10_000 - lost)
+    assert summary["cpu_ns_per_packet"] is None, "who waits for ticks has no cost"
+
+
+def test_real_time_is_told_by_ring(data: Path) -> None:
+    told = tables.tidy_threads([ticked("cpp")["sharded"], ticked("cpp")["pipeline"]])
+    assert len(told["rings"]) == 3
+    assert isinstance(plots.losses_by_ring(told["trials"], told["rings"]), Figure)
+    assert set(story.realtime(told["trials"])["remark"]) == {"source slept: no finding"}
+    assert story.least_interval(told["trials"]) == "No trial of this campaign ran in real time."
+    awake = told["trials"].assign(source_yields=False, loss_ratio=[0.0, 0.5])
+    assert "sharded, 2 threads): 20,000 ns; owner" in story.least_interval(awake)
+    assert "none of those tried" in story.least_interval(awake)
+    assert not Campaign(told["trials"]).cells, "real time has no cost to compare"
+
+
+def test_real_time_takes_two_processors_more_than_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for topology in ("sharded", "pipeline"):
+        spec = paced("cpp", topology)
+        awake = spec.model_copy(update={"source_yields": False})
+        monkeypatch.setattr("allocpool.studies.threads.specs.usable_cores", lambda: 3)
+        assert spec.refused_here() is None
+        line = str(awake.refused_here())
+        assert "takes 4 processors" in line and "this machine has 3: choose threads at most 1" in line
+        monkeypatch.setattr("allocpool.studies.threads.specs.usable_cores", lambda: 4)
+        assert awake.refused_here() is None
+    planned = STUDY.plan(profile(intervals_ns=[1000], topologies=["sharded", "pipeline"]), Machine(cores=4))
+    assert {item.unavailable for item in planned} == {
+        None, "real time with 4 threads takes 6 processors, this machine has 4",
+    }  # fmt: skip
+
+
+def test_cells_side_by_side_are_an_experiment_of_their_own() -> None:
+    planned = STUDY.plan(profile(unpadded=True, topologies=["pipeline"], threads=[1]), Machine(cores=4))
+    specs = [item.spec for item in planned if isinstance(item.spec, ThreadsSpec)]
+    assert {spec.strategy for spec in specs if not spec.padded} == {"owner"} < set(UNPADDED)
+    asked = [question.b for question in STUDY.questions(profile(unpadded=True), Machine(cores=4))]
+    assert asked and all(isinstance(spec, ThreadsSpec) and spec.padded for spec in asked)
+    trials = made_up(CENTRES_NS, 5)
+    close = trials[trials["strategy"] == "owner"]
+    close = close.assign(padded=False, cpu_ns_per_packet=2 * close["cpu_ns_per_packet"])
+    both = pd.concat([trials, close], ignore_index=True)
+    told = story.spacing(both)
+    assert set(told["strategy"]) == {"owner"}
+    assert told["side by side over apart"].str.match(r"(1\.9|2\.0)\d times").all()
+    assert story.ladder(both, "pipeline").equals(story.ladder(trials, "pipeline"))
+    assert story.spacing(trials).empty
+
+
+def test_the_first_questions_are_those_that_no_other_study_asks() -> None:
+    asked = STUDY.questions(profile(strategies=["alloc", "locked", "owner"]), Machine(cores=4))
+    first = [(question.a, question.b) for question in asked if question.primary]
+    assert first and all(
+        isinstance(a, ThreadsSpec) and isinstance(b, ThreadsSpec) and a.threads == b.threads == 2
+        and (a.strategy, b.strategy) == ("alloc", "locked" if a.topology == "virtual" else "owner")
+        for a, b in first
+    )  # fmt: skip
 
 
 def test_the_outlook_grows_with_the_machine() -> None:

@@ -138,8 +138,8 @@ class ThreadsSpec(TrialSpec):
     )
     source_yields: bool = Field(
         default=False,
-        description="real time with fewer processors than it takes: source and receivers sleep while nothing is due, so "
-        "that its losses say nothing of pools",
+        description="real time with fewer processors than it takes: source and receivers sleep while nothing is due, "
+        "so that its losses say nothing of pools",
     )
     padded: bool = Field(
         default=True, description="what threads exchange in a pool lies two cache lines apart; mpmc and owner only"

@@ -9,12 +9,13 @@ import pandas as pd
 from allocpool import stats
 from allocpool.campaign.campaign import read_profile, read_tables
 from allocpool.campaign.study import Machine
-from allocpool.decisions import in_words
+from allocpool.decisions import compare, in_words
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
-from allocpool.studies.threads.study import STUDY, ThreadsProfile
+from allocpool.studies.threads.specs import BESIDE_WORKERS
+from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
 from allocpool.trial.needs import Needs
 
 LARGER = (16, 32, 64)
@@ -43,6 +44,12 @@ def limits(trials: pd.DataFrame, cores: int) -> str:
         said.append(
             f"In {len(crowded)} of {len(done)} trials there were more threads than processors: they take turns, which "
             "makes a lock look better, whose holder is rarely met, and a queue worse, which is waited for."
+        )
+    if cores < BESIDE_WORKERS + FIRST_ASKED:
+        said.append(
+            f"Real time with {FIRST_ASKED} workers takes {BESIDE_WORKERS + FIRST_ASKED} processors, one for each, one "
+            "for the source of packets, and one for the receiver or the collector: what is lost at which rate, it can't "
+            "show."
         )
     return " ".join(said)
 
@@ -137,6 +144,67 @@ def scaling(trials: pd.DataFrame) -> pd.DataFrame:
             "times as fast as one": campaign.compared(one, cell, WALL).text(),
         })  # fmt: skip
     return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", "times as fast as one"])
+
+
+def spacing(trials: pd.DataFrame) -> pd.DataFrame:
+    """CPU of pools whose shared cells lie side by side over that of the same two cache lines apart: an experiment."""
+    batch = trials[trials["interval_ns"].isna()]
+    apart = Campaign(batch)
+    close = Campaign(batch[~batch["padded"]].assign(padded=True))
+    rows = [
+        {
+            "solution": cell.solution, "topology": cell.topology, "threads": cell.threads, "strategy": cell.strategy,
+            "side by side over apart": compare(close.costs(cell), apart.costs(cell)).text(),
+        }
+        for cell in close.cells
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "topology", "threads", "strategy", "side by side over apart"])
+
+
+def uncounted(reason: str | None) -> str:
+    """Whether false sharing could be counted here; ``reason`` why the processor's counters can't be read."""
+    where = f"They can't be read here ({reason})." if reason else "`perf c2c` reads them where it is installed."
+    return (
+        "A processor has counters for lines that another core has written. "
+        f"{where} A simulated cache of one core knows no other, so it sees none of this."
+    )
+
+
+def realtime(trials: pd.DataFrame) -> pd.DataFrame:
+    """Real time: of each cell and interval, in how many trials nothing was lost, most lost, and the delay."""
+    paced = finished(trials[trials["interval_ns"].notna()])
+    keys = ["solution", "topology", "threads", "strategy", "interval_ns", "source_yields"]
+    rows = []
+    for (solution, topology, threads, strategy, interval_ns, yields), group in paced.groupby(keys, sort=False):
+        rows.append({
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "interval, ns": stats.significant(float(str(interval_ns))), "trials": len(group),
+            "without loss": int((group["loss_ratio"] == 0).sum()),
+            "most lost": f"{float(group['loss_ratio'].max()):.2%}",
+            "p99 of the delay, µs": stats.significant(float(group["delay_p99_us"].median())),
+            "remark": "source slept: no finding" if yields else "",
+        })  # fmt: skip
+    names = ["solution", "topology", "threads", "strategy", "interval, ns", "trials", "without loss", "most lost",
+             "p99 of the delay, µs", "remark"]  # fmt: skip
+    return pd.DataFrame(rows, columns=names)
+
+
+def least_interval(trials: pd.DataFrame) -> str:
+    """The smallest interval of the campaign at which no trial of a cell lost anything, per cell; in words."""
+    paced = finished(trials[trials["interval_ns"].notna() & ~trials["source_yields"]])
+    if paced.empty:
+        return "No trial of this campaign ran in real time."
+    told = []
+    for (solution, topology, threads, strategy), group in paced.groupby(
+        ["solution", "topology", "threads", "strategy"], sort=False
+    ):
+        kept = [
+            float(str(interval)) for interval, part in group.groupby("interval_ns") if (part["loss_ratio"] == 0).all()
+        ]
+        label = Cell(str(solution), str(topology), int(str(threads)), str(strategy)).label
+        least = f"{stats.significant(min(kept))} ns" if kept else "none of those tried"
+        told.append(f"{label}: {least}")
+    return "Smallest interval between packets at which nothing was lost: " + "; ".join(told) + "."
 
 
 _BOOKS = {
