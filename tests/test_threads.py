@@ -256,8 +256,8 @@ def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ..
             "solution": solution, "topology": topology, "threads": threads, "strategy": strategy, "case": "B",
             "scale": 0.1, "queue_size": 1000, "stored_count": 1000, "pool_size": 0, "seed": "7",
             "cpu_ns_per_packet": cost_ns, "ns_per_packet": cost_ns / threads, "remote_share": 0.5, "imbalance": 1.01,
-            "source_yields": False, "padded": True, "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
-            **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
+            "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
+            "source_yields": False, "padded": True, **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
         })  # fmt: skip
     return frame(rows, TRIALS)
 
@@ -317,10 +317,7 @@ def paced(language: str, topology: str) -> ThreadsSpec:
 @cache
 def ticked(language: str) -> dict[str, TrialRecord]:
     specs = [paced(language, topology) for topology in ("sharded", "pipeline")]
-    if language == "java":
-        found = records_of(specs, HEAP_MB)
-    else:
-        found = [single.run_single(spec) for spec in specs]
+    found = records_of(specs, HEAP_MB) if language == "java" else [single.run_single(spec) for spec in specs]
     return dict(zip(("sharded", "pipeline"), found, strict=True))
 
 

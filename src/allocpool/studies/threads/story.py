@@ -48,8 +48,8 @@ def limits(trials: pd.DataFrame, cores: int) -> str:
     if cores < BESIDE_WORKERS + FIRST_ASKED:
         said.append(
             f"Real time with {FIRST_ASKED} workers takes {BESIDE_WORKERS + FIRST_ASKED} processors, one for each, one "
-            "for the source of packets, and one for the receiver or the collector: what is lost at which rate, it can't "
-            "show."
+            "for the source of packets, and one for the receiver or the collector: what is lost at which rate, it "
+            "can't show."
         )
     return " ".join(said)
 
@@ -198,9 +198,8 @@ def least_interval(trials: pd.DataFrame) -> str:
     for (solution, topology, threads, strategy), group in paced.groupby(
         ["solution", "topology", "threads", "strategy"], sort=False
     ):
-        kept = [
-            float(str(interval)) for interval, part in group.groupby("interval_ns") if (part["loss_ratio"] == 0).all()
-        ]
+        most_lost = group.groupby("interval_ns")["loss_ratio"].max()
+        kept = [float(str(interval)) for interval in most_lost.index[most_lost == 0]]
         label = Cell(str(solution), str(topology), int(str(threads)), str(strategy)).label
         least = f"{stats.significant(min(kept))} ns" if kept else "none of those tried"
         told.append(f"{label}: {least}")
