@@ -20,6 +20,7 @@ from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
+from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
 from allocpool.studies.threads import claims, plots, story, tables
 from allocpool.studies.threads.cells import Campaign
@@ -170,6 +171,7 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({**PACED, "interval_ns": 1e9, "seconds": 0.5}, "shorter than one interval"),
         ({"padded": False}, "padded=false is of strategy mpmc or owner, not alloc"),
         ({"padded": "perhaps"}, "padded"),
+        ({**PACED, "counted": True}, "counted=true is of batch"),
         ({"packets": 0}, "greater than 0"),
         ({"queue_size": 0}, "greater than 0"),
         ({"scale": 9}, "less than or equal to 4"),
@@ -257,27 +259,32 @@ def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ..
             "scale": 0.1, "queue_size": 1000, "stored_count": 1000, "pool_size": 0, "seed": "7",
             "cpu_ns_per_packet": cost_ns, "ns_per_packet": cost_ns / threads, "remote_share": 0.5, "imbalance": 1.01,
             "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
-            "source_yields": False, "padded": True, **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
+            "source_yields": False, "padded": True, "counted": False, **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
         })  # fmt: skip
     return frame(rows, TRIALS)
 
 
-def outcomes(trials: pd.DataFrame, *set_ups: str) -> dict[str, str]:
-    verdicts = [verdict for verdict in claims.evaluate(trials) if verdict.set_up in (set_ups or (NOW, IN_CPP))]
-    return {verdict.claim.id: verdict.outcome for verdict in verdicts}
+def outcomes(trials: pd.DataFrame) -> dict[tuple[str, str], str]:
+    return {(verdict.claim.id, verdict.set_up): verdict.outcome for verdict in claims.evaluate(trials)}
+
+
+def told(found: dict[tuple[str, str], str], *set_ups: str) -> set[str]:
+    return {outcome for (_, set_up), outcome in found.items() if set_up in set_ups}
 
 
 def test_claims_say_what_the_trials_say() -> None:
     trials = made_up(CENTRES_NS, 5)
-    assert set(outcomes(trials).values()) == {REPRODUCED}
-    assert set(outcomes(trials, THEN).values()) == {OPEN}, "nothing of then was measured"
-    then = trials.assign(solution=trials["solution"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
-    assert set(outcomes(then, THEN).values()) == {REPRODUCED}
-    assert set(outcomes(then, NOW).values()) == {OPEN}
+    of_today = outcomes(trials)
+    assert told(of_today, NOW, IN_CPP) == {REPRODUCED}
+    assert told(of_today, THEN) == {OPEN}, "nothing of then was measured"
+    of_then = outcomes(
+        trials.assign(solution=trials["solution"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
+    )
+    assert (told(of_then, THEN), told(of_then, NOW)) == ({REPRODUCED}, {OPEN})
     turned = outcomes(
         made_up({**CENTRES_NS, "alloc": 1000.0, "owner": 1500.0, "cached": 400.0, "copy_on_keep": 5000.0}, 5)
     )
-    assert {turned[name] for name in turned if name != "remote_glibc"} == {REFUTED}
+    assert {turned[name, up] for name, up in turned if name != "remote_glibc" and up != THEN} == {REFUTED}
     assert set(outcomes(made_up(CENTRES_NS, 1)).values()) == {OPEN}, "one trial a side decides nothing"
     assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
 
@@ -382,6 +389,19 @@ def test_cells_side_by_side_are_an_experiment_of_their_own() -> None:
     assert told["side by side over apart"].str.match(r"(1\.9|2\.0)\d times").all()
     assert story.ladder(both, "pipeline").equals(story.ladder(trials, "pipeline"))
     assert story.spacing(trials).empty
+    counted = close.assign(counted=True, l1d_misses_per_packet=7.0)
+    assert story.events(both).empty and "can't be read (none)" in story.uncounted(both, "none")
+    with_events = pd.concat([both, counted], ignore_index=True)
+    assert set(story.events(with_events)["l1d_misses"]) == {"7.00"}
+    assert story.uncounted(with_events, None).startswith("A line that another core wrote to")
+    assert story.spacing(with_events).equals(told), "what counts takes time"
+
+
+def test_events_are_counted_where_the_processor_can(data: Path) -> None:
+    spec = spec_of(CPP[0]).model_copy(update={"counted": True})
+    assert spec.refused_here() == why_no_hardware_counters()
+    (found,) = [row for row in tables.tidy_threads([single.run_single(spec_of(CPP[0]))])["trials"].to_dict("records")]
+    assert not found["counted"] and pd.isna(found["cycles_per_packet"])
 
 
 def test_the_first_questions_are_those_that_no_other_study_asks() -> None:

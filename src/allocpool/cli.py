@@ -218,7 +218,8 @@ def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> 
         click.echo(f"{'primary' if question['primary'] else 'secondary':9} {question['a']} against {question['b']}")
     click.echo(
         f"{study} ({profile}): {int(rows['trials'].sum())} trials in {len(rows)} cells, about {total_s:.0f} s "
-        f"({total_s / 3600:.1f} h); {int(rows['unavailable'].notna().sum())} cells can't run"
+        f"({total_s / 3600:.1f} h); heap and buffers of one take {rows['memory_mb'].max() / 1024:.1f} GiB at most; "
+        f"{int(rows['unavailable'].notna().sum())} cells can't run"
     )
     click.echo(sequential.plan_in_words(opened))
 

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from allocpool.errors import OneOf, UserError
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.host import usable_cores
+from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.packets.specs import (
     CASES,
@@ -144,6 +145,10 @@ class ThreadsSpec(TrialSpec):
     padded: bool = Field(
         default=True, description="what threads exchange in a pool lies two cache lines apart; mpmc and owner only"
     )
+    counted: bool = Field(
+        default=False,
+        description="the processor's counters are read meanwhile, for events and not for the time it takes",
+    )
     heap_mb: int | None = Field(
         gt=0,
         default_factory=lambda spec: (
@@ -209,6 +214,8 @@ class ThreadsSpec(TrialSpec):
             if self.input_queue_ms is not None or self.source_yields:
                 raise ValueError("input_queue_ms and source_yields belong to real time: give interval_ns, too")
             return self
+        if self.counted:
+            raise ValueError("counted=true is of batch: who waits for ticks counts its waiting")
         if self.topology == "virtual":
             raise ValueError("real time has threads that stay: choose topology sharded or pipeline")
         if self.seconds is None:
@@ -234,6 +241,8 @@ class ThreadsSpec(TrialSpec):
         return self.threads + (1 if self.topology == "pipeline" else 0)
 
     def refused_here(self) -> str | None:
+        if self.counted and (reason := why_no_hardware_counters()):
+            return reason
         cores = usable_cores()
         if self.interval_ns is None or self.source_yields or self.processors <= cores:
             return None
@@ -252,7 +261,7 @@ class ThreadsSpec(TrialSpec):
 
     def configuration(self) -> str:
         paced = f", every {self.interval_ns:g} ns" if self.interval_ns else ""
-        unpadded = "" if self.padded else " unpadded"
+        unpadded = ("" if self.padded else " unpadded") + (" counted" if self.counted else "")
         solution = solution_of(self.model_dump())
         return f"{self.topology} x {self.threads}, {solution}, {self.strategy}{unpadded}{paced}"
 

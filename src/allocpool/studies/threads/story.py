@@ -16,7 +16,7 @@ from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS
 from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
-from allocpool.trial.needs import Needs
+from allocpool.studies.threads.tables import EVENTS
 
 LARGER = (16, 32, 64)
 """Processors of machines that the profile `article` is written for."""
@@ -65,13 +65,9 @@ def outlook() -> pd.DataFrame:
         rows.append({
             "processors": cores, "configurations": len(specs), "repetitions": profile.blocks,
             "hours": round(profile.blocks * sum(spec.expected_seconds() for spec in specs) / 3600, 1),
-            "memory of the largest trial, GiB": round(max(_memory_mb(spec.needs()) for spec in specs) / 1024, 1),
+            "memory of the largest trial, GiB": round(max(spec.needs().most_mb for spec in specs) / 1024, 1),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _memory_mb(needs: Needs) -> int:
-    return needs.jvm.heap_mb + needs.jvm.direct_mb if needs.jvm else needs.memory_mb
 
 
 def machine(trials: pd.DataFrame, limit: float | None) -> str:
@@ -148,7 +144,7 @@ def scaling(trials: pd.DataFrame) -> pd.DataFrame:
 
 def spacing(trials: pd.DataFrame) -> pd.DataFrame:
     """CPU of pools whose shared cells lie side by side over that of the same two cache lines apart: an experiment."""
-    batch = trials[trials["interval_ns"].isna()]
+    batch = trials[trials["interval_ns"].isna() & ~trials["counted"]]
     apart = Campaign(batch)
     close = Campaign(batch[~batch["padded"]].assign(padded=True))
     rows = [
@@ -161,13 +157,28 @@ def spacing(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["solution", "topology", "threads", "strategy", "side by side over apart"])
 
 
-def uncounted(reason: str | None) -> str:
-    """Whether false sharing could be counted here; ``reason`` why the processor's counters can't be read."""
-    where = f"They can't be read here ({reason})." if reason else "`perf c2c` reads them where it is installed."
-    return (
-        "A processor has counters for lines that another core has written. "
-        f"{where} A simulated cache of one core knows no other, so it sees none of this."
-    )
+def events(trials: pd.DataFrame) -> pd.DataFrame:
+    """What the processor counted of a packet, cells apart and side by side: medians of trials."""
+    done = finished(trials[trials["counted"]])
+    keys = ["solution", "topology", "threads", "strategy", "padded"]
+    rows = []
+    for (solution, topology, threads, strategy, padded), group in done.groupby(keys, sort=False):
+        medians = {event: group[f"{event}_per_packet"].dropna().astype(float) for event in EVENTS}
+        rows.append({
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "cells": "apart" if padded else "side by side",
+            **{event: stats.significant(float(of.median())) if len(of) else "-" for event, of in medians.items()},
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "topology", "threads", "strategy", "cells", *EVENTS])
+
+
+def uncounted(trials: pd.DataFrame, reason: str | None) -> str:
+    """Whether false sharing was counted; ``reason`` why this machine's counters can't be read."""
+    alone = "A simulated cache of one core knows no other core, so it sees none of this."
+    if finished(trials[trials["counted"]]).empty:
+        why = f"its counters can't be read ({reason})" if reason else "no trial of this campaign counted"
+        return f"What the processor could tell of it is missing here: {why}. {alone}"
+    return f"A line that another core wrote to is a miss of the cache nearest to the core: `l1d_misses`. {alone}"
 
 
 def realtime(trials: pd.DataFrame) -> pd.DataFrame:

@@ -43,6 +43,9 @@ class Group(BaseModel):
         default=False,
         description="beside each strategy that has it also the form whose cells lie side by side",
     )
+    counted: bool = Field(
+        default=False, description="beside each also one whose events the processor counts, where it can"
+    )
     crowded: bool = Field(default=False, description="also where threads are more than processors")
 
     @model_validator(mode="after")
@@ -134,13 +137,13 @@ def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[Thread
                 if not _offered(settings, topology, strategy):
                     continue
                 spacings = (True, False) if group.unpadded and strategy in UNPADDED else (True,)
-                for threads, interval_ns, padded in itertools.product(
-                    group.threads, group.intervals_ns or (None,), spacings
+                for threads, interval_ns, padded, counted in itertools.product(
+                    group.threads, group.intervals_ns or (None,), spacings, (False, True) if group.counted else (False,)
                 ):
                     yield ThreadsSpec(
                         block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
                         scale=profile.scale, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
-                        interval_ns=interval_ns, padded=padded, **settings,
+                        interval_ns=interval_ns, padded=padded, counted=counted, **settings,
                     )  # fmt: skip
 
 
@@ -153,7 +156,7 @@ def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialS
         spec = item.spec
         if not isinstance(spec, ThreadsSpec) or spec.block or item.unavailable:
             continue
-        if spec.interval_ns is None and spec.padded:
+        if spec.interval_ns is None and spec.padded and not spec.counted:
             key = (
                 spec.topology,
                 spec.threads,

@@ -56,6 +56,13 @@ COUNTS = {
     "pooled": "free messages in pools and caches; -1 where a library does not tell",
 }
 
+EVENTS = {
+    "cycles": "of all threads in user mode, over packets; empty where the processor's counters were not read",
+    "instructions": "likewise",
+    "llc_misses": "reads that missed the last level of caches, likewise",
+    "l1d_misses": "reads that missed the cache nearest to the core, likewise",
+}
+
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
@@ -78,6 +85,8 @@ TRIALS = DataFrameSchema(
         "input_queue_ms": number("real time: ticks that wait in all rings together at most, as a time, ms"),
         "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
         "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
+        "counted": Column("bool", description="the processor's counters were read meanwhile, which takes time, too"),
+        **{f"{event}_per_packet": number(what) for event, what in EVENTS.items()},
         "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
         "delay_p99_us": number("real time: 99th percentile of the delay from due to received, µs"),
         "packets": whole("packets of the measured window"),
@@ -114,7 +123,7 @@ RINGS = DataFrameSchema(
 SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS}
 _STATED = (
     "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
-    "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded",
+    "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded", "counted",
 )  # fmt: skip
 
 
@@ -171,6 +180,7 @@ def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[R
         **_safepoints(record, start_ns, end_ns),
         **gc_row(record, start_ns, end_ns),
         **{name: counts[name] for name in COUNTS},
+        **{f"{event}_per_packet": count / packets for event, count in measured["events"].items()},
         "checksum": measured["checksum"],
     }
 

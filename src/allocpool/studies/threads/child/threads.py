@@ -10,6 +10,7 @@ import math
 from pathlib import Path
 from typing import Any, Protocol
 
+from allocpool.machine.perf import CREW_EVENTS, Counters
 from allocpool.packets.child.workload import out_of_memory
 from allocpool.studies.realtime.child.consumers import consumption_of, counted_delays, seen_by
 from allocpool.studies.realtime.child.source import Source
@@ -163,6 +164,12 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOu
 
 
 def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome:
+    # Before the threads, which it counts, too.
+    with Counters(CREW_EVENTS if spec["counted"] else (), inherited=True) as counters:
+        return _measured(spec, launch, folder, counters)
+
+
+def _measured(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counters: Counters) -> ThreadsOutcome:
     begun_ns = monotonic_ns()
     crew: Crew = (JavaCrew if spec["language"] == "java" else CppCrew)(spec, launch)
     ready_ns = monotonic_ns()
@@ -174,17 +181,20 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Thre
         filled = [crew.run(fill)] if fill else []
         warmup: list[Iteration] = []
         window = CpuWindow()
+        counters.start()
         measured = [crew.run(part) for part in _parts(spec["packets"] - fill)]
     else:
         filled = [crew.run(fill)]
         warmup = _for_seconds(crew, spec["warmup_seconds"], filled)
         window = CpuWindow()
+        counters.start()
         if spec["interval_ns"] is None:
             measured = _for_seconds(crew, spec["seconds"], [*filled, *warmup])
         else:
             ticked, ring_fault = _tick(spec, launch, folder, crew)
             figures = ticked["figures"]
             measured = [(figures["start_ns"], figures["end_ns"], figures["received"])]
+    events = counters.stop()
     cpu = ticked["cpu"] if ticked else window.close()
     peak_mb = peak_rss_mb()
     at_end = crew.counts()
@@ -208,6 +218,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Thre
         "held_at_end": at_end["live"] + at_end["pooled"] if at_end["pooled"] >= 0 else None,
         "peak_rss_mb": peak_mb,
         "ticked": ticked,
+        "events": events,
     }
     crew.close()
     return outcome
