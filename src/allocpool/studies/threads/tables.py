@@ -123,7 +123,8 @@ RINGS = DataFrameSchema(
 SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS}
 _STATED = (
     "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
-    "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded", "counted",
+    "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded",
+    "counted",
 )  # fmt: skip
 
 
