@@ -24,7 +24,7 @@ from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
 from allocpool.studies.threads import claims, plots, story, tables
 from allocpool.studies.threads.cells import Campaign
-from allocpool.studies.threads.specs import UNPADDED, ThreadsSpec
+from allocpool.studies.threads.specs import UNPADDED, ThreadsSearchSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import COUNTS, TRIALS
@@ -357,6 +357,40 @@ def test_real_time_is_told_by_ring(data: Path) -> None:
     assert "sharded, 2 threads): 20,000 ns; owner" in story.least_interval(awake)
     assert "none of those tried" in story.least_interval(awake)
     assert not Campaign(told["trials"]).cells, "real time has no cost to compare"
+
+
+def test_a_search_finds_an_interval_that_loses_nothing(data: Path) -> None:
+    """With fewer processors than it takes the figure means nothing, but the way is whole."""
+    spec = ThreadsSearchSpec(
+        topology="sharded", threads=2, language="cpp", strategy="owner", seconds=0.05, warmup_seconds=0.01, case="A",
+        scale=0.05, queue_size=600, stored_count=300, low_ns=1e6, interval_ns=4e6, input_queue_ms=48, resolution=0.4,
+        confirmations=1, source_yields=True,
+    )  # fmt: skip
+    record = single.run_single(spec)
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    searches = tables.tidy_threads([record])["searches"]
+    (found,) = searches.to_dict("records")
+    assert found["probes"] >= 1
+    assert pd.isna(found["ndr_passes_ns"]) or 1e6 <= found["ndr_passes_ns"] <= 4e6
+    assert list(story.searched(searches)["remark"]) == ["source slept: no finding"]
+
+
+def test_searches_are_planned_where_there_are_processors() -> None:
+    planned = STUDY.plan(profile(search=True, threads=[1, 2]), Machine(cores=3))
+    assert all(isinstance(item.spec, ThreadsSearchSpec) for item in planned)
+    assert {item.unavailable for item in planned} == {
+        None, "real time with 2 threads takes 4 processors, this machine has 3",
+    }  # fmt: skip
+    for settings, line in (
+        ({"low_ns": 9_500}, "closer than resolution"),
+        ({"probe_seconds": 2}, "longer than seconds"),
+        ({"seconds": None, "packets": 1000}, "real time lasts seconds=S"),
+        ({"topology": "virtual"}, "choose topology sharded or pipeline"),
+        ({"confirmations": 0}, "confirmations"),
+    ):
+        words = {**EXAMPLE, "seconds": 1, "packets": None, **settings}
+        with pytest.raises(UserError, match=line):
+            single.parse_spec(["mode=threads_search", *(f"{name}={v}" for name, v in words.items() if v is not None)])
 
 
 def test_real_time_takes_two_processors_more_than_workers(monkeypatch: pytest.MonkeyPatch) -> None:

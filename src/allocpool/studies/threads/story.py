@@ -217,6 +217,24 @@ def least_interval(trials: pd.DataFrame) -> str:
     return "Smallest interval between packets at which nothing was lost: " + "; ".join(told) + "."
 
 
+def searched(searches: pd.DataFrame) -> pd.DataFrame:
+    """Of each cell its searches: the largest interval that loses something and the smallest that loses nothing."""
+    rows = []
+    for (solution, topology, threads, strategy), group in finished(searches).groupby(
+        ["solution", "topology", "threads", "strategy"], sort=False
+    ):
+        ends = {name: group[f"ndr_{name}_ns"].dropna().astype(float) for name in ("fails", "passes")}
+        told = {name: stats.significant(float(of.median())) if len(of) else "none tried" for name, of in ends.items()}
+        rows.append({
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "searches": len(group), "loses at, ns": told["fails"], "loses nothing at, ns": told["passes"],
+            "remark": "source slept: no finding" if group["source_yields"].any() else "",
+        })  # fmt: skip
+    names = ["solution", "topology", "threads", "strategy", "searches", "loses at, ns", "loses nothing at, ns",
+             "remark"]  # fmt: skip
+    return pd.DataFrame(rows, columns=names)
+
+
 _BOOKS = {
     "remote share": "remote_share", "imbalance": "imbalance", "blow-up": "blow_up",
     "longest pause, ms": "gc_pause_max_ms", "longest way to a safepoint, ms": "reaching_max_ms",

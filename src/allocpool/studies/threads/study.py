@@ -17,10 +17,18 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.specs import Case
+from allocpool.studies.realtime.measurement import SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement
-from allocpool.studies.threads.specs import FIRST_WITH_VIRTUAL_THREADS, MOST_THREADS, UNPADDED, ThreadsSpec
+from allocpool.studies.threads.specs import (
+    FIRST_WITH_VIRTUAL_THREADS,
+    MOST_THREADS,
+    UNPADDED,
+    CrewSpec,
+    ThreadsSearchSpec,
+    ThreadsSpec,
+)
 from allocpool.studies.threads.strategies import BEST_KNOWN, LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
-from allocpool.studies.threads.tables import SCHEMAS, cost_of, summarise_threads, tidy_threads
+from allocpool.studies.threads.tables import SCHEMAS, cost_of, summarise_search, summarise_threads, tidy_threads
 from allocpool.trial.spec import TrialSpec
 
 FIRST_ASKED = 2
@@ -39,6 +47,7 @@ class Group(BaseModel):
     strategies: tuple[StrategyName, ...] = Field(min_length=1)
     case: Case = "B"
     intervals_ns: tuple[float, ...] = Field(default=(), description="real time at these intervals; none: batch")
+    search: bool = Field(default=False, description="in real time the smallest interval without loss is searched for")
     unpadded: bool = Field(
         default=False,
         description="beside each strategy that has it also the form whose cells lie side by side",
@@ -119,7 +128,7 @@ def _crowded(profile: ThreadsProfile) -> set[tuple[str, int]]:
     }
 
 
-def _too_many(spec: ThreadsSpec, cores: int, crowded: set[tuple[str, int]]) -> str | None:
+def _too_many(spec: CrewSpec, cores: int, crowded: set[tuple[str, int]]) -> str | None:
     if spec.processors <= cores:
         return None
     if spec.interval_ns is not None:
@@ -130,7 +139,20 @@ def _too_many(spec: ThreadsSpec, cores: int, crowded: set[tuple[str, int]]) -> s
     return f"{spec.threads} threads{beside} are more than the {cores} processors of this machine"
 
 
-def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSpec]:
+def _searches(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSearchSpec]:
+    for settings in group.solutions():
+        for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
+            if topology != "virtual" and _offered(settings, topology, strategy):
+                yield ThreadsSearchSpec(
+                    block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
+                    scale=profile.scale, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds, **settings,
+                )  # fmt: skip
+
+
+def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSpec]:
+    if group.search:
+        yield from _searches(profile, group, block)
+        return
     for settings in group.solutions():
         for topology in group.topologies:
             for strategy in group.strategies:
@@ -212,6 +234,12 @@ STUDY = Study(
             summarise_threads,
             "mode=threads topology=sharded threads=2 language=java layout=heap strategy=alloc runtime=25 collector=g1 "
             "case=B scale=0.1 packets=2000000",
+        ),
+        Mode(
+            ThreadsSearchSpec,
+            SearchMeasurement,
+            summarise_search,
+            "mode=threads_search topology=sharded threads=2 language=java strategy=owner scale=0.1 seconds=1",
         ),
     ),
     profile_model=ThreadsProfile,

@@ -31,7 +31,7 @@ from allocpool.campaign.tidy import (
 )
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import Language
-from allocpool.studies.realtime.measurement import RingBooks
+from allocpool.studies.realtime.measurement import RingBooks, SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
 from allocpool.studies.threads.specs import solution_of
 from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
@@ -120,7 +120,27 @@ RINGS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS}
+SEARCHES = DataFrameSchema(
+    {
+        **TRIAL_COLUMNS,
+        "solution": text("layout with collector and runtime, or with allocator"),
+        "topology": choice(TOPOLOGIES, "which thread does which part"),
+        "threads": Column("int64", POSITIVE, description="workers"),
+        "strategy": choice(STRATEGIES, "where a message comes from"),
+        "case": choice(CASES, "sizes of queue and store"),
+        "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
+        "input_queue_ms": number("ticks that wait in all rings together at most, as a time, ms"),
+        "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
+        "ndr_fails_ns": number("largest interval that loses something, ns; empty where none that was tried does"),
+        "ndr_passes_ns": number("smallest interval that loses nothing, ns; empty where none that was tried does"),
+        "pdr_fails_ns": number("the same, of next to nothing"),
+        "pdr_passes_ns": number("the same, of next to nothing"),
+        "probes": whole("measurements that it took"),
+    },
+    strict=True,
+    coerce=True,
+)
+SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "searches": SEARCHES}
 _STATED = (
     "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
     "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded",
@@ -128,8 +148,32 @@ _STATED = (
 )  # fmt: skip
 
 
+_SEARCHED = ("topology", "threads", "strategy", "case", "scale", "input_queue_ms", "source_yields")
+
+
+def _search_row(record: TrialRecord) -> Row:
+    row = {
+        **trial_row(record), **{name: record.spec[name] for name in _SEARCHED}, "solution": solution_of(record.spec),
+    }  # fmt: skip
+    measured = read_trial(record, SearchMeasurement).measurement
+    if measured is None:
+        return row
+    (ndr_fails, ndr_passes), (pdr_fails, pdr_passes) = measured["ndr_bracket"], measured["pdr_bracket"]
+    return {
+        **row, "ndr_fails_ns": ndr_fails, "ndr_passes_ns": ndr_passes, "pdr_fails_ns": pdr_fails,
+        "pdr_passes_ns": pdr_passes, "probes": len(measured["probes"]),
+    }  # fmt: skip
+
+
+def summarise_search(record: TrialRecord) -> dict[str, Any]:
+    """One search as plain data: the brackets, ns."""
+    return _search_row(record)
+
+
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
+    if spec["mode"] == "threads_search":
+        return {"searches": [_search_row(record)]}
     row = {
         **trial_row(record), **{name: spec[name] for name in _STATED},
         "solution": solution_of(spec), "seed": str(spec["seed"]),
@@ -198,13 +242,13 @@ def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials``, ``cpu`` and ``rings``."""
+    """Tables ``trials``, ``cpu``, ``rings`` and ``searches``."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def cost_of(record: TrialRecord) -> float | None:
     """CPU of the whole process, ns a packet of the measured window; None of a trial without one."""
-    rows = _rows_of(record)["trials"] if record.measurement else []
+    rows = _rows_of(record).get("trials", []) if record.measurement else []
     costs = [row.get("cpu_ns_per_packet") for row in rows]
     return None if not costs or costs[0] is None else float(costs[0])
 
