@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,25 @@ from allocpool.trial.record import unavailable_record
 
 PAGES = 200
 NONSENSE = perf.Event("nonsense", 1, 999)
+
+
+def test_threads_that_were_started_later_count_too() -> None:
+    """Each touches pages of its own."""
+
+    def touch() -> None:
+        memory = mmap.mmap(-1, PAGES * mmap.PAGESIZE)
+        for page in range(PAGES):
+            memory[page * mmap.PAGESIZE] = 1
+
+    with perf.Counters([perf.PAGE_FAULTS], inherited=True) as counters:
+        if counters.missing:
+            assert set(counters.missing) == {"page_faults"}
+            return
+        counters.start()
+        thread = threading.Thread(target=touch)
+        thread.start()
+        thread.join()
+        assert counters.stop()["page_faults"] >= PAGES
 
 
 def test_the_kernel_counts_this_threads_page_faults_in_the_stretch_only() -> None:

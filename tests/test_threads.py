@@ -20,8 +20,11 @@ from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
-from allocpool.studies.threads import claims, plots, story
-from allocpool.studies.threads.specs import ThreadsSpec
+from allocpool.machine.perf import why_no_hardware_counters
+from allocpool.packets.comparisons import IN_CPP, NOW, THEN
+from allocpool.studies.threads import claims, plots, story, tables
+from allocpool.studies.threads.cells import Campaign
+from allocpool.studies.threads.specs import UNPADDED, ThreadsSearchSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import COUNTS, TRIALS
@@ -133,6 +136,7 @@ def test_every_strategy_topology_and_layout_takes_part() -> None:
     assert {row[4] for row in JAVA} == set(LAYOUTS["java"])
 
 
+PACED = {"interval_ns": 1000, "seconds": 1, "packets": None}
 EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 1000, "case": "B", "scale": 0.1}
 
 
@@ -154,12 +158,33 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({"seconds": 1}, "one of them"),
         ({"threads": 200, "queue_size": 100}, "more than queue_size 100"),
         ({"strategy": "locked", "pool_size": 10}, "what is out at once needs"),
-        ({"threads": 64, "interval_ns": 1000}, "real time with 64 threads takes 66 processors"),
+        ({"seconds": 1, "packets": None, "interval_ns": -5}, "greater than 0"),
+        ({"interval_ns": 1000}, "real time lasts seconds=S"),
+        ({**PACED, "interval_ns": 0}, "greater than 0"),
+        ({"input_queue_ms": 5}, "give interval_ns, too"),
+        ({"source_yields": True}, "give interval_ns, too"),
+        ({**PACED, "topology": "virtual"}, "choose topology sharded or pipeline"),
+        ({**PACED, "input_queue_ms": 2000}, "longer than its trial of 1 s"),
+        ({**PACED, "interval_ns": 1e8, "input_queue_ms": 1}, "a queue of 0 ticks"),
+        ({**PACED, "interval_ns": 1e6, "input_queue_ms": 1}, "less than one tick for each of 2 rings"),
+        ({**PACED, "interval_ns": 2e9}, "less than or equal to"),
+        ({**PACED, "interval_ns": 1e9, "seconds": 0.5}, "shorter than one interval"),
+        ({"padded": False}, "padded=false is of strategy mpmc or owner, not alloc"),
+        ({"padded": "perhaps"}, "padded"),
+        ({**PACED, "counted": True}, "counted=true is of batch"),
+        ({"packets": 0}, "greater than 0"),
+        ({"queue_size": 0}, "greater than 0"),
+        ({"scale": 9}, "less than or equal to 4"),
+        ({"threads": 300}, "less than or equal to 256"),
+        ({"collector": "genzgc", "runtime": 11}, "genzgc"),
+        ({"case": "D"}, "case"),
+        ({"language": "rust"}, "java"),
+        ({"seed": -1}, "seed"),
         ({"affinity": 1}, "affinity"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_in_one_line(settings: dict[str, Any], line: str) -> None:
-    words = {**EXAMPLE, **settings}
+    words = {name: value for name, value in {**EXAMPLE, **settings}.items() if value is not None}
     with pytest.raises(UserError) as refused:
         single.parse_spec(["mode=threads", *(f"{name}={value}" for name, value in words.items())])
     assert line in str(refused.value)
@@ -212,8 +237,8 @@ SOLUTIONS: dict[str, dict[str, Any]] = {
     "C++ heap": {"language": "cpp", "layout": "heap", "allocator": "glibc"},
     "C++ heap / mimalloc": {"language": "cpp", "layout": "heap", "allocator": "mimalloc"},
 }
-CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "cached": 150.0, "copy_on_keep": 80.0,
-              "thread_local": 200.0}  # fmt: skip
+CENTRES_NS = {"alloc": 100.0, "locked": 300.0, "stack": 250.0, "cached": 150.0, "owner": 90.0,
+              "copy_on_keep": 80.0, "thread_local": 200.0}  # fmt: skip
 
 
 def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ...] = (2,)) -> pd.DataFrame:
@@ -234,22 +259,33 @@ def made_up(centres_ns: dict[str, float], blocks: int, threads_in: tuple[int, ..
             "scale": 0.1, "queue_size": 1000, "stored_count": 1000, "pool_size": 0, "seed": "7",
             "cpu_ns_per_packet": cost_ns, "ns_per_packet": cost_ns / threads, "remote_share": 0.5, "imbalance": 1.01,
             "blow_up": 1.5, "gc_pause_max_ms": 1.0, "reaching_max_ms": 0.1, "gc_cpu_share": 0.2,
-            **dict.fromkeys(COUNTS, 1), "other_cpu_share": 0.0,
+            "source_yields": False, "padded": True, "counted": False, "other_cpu_share": 0.0,
+            **dict.fromkeys(COUNTS, 1),
         })  # fmt: skip
     return frame(rows, TRIALS)
 
 
-def outcomes(trials: pd.DataFrame) -> dict[str, str]:
-    return {verdict.claim.id: verdict.outcome for verdict in claims.evaluate(trials)}
+def outcomes(trials: pd.DataFrame) -> dict[tuple[str, str], str]:
+    return {(verdict.claim.id, verdict.set_up): verdict.outcome for verdict in claims.evaluate(trials)}
+
+
+def told(found: dict[tuple[str, str], str], *set_ups: str) -> set[str]:
+    return {outcome for (_, set_up), outcome in found.items() if set_up in set_ups}
 
 
 def test_claims_say_what_the_trials_say() -> None:
     trials = made_up(CENTRES_NS, 5)
-    assert set(outcomes(trials).values()) == {REPRODUCED}
-    turned = outcomes(made_up({**CENTRES_NS, "alloc": 1000.0, "cached": 400.0, "copy_on_keep": 900.0}, 5))
-    assert {turned[name] for name in ("zgc_shared", "g1_shared", "lock_worst", "copying", "thread_local_virtual")} == {
-        REFUTED
-    }
+    of_today = outcomes(trials)
+    assert told(of_today, NOW, IN_CPP) == {REPRODUCED}
+    assert told(of_today, THEN) == {OPEN}, "nothing of then was measured"
+    of_then = outcomes(
+        trials.assign(solution=trials["solution"].str.replace(" 25", " 11"), runtime=trials["runtime"] - 14)
+    )
+    assert (told(of_then, THEN), told(of_then, NOW)) == ({REPRODUCED}, {OPEN})
+    turned = outcomes(
+        made_up({**CENTRES_NS, "alloc": 1000.0, "owner": 1500.0, "cached": 400.0, "copy_on_keep": 5000.0}, 5)
+    )
+    assert {turned[name, up] for name, up in turned if name != "remote_glibc" and up != THEN} == {REFUTED}
     assert set(outcomes(made_up(CENTRES_NS, 1)).values()) == {OPEN}, "one trial a side decides nothing"
     assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
 
@@ -275,6 +311,144 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
             assert len(story.shown(story.ladder(nothing, topology)))
             assert isinstance(plots.ladder(nothing, topology), Figure)
     assert isinstance(plots.cost_by_threads(trials, "pipeline"), Figure)
+
+
+def paced(language: str, topology: str) -> ThreadsSpec:
+    """In real time at a low rate, with fewer processors than it takes."""
+    java = {"runtime": 25, "collector": "g1", "heap_mb": HEAP_MB} if language == "java" else {}
+    return ThreadsSpec(
+        topology=topology, threads=2, language=language, strategy="owner", seconds=0.2, warmup_seconds=0.05, case="A",
+        scale=0.05, queue_size=600, stored_count=300, interval_ns=20_000, source_yields=True, **java,
+    )  # fmt: skip
+
+
+@cache
+def ticked(language: str) -> dict[str, TrialRecord]:
+    specs = [paced(language, topology) for topology in ("sharded", "pipeline")]
+    found = records_of(specs, HEAP_MB) if language == "java" else [single.run_single(spec) for spec in specs]
+    return dict(zip(("sharded", "pipeline"), found, strict=True))
+
+
+@pytest.mark.parametrize("topology", ["sharded", "pipeline"])
+@pytest.mark.parametrize("language", ["java", "cpp"])
+def test_real_time_has_books_of_every_ring_and_of_all(data: Path, language: str, topology: str) -> None:
+    record = ticked(language)[topology]
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    summary = single.summary_of(record)
+    counts, rings = summary["counts"], summary["rings"]
+    assert len(rings) == (2 if topology == "sharded" else 1)
+    assert all(ring["generated"] == ring["received"] + ring["lost"] + ring["left"] for ring in rings)
+    assert sum(ring["generated"] for ring in rings) == 10_000, "a tick every 20 us for 0.2 s"
+    assert counts["generated"] == counts["received"] + counts["lost"] + counts["left"]
+    assert counts["parsed"] == counts["received"] == sum(summary["received_by_ring"])
+    assert counts["allocated"] == counts["freed"] + counts["live"]
+    lost = sum(ring["lost"] for ring in rings)
+    assert (summary["loss_ratio"], summary["packets"]) == (lost / 10_000, 10_000 - lost)
+    assert summary["cpu_ns_per_packet"] is None, "who waits for ticks has no cost"
+
+
+def test_real_time_is_told_by_ring(data: Path) -> None:
+    told = tables.tidy_threads([ticked("cpp")["sharded"], ticked("cpp")["pipeline"]])
+    assert len(told["rings"]) == 3
+    assert isinstance(plots.losses_by_ring(told["trials"], told["rings"]), Figure)
+    assert set(story.realtime(told["trials"])["remark"]) == {"source slept: no finding"}
+    assert story.least_interval(told["trials"]) == "No trial of this campaign ran in real time."
+    awake = told["trials"].assign(source_yields=False, loss_ratio=[0.0, 0.5])
+    assert "sharded, 2 threads): 20,000 ns; owner" in story.least_interval(awake)
+    assert "none of those tried" in story.least_interval(awake)
+    assert not Campaign(told["trials"]).cells, "real time has no cost to compare"
+
+
+def test_a_search_finds_an_interval_that_loses_nothing(data: Path) -> None:
+    """With fewer processors than it takes the figure means nothing, but the way is whole."""
+    spec = ThreadsSearchSpec(
+        topology="sharded", threads=2, language="cpp", strategy="owner", seconds=0.05, warmup_seconds=0.01, case="A",
+        scale=0.05, queue_size=600, stored_count=300, low_ns=1e6, interval_ns=4e6, input_queue_ms=48, resolution=0.4,
+        confirmations=1, source_yields=True,
+    )  # fmt: skip
+    record = single.run_single(spec)
+    assert (record.status, record.reason) == ("ok", None), record.log_tail
+    searches = tables.tidy_threads([record])["searches"]
+    (found,) = searches.to_dict("records")
+    assert found["probes"] >= 1
+    assert pd.isna(found["ndr_passes_ns"]) or 1e6 <= found["ndr_passes_ns"] <= 4e6
+    assert list(story.searched(searches)["remark"]) == ["source slept: no finding"]
+
+
+def test_searches_are_planned_where_there_are_processors() -> None:
+    planned = STUDY.plan(profile(search=True, threads=[1, 2]), Machine(cores=3))
+    assert all(isinstance(item.spec, ThreadsSearchSpec) for item in planned)
+    assert {item.unavailable for item in planned} == {
+        None, "real time with 2 threads takes 4 processors, this machine has 3",
+    }  # fmt: skip
+    for settings, line in (
+        ({"low_ns": 9_500}, "closer than resolution"),
+        ({"probe_seconds": 2}, "longer than seconds"),
+        ({"seconds": None, "packets": 1000}, "real time lasts seconds=S"),
+        ({"topology": "virtual"}, "choose topology sharded or pipeline"),
+        ({"confirmations": 0}, "confirmations"),
+    ):
+        words = {**EXAMPLE, "seconds": 1, "packets": None, **settings}
+        with pytest.raises(UserError, match=line):
+            single.parse_spec(["mode=threads_search", *(f"{name}={v}" for name, v in words.items() if v is not None)])
+
+
+def test_real_time_takes_two_processors_more_than_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for topology in ("sharded", "pipeline"):
+        spec = paced("cpp", topology)
+        awake = spec.model_copy(update={"source_yields": False})
+        monkeypatch.setattr("allocpool.studies.threads.specs.usable_cores", lambda: 3)
+        assert spec.refused_here() is None
+        line = str(awake.refused_here())
+        assert "takes 4 processors" in line and "this machine has 3: choose threads at most 1" in line
+        monkeypatch.setattr("allocpool.studies.threads.specs.usable_cores", lambda: 4)
+        assert awake.refused_here() is None
+    planned = STUDY.plan(profile(intervals_ns=[1000], topologies=["sharded", "pipeline"]), Machine(cores=4))
+    assert {item.unavailable for item in planned} == {
+        None, "real time with 4 threads takes 6 processors, this machine has 4",
+    }  # fmt: skip
+
+
+def test_cells_side_by_side_are_an_experiment_of_their_own() -> None:
+    planned = STUDY.plan(profile(unpadded=True, topologies=["pipeline"], threads=[1]), Machine(cores=4))
+    specs = [item.spec for item in planned if isinstance(item.spec, ThreadsSpec)]
+    assert {spec.strategy for spec in specs if not spec.padded} == {"owner"} < set(UNPADDED)
+    asked = [question.b for question in STUDY.questions(profile(unpadded=True), Machine(cores=4))]
+    assert asked and all(isinstance(spec, ThreadsSpec) and spec.padded for spec in asked)
+    trials = made_up(CENTRES_NS, 5)
+    close = trials[trials["strategy"] == "owner"]
+    close = close.assign(padded=False, cpu_ns_per_packet=2 * close["cpu_ns_per_packet"])
+    both = pd.concat([trials, close], ignore_index=True)
+    told = story.spacing(both)
+    assert set(told["strategy"]) == {"owner"}
+    assert told["side by side over apart"].str.match(r"(1\.9|2\.0)\d times").all()
+    assert story.ladder(both, "pipeline").equals(story.ladder(trials, "pipeline"))
+    assert story.spacing(trials).empty
+    counted = close.assign(counted=True, l1d_misses_per_packet=7.0)
+    assert story.events(both).empty and "can't be read (none)" in story.uncounted(both, "none")
+    with_events = pd.concat([both, counted], ignore_index=True)
+    assert set(story.events(with_events)["l1d_misses"]) == {"7.00"}
+    assert story.uncounted(with_events, None).startswith("A line that another core wrote to")
+    assert story.spacing(with_events).equals(told), "what counts takes time"
+
+
+def test_events_are_counted_where_the_processor_can(data: Path) -> None:
+    plain = spec_of(CPP[0])
+    counted = plain.model_copy(update={"counted": True})
+    reason = why_no_hardware_counters()
+    assert counted.refused_here() == reason
+    trials = tables.tidy_threads([single.run_single(plain if reason else counted)])["trials"]
+    assert trials["cycles_per_packet"].isna().all() == bool(reason)
+
+
+def test_the_first_questions_are_those_that_no_other_study_asks() -> None:
+    asked = STUDY.questions(profile(strategies=["alloc", "locked", "owner"]), Machine(cores=4))
+    first = [(question.a, question.b) for question in asked if question.primary]
+    assert first and all(
+        isinstance(a, ThreadsSpec) and isinstance(b, ThreadsSpec) and a.threads == b.threads == 2
+        and (a.strategy, b.strategy) == ("alloc", "locked" if a.topology == "virtual" else "owner")
+        for a, b in first
+    )  # fmt: skip
 
 
 def test_the_outlook_grows_with_the_machine() -> None:

@@ -102,6 +102,72 @@ TEST(Threads, TheCFaceTellsWhatWasDone) {
   EXPECT_NE(std::string(line.data()).find("hoard"), std::string::npos);
 }
 
+// A session that has been started at a low rate, by a source that shares its processor.
+std::unique_ptr<allocpool::realtime::Session> ticking(std::int64_t rings, std::int64_t ticks) {
+  auto session = std::make_unique<allocpool::realtime::Session>(
+      allocpool::realtime::Session::Limits{64, 100'000, 100'000, 1'000, rings, kSeed});
+  session->start({2'000, 64, ticks, ticks / 4, 1'000'000, 1'000'000, -1, "auto", 1});
+  session->begin_consuming();
+  return session;
+}
+
+TEST(Threads, InRealTimeTheBooksOfEachRingAgree) {
+  constexpr std::int64_t kTicks = 20'000;
+  for (const std::string topology : {"sharded", "pipeline"}) {
+    for (const std::string strategy : {"alloc", "owner", "copy_on_keep"}) {
+      SCOPED_TRACE(topology + " " + strategy);
+      const std::size_t rings = topology == "sharded" ? 3 : 1;
+      const auto workload = threads::make_workload(topology, "flat", strategy, sizes_of(3));
+      workload->run(kPackets);
+      const auto session = ticking(static_cast<std::int64_t>(rings), kTicks);
+      const std::vector<ap_consumption> seen = workload->consume(*session, true);
+      session->wait();
+      ASSERT_EQ(seen.size(), rings);
+      ap_consumption all = seen.front();
+      std::int64_t generated = 0;
+      for (std::size_t ring = 0; ring < rings; ++ring) {
+        const ap_ring_account account = session->ring_account(static_cast<std::int64_t>(ring));
+        EXPECT_EQ(account.generated, account.received + account.lost + account.left);
+        EXPECT_EQ(account.received, seen[ring].received);
+        EXPECT_GT(account.generated, 0);
+        generated += account.generated;
+        if (ring == 0) continue;
+        all.received += seen[ring].received;
+        all.warmup_received += seen[ring].warmup_received;
+      }
+      EXPECT_EQ(generated, kTicks);
+      EXPECT_EQ(session->audit(all), "");
+      workload->drain();
+      EXPECT_EQ(workload->audit(), "");
+      EXPECT_EQ(workload->counts().parsed, kPackets + all.received);
+      ++all.received;
+      EXPECT_NE(session->audit(all), "");
+    }
+  }
+}
+
+TEST(Threads, InRealTimeRingsAreAsManyAsReceivers) {
+  const auto workload = threads::make_workload("pipeline", "flat", "alloc", sizes_of(2));
+  allocpool::realtime::Session session({64, 10, 10, 10, 2, kSeed});
+  EXPECT_THROW((void)workload->consume(session, true), allocpool::UserError);
+  EXPECT_THROW((void)session.ring(2), allocpool::UserError);
+  EXPECT_THROW(session.set_intermediate(10), allocpool::UserError);
+  EXPECT_THROW(session.start({0, 64, 100, 0, 1'000'000, 0, -1, "auto", 1}), allocpool::UserError);
+}
+
+TEST(Threads, CellsSideBySideDoTheSameWork) {
+  std::set<std::uint64_t> sums;
+  threads::Sizes sizes = sizes_of(2);
+  for (const std::string strategy : {"mpmc", "owner"}) {
+    for (const bool padded : {true, false}) {
+      sizes.padded = padded;
+      sums.insert(checked(*threads::make_workload("pipeline", "flat", strategy, sizes)));
+    }
+  }
+  EXPECT_EQ(sums.size(), 1U);
+  EXPECT_THROW((void)threads::make_workload("sharded", "flat", "stack", sizes), allocpool::UserError);
+}
+
 // Threads that do nothing but take and give back: each marks what it holds, and nobody else may have marked it.
 template <class Pool>
 void hammer(int users, int rounds) {

@@ -295,6 +295,7 @@ def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> 
         click.echo(f"\n{opened.study.name}, cells with their trials and expected seconds; then questions:")
         cells = opened.planned_cells()
         click.echo(cells.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
+        click.echo(f"heap and buffers of one trial take {cells['memory_mb'].max() / 1024:.1f} GiB at most")
         for question in opened.questions_table().to_dict("records"):
             click.echo(f"{'primary' if question['primary'] else 'secondary':9} {question['a']} against {question['b']}")
 

@@ -581,19 +581,22 @@ class Campaign:
         return self.study.catalogue(self.profile, self.planned)
 
     def planned_cells(self) -> pd.DataFrame:
-        """One row per planned configuration: its trials over all blocks, their expected seconds, why it can't run."""
+        """One row per planned configuration: its trials over all blocks, their expected seconds, the memory of one, and
+        why it can't run."""
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for item in self.planned:
             solution = item.spec.configuration()
             counter = getattr(item.spec, "counter", None)
             cell = {"mode": f"{item.spec.mode} {counter}" if counter else item.spec.mode, "solution": solution}
             cell |= {name: getattr(item.spec, name, "") for name in ("strategy", "case")}
-            row = rows.setdefault(tuple(cell.values()), {**cell, "trials": 0, "expected_s": 0.0, "unavailable": None})
+            nothing = {"trials": 0, "expected_s": 0.0, "memory_mb": 0, "unavailable": None}
+            row = rows.setdefault(tuple(cell.values()), {**cell, **nothing})
             if item.unavailable:
                 row["unavailable"] = item.unavailable
             else:
                 row["trials"] += 1
                 row["expected_s"] += item.spec.expected_seconds()
+                row["memory_mb"] = max(row["memory_mb"], item.spec.needs().most_mb)
         return pd.DataFrame(list(rows.values()))
 
     def provenance(self) -> dict[str, Any]:

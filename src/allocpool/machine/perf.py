@@ -22,7 +22,7 @@ from typing import Self
 _SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
 _ATTRIBUTE_BYTES = 112
 _TIMES = 1 | 2  # PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING
-_DISABLED, _NO_KERNEL, _NO_HYPERVISOR = 1 << 0, 1 << 5, 1 << 6
+_DISABLED, _INHERITED, _NO_KERNEL, _NO_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6
 _ENABLE, _DISABLE, _RESET = 0x2400, 0x2401, 0x2403
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
@@ -44,23 +44,26 @@ HARDWARE_EVENTS = (
     Event("llc_misses", _CACHE, 2 | _READ_MISS),
     Event("dtlb_misses", _CACHE, 3 | _READ_MISS),
 )
+CREW_EVENTS = (*HARDWARE_EVENTS[:3], Event("l1d_misses", _CACHE, 0 | _READ_MISS))
+"""Of threads that exchange lines: a line that another core has written to is missing in the nearest cache."""
 PAGE_FAULTS = Event("page_faults", _SOFTWARE, 2)
 """Counted by the kernel itself, so also where the processor counts nothing."""
 
 
 class Counters:
-    """Counts events of the calling thread between ``start`` and ``stop``; a context manager.
+    """Counts events of the calling thread between ``start`` and ``stop``; a context manager. ``inherited``: and of all
+    threads that it starts after this object was made.
 
     Events that the machine lacks are in ``missing``, with the reason. Where the processor has fewer counters than
     events, the kernel lets them take turns, and counts are scaled to the whole stretch.
     """
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[Event], inherited: bool = False) -> None:
         self._files: dict[str, int] = {}
         self.missing: dict[str, str] = {}
         for event in events:
             try:
-                self._files[event.name] = _open(event)
+                self._files[event.name] = _open(event, inherited)
             except OSError as error:
                 self.missing[event.name] = os.strerror(error.errno or 0)
 
@@ -90,11 +93,11 @@ class Counters:
         return counted
 
 
-def _open(event: Event) -> int:
+def _open(event: Event, inherited: bool = False) -> int:
     number = _SYSTEM_CALL.get(platform.machine())
     if sys.platform != "linux" or number is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    flags = _DISABLED | _NO_KERNEL | _NO_HYPERVISOR
+    flags = _DISABLED | _NO_KERNEL | _NO_HYPERVISOR | (_INHERITED if inherited else 0)
     attribute = struct.pack("IIQQQQQ", event.kind, _ATTRIBUTE_BYTES, event.number, 0, 0, _TIMES, flags)
     padded = ctypes.create_string_buffer(attribute, _ATTRIBUTE_BYTES)
     library = ctypes.CDLL(None, use_errno=True)

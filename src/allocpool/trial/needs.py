@@ -75,3 +75,11 @@ class Needs:
     memory_setting: str = "scale"
     processes: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def most_mb(self) -> int:
+        """What heaps and buffers of all its processes come to, MiB; what a runtime takes beside is not in it."""
+        if self.jvm is None:
+            return self.memory_mb
+        heap_mb = max(jvm.heap_mb for jvm in (self.jvm, self.second_jvm) if jvm)
+        return (heap_mb + self.jvm.direct_mb) * self.processes

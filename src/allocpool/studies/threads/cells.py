@@ -31,8 +31,8 @@ class Campaign:
     """The trials of a campaign by configuration, in the order of the table."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
-        # Real time has no cost, and unpadded cells are an experiment of their own.
-        trials = trials[trials["interval_ns"].isna() & trials["padded"]]
+        # Real time has no cost; unpadded cells are an experiment of their own, and counters take time.
+        trials = trials[trials["interval_ns"].isna() & trials["padded"] & ~trials["counted"]]
         keys = ["solution", "topology", "threads", "strategy"]
         groups = trials.groupby(keys, sort=False, observed=True)
         self._trials = {Cell(str(a), str(b), int(str(c)), str(d)): group for (a, b, c, d), group in groups}

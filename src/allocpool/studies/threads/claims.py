@@ -1,7 +1,8 @@
 """What is said of pools between threads, as tests: CPU of the whole process per packet, at two threads.
 
 The sentences are ours, after arguments in the trackers of those who pool: none of them publishes a comparison with a
-collector in it.
+collector in it. The article's is put to two threads, of which it did not speak. Each is judged apart on the collectors
+of then, on those of today and in C++.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pandas as pd
 
 from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
+from allocpool.packets.comparisons import IN_CPP, NOW, SET_UPS, THEN
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.threads.cells import Campaign, Cell
 from allocpool.studies.threads.strategies import STRATEGIES
@@ -58,13 +60,23 @@ def _sentence(evidence: Evidence) -> str:
 
 
 OURS = "this study"
+EVERYWHERE = (THEN, NOW, IN_CPP)
 CLAIMS: tuple[Claim[Campaign], ...] = (
+    Claim(
+        "pool_everywhere",
+        "In every test pooling beats allocating, also at two threads: where messages go back to their owner.",
+        "the article, of one thread",
+        _evidence("", _PLATFORM, ("alloc",), "owner"),
+        _sentence,
+        set_ups=EVERYWHERE,
+    ),
     Claim(
         "zgc_shared",
         "Under generational ZGC no shared pool beats allocation at two threads.",
         OURS,
         _evidence(collector_named("genzgc").label, _PLATFORM, SHARED, "alloc"),
         _sentence,
+        set_ups=(NOW,),
     ),
     Claim(
         "g1_shared",
@@ -72,6 +84,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         OURS,
         _evidence(f"heap / {collector_named('g1').label} /", _PLATFORM, SHARED, "alloc"),
         _sentence,
+        set_ups=(THEN, NOW),
     ),
     Claim(
         "lock_worst",
@@ -79,6 +92,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "DPDK Programmer's Guide, Mempool Library",
         _evidence("", _PLATFORM, ("locked",), "cached"),
         _sentence,
+        set_ups=EVERYWHERE,
     ),
     Claim(
         "copying",
@@ -87,6 +101,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         _evidence("", _PLATFORM, _POOLS, "copy_on_keep"),
         _sentence,
         asks="most",
+        set_ups=EVERYWHERE,
     ),
     Claim(
         "thread_local_virtual",
@@ -94,6 +109,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "netty pull request 14607; stormpot pull request 179",
         _evidence("", ("virtual",), ("thread_local",), "alloc"),
         _sentence,
+        set_ups=(NOW,),
     ),
     Claim(
         "remote_glibc",
@@ -101,13 +117,19 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "Leijen, Zorn, de Moura, APLAS 2019",
         _remote,
         _sentence,
+        set_ups=(IN_CPP,),
     ),
 )
 
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
-    """Every claim, judged."""
-    return claims.evaluate(CLAIMS, Campaign(trials))
+    """Every claim, judged on each of its set-ups."""
+    runtime = trials["runtime"].astype("Int64")
+    among = {
+        THEN: runtime == SET_UPS[THEN].runtime, NOW: runtime == SET_UPS[NOW].runtime,
+        IN_CPP: trials["language"] == "cpp",
+    }  # fmt: skip
+    return claims.evaluate_apart(CLAIMS, lambda set_up: Campaign(trials[among[set_up].fillna(False).astype(bool)]))
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:

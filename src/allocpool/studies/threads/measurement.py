@@ -41,6 +41,8 @@ class ThreadsMeasurement(TypedDict):
     peak_rss_mb: float
     ticked: Ticked | None
     """Of a trial in real time."""
+    events: dict[str, float]
+    """Of the processor's counters, over all threads of the measured window; empty where they were not read."""
 
 
 class ThreadsOutcome(Outcome, ThreadsMeasurement):

@@ -1,4 +1,4 @@
-"""Figures of many threads: cost against threads by strategy, and the ladder from a locked pool to none."""
+"""Figures of many threads: cost against threads by strategy, the ladder from a locked pool to none, losses by ring."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from allocpool.evidence.trials import counted, finished
 from allocpool.studies.threads.cells import CPU, WALL
 from allocpool.studies.threads.strategies import STRATEGIES
 
+_WIDTH = 3.0
+"""Inches of a panel, two of them beside each other at most: to be read on a telephone."""
 _TITLES = {CPU: "CPU of the process, ns a packet", WALL: "wall time, ns a packet"}
 
 
@@ -32,9 +34,9 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     if done.empty:
         return nothing(f"topology {topology} is not part of this campaign")
     solutions = list(dict.fromkeys(done["solution"]))
-    columns = min(3, len(solutions))
+    columns = min(2, len(solutions))
     rows = -(-len(solutions) // columns)
-    figure, axes = new_figure(rows, columns, 4.2 * columns, 3.1 * rows + 0.8)
+    figure, axes = new_figure(rows, columns, 2 * _WIDTH, 2.7 * rows + 1.0)
     strategies = _present(done)
     palette = {name: STRATEGIES[name].colour for name in strategies}
     for axis, solution in zip(axes, solutions, strict=False):
@@ -47,7 +49,7 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
             mine, x="threads", y=value, hue="strategy", hue_order=strategies, palette=palette, ax=axis, legend=False,
             s=14, linewidth=0,
         )  # fmt: skip
-        axis.set_title(solution, fontsize=10, color=INK)
+        axis.set_title(solution, color=INK)
         axis.set_xticks(sorted(set(mine["threads"])))
         axis.set_xlabel("workers")
         axis.set_ylabel(_TITLES[value])
@@ -55,7 +57,7 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     for axis in axes[len(solutions) :]:
         axis.set_axis_off()
     handles = [Line2D([], [], color=palette[name], marker="o", markersize=4, label=name) for name in strategies]
-    legend(figure, handles, min(5, len(handles)))
+    legend(figure, handles, min(3, len(handles)))
     return figure
 
 
@@ -65,10 +67,10 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
     if done.empty:
         return nothing(f"topology {topology} is not part of this campaign")
     solutions = list(dict.fromkeys(done["solution"]))
-    columns = min(3, len(solutions))
+    columns = min(2, len(solutions))
     rows = -(-len(solutions) // columns)
     tallest = int(done.groupby("solution")["strategy"].nunique().max())
-    figure, axes = new_figure(rows, columns, 4.4 * columns, (0.8 + 0.27 * tallest) * rows)
+    figure, axes = new_figure(rows, columns, 2 * _WIDTH, (1.0 + 0.27 * tallest) * rows)
     for axis, solution in zip(axes, solutions, strict=False):
         mine = done[(done["solution"] == solution)]
         mine = mine[mine["threads"] == mine["threads"].max()]
@@ -77,9 +79,41 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
         shared = {"x": CPU, "y": "strategy", "order": order, "hue": "strategy", "palette": palette, "legend": False}
         sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
         sns.stripplot(mine, size=4, jitter=False, ax=axis, **shared)
-        axis.set_title(f"{solution}, {int(mine['threads'].iloc[0])} workers", fontsize=10, color=INK)
+        axis.set_title(f"{solution}, {int(mine['threads'].iloc[0])} workers", color=INK)
         axis.set_xlabel(_TITLES[CPU])
         axis.set_ylabel("")
     for axis in axes[len(solutions) :]:
         axis.set_axis_off()
+    return figure
+
+
+def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
+    """Of the ticks that led to each ring, the share that found it full, by interval; a mark is a ring of a trial."""
+    paced = finished(counted(trials[trials["interval_ns"].notna()]))
+    shown = rings.merge(paced[["trial_id", "solution", "topology", "strategy", "interval_ns"]], on="trial_id")
+    shown = shown[shown["generated"] > 0]
+    if shown.empty:
+        return nothing("no trial of this campaign ran in real time")
+    shown = shown.assign(
+        lost_percent=100 * shown["lost"] / shown["generated"], interval_us=shown["interval_ns"].astype(float) / 1e3
+    )
+    panels = list(dict.fromkeys(zip(shown["solution"], shown["topology"], strict=True)))
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, axes = new_figure(rows, columns, 2 * _WIDTH, 2.7 * rows + 1.0)
+    names = [name for name in STRATEGIES if name in set(shown["strategy"])]
+    palette = {name: STRATEGIES[name].colour for name in names}
+    for axis, (solution, topology) in zip(axes, panels, strict=False):
+        mine = shown[(shown["solution"] == solution) & (shown["topology"] == topology)]
+        sns.scatterplot(
+            mine, x="interval_us", y="lost_percent", hue="strategy", hue_order=names, palette=palette, style="ring",
+            ax=axis, legend=False,
+        )  # fmt: skip
+        axis.set_title(f"{solution}, {topology}", color=INK)
+        axis.set_xlabel("interval between packets, µs")
+        axis.set_ylabel("lost of each ring, %")
+        axis.set_ylim(bottom=0)
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
+    legend(figure, [Line2D([], [], color=palette[name], marker="o", linestyle="", label=name) for name in names], 3)
     return figure

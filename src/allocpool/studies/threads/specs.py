@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from allocpool.errors import OneOf, UserError
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.host import usable_cores
+from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.packets.specs import (
     CASES,
@@ -32,8 +33,11 @@ from allocpool.packets.specs import (
 from allocpool.packets.strategies import Language
 from allocpool.runtimes.collectors import check_combination, collector_named
 from allocpool.studies.realtime.specs import (
+    HIGHEST_INTERVAL_NS,
     INPUT_QUEUE_MS,
     LONGEST_INTERVAL_NS,
+    LOWEST_INTERVAL_NS,
+    PDR_LOSS_RATIO,
     check_queue_length,
     queue_ticks,
     scaled_time,
@@ -93,12 +97,9 @@ def _default_direct_mb(spec: dict[str, Any]) -> int | None:
     return max(_SMALLEST_DIRECT_MB, math.ceil(factor * out * _MESSAGE_BYTES / 2**20), math.ceil(retained_mb))
 
 
-class ThreadsSpec(TrialSpec):
+class CrewSpec(TrialSpec):
     """Packets without end on many threads: ``packets`` of them in all, or ``seconds`` of them measured."""
 
-    CHILD: ClassVar[str] = "allocpool.studies.threads.child.threads"
-
-    mode: Literal["threads"] = "threads"
     topology: Topology = Field(description="who receives and who works")
     threads: int = Field(ge=1, le=MOST_THREADS, description="workers; beside them a pipeline has its receiver")
     language: Language = "java"
@@ -138,11 +139,15 @@ class ThreadsSpec(TrialSpec):
     )
     source_yields: bool = Field(
         default=False,
-        description="real time with fewer processors than it takes: source and receivers sleep while nothing is due, so "
-        "that its losses say nothing of pools",
+        description="real time with fewer processors than it takes: source and receivers sleep while nothing is due, "
+        "so that its losses say nothing of pools",
     )
     padded: bool = Field(
         default=True, description="what threads exchange in a pool lies two cache lines apart; mpmc and owner only"
+    )
+    counted: bool = Field(
+        default=False,
+        description="the processor's counters are read meanwhile, for events and not for the time it takes",
     )
     heap_mb: int | None = Field(
         gt=0,
@@ -209,6 +214,8 @@ class ThreadsSpec(TrialSpec):
             if self.input_queue_ms is not None or self.source_yields:
                 raise ValueError("input_queue_ms and source_yields belong to real time: give interval_ns, too")
             return self
+        if self.counted:
+            raise ValueError("counted=true is of batch: who waits for ticks counts its waiting")
         if self.topology == "virtual":
             raise ValueError("real time has threads that stay: choose topology sharded or pipeline")
         if self.seconds is None:
@@ -234,6 +241,8 @@ class ThreadsSpec(TrialSpec):
         return self.threads + (1 if self.topology == "pipeline" else 0)
 
     def refused_here(self) -> str | None:
+        if self.counted and (reason := why_no_hardware_counters()):
+            return reason
         cores = usable_cores()
         if self.interval_ns is None or self.source_yields or self.processors <= cores:
             return None
@@ -251,10 +260,13 @@ class ThreadsSpec(TrialSpec):
         return packets_to_fill(self.queue_size, self.stored_count)
 
     def configuration(self) -> str:
-        paced = f", every {self.interval_ns:g} ns" if self.interval_ns else ""
-        unpadded = "" if self.padded else " unpadded"
+        unpadded = ("" if self.padded else " unpadded") + (" counted" if self.counted else "")
         solution = solution_of(self.model_dump())
-        return f"{self.topology} x {self.threads}, {solution}, {self.strategy}{unpadded}{paced}"
+        return f"{self.topology} x {self.threads}, {solution}, {self.strategy}{unpadded}{self.pace_in_words()}"
+
+    def pace_in_words(self) -> str:
+        """Of real time, with a comma before it; empty of batch."""
+        return f", every {self.interval_ns:g} ns" if self.interval_ns else ""
 
     def expected_seconds(self) -> float:
         packets = self.packets or self.fill_packets
@@ -284,6 +296,56 @@ class ThreadsSpec(TrialSpec):
             flags=tuple(carriers) if self.topology == "virtual" else (),
         )
         return Needs(jvm=jvm, native="packets" if self.interval_ns else None)
+
+
+class ThreadsSpec(CrewSpec):
+    """One trial."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.threads.child.threads"
+
+    mode: Literal["threads"] = "threads"
+
+
+class ThreadsSearchSpec(CrewSpec):
+    """The smallest interval at which nothing is lost, searched for as in the real-time study from ``interval_ns`` down.
+
+    Trials of full length last ``seconds``.
+    """
+
+    CHILD: ClassVar[str] = "allocpool.studies.threads.child.search"
+
+    mode: Literal["threads_search"] = "threads_search"
+    interval_ns: float = Field(
+        default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS, description="largest interval that is tried"
+    )
+    low_ns: float = Field(default=LOWEST_INTERVAL_NS, gt=0, description="smallest interval that is tried")
+    resolution: float = Field(default=0.1, gt=0, lt=0.5, description="width of the bracket over its larger end")
+    probe_seconds: float = Field(
+        default_factory=lambda spec: (spec["seconds"] or 1.0) / 4, gt=0, le=600, description="of a bracketing probe"
+    )
+    pdr_loss_ratio: float = Field(default=PDR_LOSS_RATIO, gt=0, lt=1, description="lost of what was generated")
+    confirmations: int = Field(default=3, ge=1, le=100, description="trials that decide each end of the bracket")
+    patience_seconds: float = Field(
+        default=0.0, ge=0, le=86_400, description="most time for waiting until the machine is at its full pace"
+    )
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        if self.low_ns > self.interval_ns * (1 - self.resolution):
+            raise ValueError(
+                f"low_ns {self.low_ns:g} and interval_ns {self.interval_ns:g} are closer than resolution "
+                f"{self.resolution:g}, or turned round"
+            )
+        if self.seconds is not None and self.probe_seconds > self.seconds:
+            raise ValueError(f"probe_seconds {self.probe_seconds:g} is longer than seconds {self.seconds:g}")
+        return self
+
+    def pace_in_words(self) -> str:
+        return f", searched from {self.low_ns:g} to {self.interval_ns:g} ns"
+
+    def expected_seconds(self) -> float:
+        one_s = super().expected_seconds()
+        return (4 + 4 * self.confirmations) * one_s + 12 * (self.warmup_seconds + self.probe_seconds)
 
 
 def _heap_for_live(spec: dict[str, Any]) -> int:

@@ -9,13 +9,14 @@ import pandas as pd
 from allocpool import stats
 from allocpool.campaign.campaign import read_profile, read_tables
 from allocpool.campaign.study import Machine
-from allocpool.decisions import in_words
+from allocpool.decisions import compare, in_words
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
-from allocpool.studies.threads.study import STUDY, ThreadsProfile
-from allocpool.trial.needs import Needs
+from allocpool.studies.threads.specs import BESIDE_WORKERS
+from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
+from allocpool.studies.threads.tables import EVENTS
 
 LARGER = (16, 32, 64)
 """Processors of machines that the profile `article` is written for."""
@@ -44,6 +45,12 @@ def limits(trials: pd.DataFrame, cores: int) -> str:
             f"In {len(crowded)} of {len(done)} trials there were more threads than processors: they take turns, which "
             "makes a lock look better, whose holder is rarely met, and a queue worse, which is waited for."
         )
+    if cores < BESIDE_WORKERS + FIRST_ASKED:
+        said.append(
+            f"Real time with {FIRST_ASKED} workers takes {BESIDE_WORKERS + FIRST_ASKED} processors, one for each, one "
+            "for the source of packets, and one for the receiver or the collector: what is lost at which rate, it "
+            "can't show."
+        )
     return " ".join(said)
 
 
@@ -58,13 +65,9 @@ def outlook() -> pd.DataFrame:
         rows.append({
             "processors": cores, "configurations": len(specs), "repetitions": profile.blocks,
             "hours": round(profile.blocks * sum(spec.expected_seconds() for spec in specs) / 3600, 1),
-            "memory of the largest trial, GiB": round(max(_memory_mb(spec.needs()) for spec in specs) / 1024, 1),
+            "memory of the largest trial, GiB": round(max(spec.needs().most_mb for spec in specs) / 1024, 1),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _memory_mb(needs: Needs) -> int:
-    return needs.jvm.heap_mb + needs.jvm.direct_mb if needs.jvm else needs.memory_mb
 
 
 def machine(trials: pd.DataFrame, limit: float | None) -> str:
@@ -137,6 +140,99 @@ def scaling(trials: pd.DataFrame) -> pd.DataFrame:
             "times as fast as one": campaign.compared(one, cell, WALL).text(),
         })  # fmt: skip
     return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", "times as fast as one"])
+
+
+def spacing(trials: pd.DataFrame) -> pd.DataFrame:
+    """CPU of pools whose shared cells lie side by side over that of the same two cache lines apart: an experiment."""
+    batch = trials[trials["interval_ns"].isna() & ~trials["counted"]]
+    apart = Campaign(batch)
+    close = Campaign(batch[~batch["padded"]].assign(padded=True))
+    rows = [
+        {
+            "solution": cell.solution, "topology": cell.topology, "threads": cell.threads, "strategy": cell.strategy,
+            "side by side over apart": compare(close.costs(cell), apart.costs(cell)).text(),
+        }
+        for cell in close.cells
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "topology", "threads", "strategy", "side by side over apart"])
+
+
+def events(trials: pd.DataFrame) -> pd.DataFrame:
+    """What the processor counted of a packet, cells apart and side by side: medians of trials."""
+    done = finished(trials[trials["counted"]])
+    keys = ["solution", "topology", "threads", "strategy", "padded"]
+    rows = []
+    for (solution, topology, threads, strategy, padded), group in done.groupby(keys, sort=False):
+        medians = {event: group[f"{event}_per_packet"].dropna().astype(float) for event in EVENTS}
+        rows.append({
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "cells": "apart" if padded else "side by side",
+            **{event: stats.significant(float(of.median())) if len(of) else "-" for event, of in medians.items()},
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["solution", "topology", "threads", "strategy", "cells", *EVENTS])
+
+
+def uncounted(trials: pd.DataFrame, reason: str | None) -> str:
+    """Whether false sharing was counted; ``reason`` why this machine's counters can't be read."""
+    alone = "A simulated cache of one core knows no other core, so it sees none of this."
+    if finished(trials[trials["counted"]]).empty:
+        why = f"its counters can't be read ({reason})" if reason else "no trial of this campaign counted"
+        return f"What the processor could tell of it is missing here: {why}. {alone}"
+    return f"A line that another core wrote to is a miss of the cache nearest to the core: `l1d_misses`. {alone}"
+
+
+def realtime(trials: pd.DataFrame) -> pd.DataFrame:
+    """Real time: of each cell and interval, in how many trials nothing was lost, most lost, and the delay."""
+    paced = finished(trials[trials["interval_ns"].notna()])
+    keys = ["solution", "topology", "threads", "strategy", "interval_ns", "source_yields"]
+    rows = []
+    for (solution, topology, threads, strategy, interval_ns, yields), group in paced.groupby(keys, sort=False):
+        rows.append({
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "interval, ns": stats.significant(float(str(interval_ns))), "trials": len(group),
+            "without loss": int((group["loss_ratio"] == 0).sum()),
+            "most lost": f"{float(group['loss_ratio'].max()):.2%}",
+            "p99 of the delay, µs": stats.significant(float(group["delay_p99_us"].median())),
+            "remark": "source slept: no finding" if yields else "",
+        })  # fmt: skip
+    names = ["solution", "topology", "threads", "strategy", "interval, ns", "trials", "without loss", "most lost",
+             "p99 of the delay, µs", "remark"]  # fmt: skip
+    return pd.DataFrame(rows, columns=names)
+
+
+def least_interval(trials: pd.DataFrame) -> str:
+    """The smallest interval of the campaign at which no trial of a cell lost anything, per cell; in words."""
+    paced = finished(trials[trials["interval_ns"].notna() & ~trials["source_yields"]])
+    if paced.empty:
+        return "No trial of this campaign ran in real time."
+    told = []
+    for (solution, topology, threads, strategy), group in paced.groupby(
+        ["solution", "topology", "threads", "strategy"], sort=False
+    ):
+        most_lost = group.groupby("interval_ns")["loss_ratio"].max()
+        kept = [float(str(interval)) for interval in most_lost.index[most_lost == 0]]
+        label = Cell(str(solution), str(topology), int(str(threads)), str(strategy)).label
+        least = f"{stats.significant(min(kept))} ns" if kept else "none of those tried"
+        told.append(f"{label}: {least}")
+    return "Smallest interval between packets at which nothing was lost: " + "; ".join(told) + "."
+
+
+def searched(searches: pd.DataFrame) -> pd.DataFrame:
+    """Of each cell its searches: the largest interval that loses something and the smallest that loses nothing."""
+    rows = []
+    for (solution, topology, threads, strategy), group in finished(searches).groupby(
+        ["solution", "topology", "threads", "strategy"], sort=False
+    ):
+        ends = {name: group[f"ndr_{name}_ns"].dropna().astype(float) for name in ("fails", "passes")}
+        told = {name: stats.significant(float(of.median())) if len(of) else "none tried" for name, of in ends.items()}
+        rows.append({
+            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "searches": len(group), "loses at, ns": told["fails"], "loses nothing at, ns": told["passes"],
+            "remark": "source slept: no finding" if group["source_yields"].any() else "",
+        })  # fmt: skip
+    names = ["solution", "topology", "threads", "strategy", "searches", "loses at, ns", "loses nothing at, ns",
+             "remark"]  # fmt: skip
+    return pd.DataFrame(rows, columns=names)
 
 
 _BOOKS = {

@@ -87,6 +87,9 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 )  # fmt: skip
 """Every strategy by its name, in the order of tables."""
 
+BEST_KNOWN = ("owner", "netty_pooled", "locked")
+"""The pool that allocation is first compared with, the first of these that there is: what mimalloc's design gives, what
+users of Netty have, and for virtual threads, which are nobody's owners, one for all."""
 OURS = tuple(row.name for row in STRATEGIES.values() if row.library is None)
 StrategyName = Annotated[str, OneOf("strategy", STRATEGIES)]
 

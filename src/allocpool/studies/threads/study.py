@@ -7,6 +7,7 @@ holder may be the one that waits.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,11 +17,22 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.specs import Case
+from allocpool.studies.realtime.measurement import SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement
-from allocpool.studies.threads.specs import FIRST_WITH_VIRTUAL_THREADS, MOST_THREADS, ThreadsSpec
-from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
-from allocpool.studies.threads.tables import SCHEMAS, cost_of, summarise_threads, tidy_threads
+from allocpool.studies.threads.specs import (
+    FIRST_WITH_VIRTUAL_THREADS,
+    MOST_THREADS,
+    UNPADDED,
+    CrewSpec,
+    ThreadsSearchSpec,
+    ThreadsSpec,
+)
+from allocpool.studies.threads.strategies import BEST_KNOWN, LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
+from allocpool.studies.threads.tables import SCHEMAS, cost_of, summarise_search, summarise_threads, tidy_threads
 from allocpool.trial.spec import TrialSpec
+
+FIRST_ASKED = 2
+"""Threads of the primary questions: as few as share anything, and as many as most machines have."""
 
 
 class Group(BaseModel):
@@ -34,6 +46,15 @@ class Group(BaseModel):
     cpp: tuple[str, ...] = Field(default=(), description="LAYOUT/ALLOCATOR")
     strategies: tuple[StrategyName, ...] = Field(min_length=1)
     case: Case = "B"
+    intervals_ns: tuple[float, ...] = Field(default=(), description="real time at these intervals; none: batch")
+    search: bool = Field(default=False, description="in real time the smallest interval without loss is searched for")
+    unpadded: bool = Field(
+        default=False,
+        description="beside each strategy that has it also the form whose cells lie side by side",
+    )
+    counted: bool = Field(
+        default=False, description="beside each also one whose events the processor counts, where it can"
+    )
     crowded: bool = Field(default=False, description="also where threads are more than processors")
 
     @model_validator(mode="after")
@@ -107,34 +128,57 @@ def _crowded(profile: ThreadsProfile) -> set[tuple[str, int]]:
     }
 
 
-def _too_many(spec: ThreadsSpec, cores: int, crowded: set[tuple[str, int]]) -> str | None:
-    if spec.processors <= cores or (spec.topology, spec.threads) in crowded:
+def _too_many(spec: CrewSpec, cores: int, crowded: set[tuple[str, int]]) -> str | None:
+    if spec.processors <= cores:
+        return None
+    if spec.interval_ns is not None:
+        return f"real time with {spec.threads} threads takes {spec.processors} processors, this machine has {cores}"
+    if (spec.topology, spec.threads) in crowded:
         return None
     beside = " and a receiver" if spec.processors > spec.threads else ""
     return f"{spec.threads} threads{beside} are more than the {cores} processors of this machine"
 
 
-def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSpec]:
+def _searches(profile: ThreadsProfile, group: Group, block: int) -> Iterator[ThreadsSearchSpec]:
+    for settings in group.solutions():
+        for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
+            if topology != "virtual" and _offered(settings, topology, strategy):
+                yield ThreadsSearchSpec(
+                    block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
+                    scale=profile.scale, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds, **settings,
+                )  # fmt: skip
+
+
+def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSpec]:
+    if group.search:
+        yield from _searches(profile, group, block)
+        return
     for settings in group.solutions():
         for topology in group.topologies:
             for strategy in group.strategies:
                 if not _offered(settings, topology, strategy):
                     continue
-                for threads in group.threads:
+                spacings = (True, False) if group.unpadded and strategy in UNPADDED else (True,)
+                for threads, interval_ns, padded, counted in itertools.product(
+                    group.threads, group.intervals_ns or (None,), spacings, (False, True) if group.counted else (False,)
+                ):
                     yield ThreadsSpec(
                         block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
                         scale=profile.scale, seconds=profile.seconds, warmup_seconds=profile.warmup_seconds,
-                        **settings,
+                        interval_ns=interval_ns, padded=padded, counted=counted, **settings,
                     )  # fmt: skip
 
 
 def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Allocation against each pool, by the CPU of a packet, where both are planned for the same threads. Secondary: of
-    one thread the batch study asks it first."""
+    """Allocation against each pool, by the CPU of a packet, where both are planned for the same threads. Primary
+    against the best-known pool at two threads, which no other study asks; of one thread the batch study asks it first.
+    """
     cells: dict[tuple[object, ...], dict[str, ThreadsSpec]] = {}
     for item in plan_threads(profile, machine):
         spec = item.spec
-        if isinstance(spec, ThreadsSpec) and spec.block == 0 and not item.unavailable:
+        if not isinstance(spec, ThreadsSpec) or spec.block or item.unavailable:
+            continue
+        if spec.interval_ns is None and spec.padded and not spec.counted:
             key = (
                 spec.topology,
                 spec.threads,
@@ -146,9 +190,10 @@ def questions(profile: ThreadsProfile, machine: Machine) -> list[Question[TrialS
             )
             cells.setdefault((*key, spec.case), {})[spec.strategy] = spec
     return [
-        Question(by_strategy["alloc"], pool, primary=False)
+        Question(by_strategy["alloc"], pool, primary=pool.threads == FIRST_ASKED and name == best)
         for by_strategy in cells.values()
         if "alloc" in by_strategy
+        for best in [next((name for name in BEST_KNOWN if name in by_strategy), None)]
         for name, pool in by_strategy.items()
         if STRATEGIES[name].is_pool
     ]
@@ -189,6 +234,12 @@ STUDY = Study(
             summarise_threads,
             "mode=threads topology=sharded threads=2 language=java layout=heap strategy=alloc runtime=25 collector=g1 "
             "case=B scale=0.1 packets=2000000",
+        ),
+        Mode(
+            ThreadsSearchSpec,
+            SearchMeasurement,
+            summarise_search,
+            "mode=threads_search topology=sharded threads=2 language=java strategy=owner scale=0.1 seconds=1",
         ),
     ),
     profile_model=ThreadsProfile,

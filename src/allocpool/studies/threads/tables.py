@@ -31,7 +31,7 @@ from allocpool.campaign.tidy import (
 )
 from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import Language
-from allocpool.studies.realtime.measurement import RingBooks
+from allocpool.studies.realtime.measurement import RingBooks, SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
 from allocpool.studies.threads.specs import solution_of
 from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
@@ -56,6 +56,13 @@ COUNTS = {
     "pooled": "free messages in pools and caches; -1 where a library does not tell",
 }
 
+EVENTS = {
+    "cycles": "of all threads in user mode, over packets; empty where the processor's counters were not read",
+    "instructions": "likewise",
+    "llc_misses": "reads that missed the last level of caches, likewise",
+    "l1d_misses": "reads that missed the cache nearest to the core, likewise",
+}
+
 TRIALS = DataFrameSchema(
     {
         **TRIAL_COLUMNS,
@@ -78,6 +85,8 @@ TRIALS = DataFrameSchema(
         "input_queue_ms": number("real time: ticks that wait in all rings together at most, as a time, ms"),
         "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
         "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
+        "counted": Column("bool", description="the processor's counters were read meanwhile, which takes time, too"),
+        **{f"{event}_per_packet": number(what) for event, what in EVENTS.items()},
         "loss_ratio": number("real time: ticks lost over ticks generated, after the warm-up"),
         "delay_p99_us": number("real time: 99th percentile of the delay from due to received, µs"),
         "packets": whole("packets of the measured window"),
@@ -111,15 +120,60 @@ RINGS = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS}
+SEARCHES = DataFrameSchema(
+    {
+        **TRIAL_COLUMNS,
+        "solution": text("layout with collector and runtime, or with allocator"),
+        "topology": choice(TOPOLOGIES, "which thread does which part"),
+        "threads": Column("int64", POSITIVE, description="workers"),
+        "strategy": choice(STRATEGIES, "where a message comes from"),
+        "case": choice(CASES, "sizes of queue and store"),
+        "scale": Column("float64", POSITIVE, description="factor on queue, store and heap"),
+        "input_queue_ms": number("ticks that wait in all rings together at most, as a time, ms"),
+        "source_yields": Column("bool", description="source and receivers slept while nothing was due: no finding"),
+        "ndr_fails_ns": number("largest interval that loses something, ns; empty where none that was tried does"),
+        "ndr_passes_ns": number("smallest interval that loses nothing, ns; empty where none that was tried does"),
+        "pdr_fails_ns": number("the same, of next to nothing"),
+        "pdr_passes_ns": number("the same, of next to nothing"),
+        "probes": whole("measurements that it took"),
+    },
+    strict=True,
+    coerce=True,
+)
+SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "searches": SEARCHES}
 _STATED = (
     "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
     "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded",
+    "counted",
 )  # fmt: skip
+
+
+_SEARCHED = ("topology", "threads", "strategy", "case", "scale", "input_queue_ms", "source_yields")
+
+
+def _search_row(record: TrialRecord) -> Row:
+    row = {
+        **trial_row(record), **{name: record.spec[name] for name in _SEARCHED}, "solution": solution_of(record.spec),
+    }  # fmt: skip
+    measured = read_trial(record, SearchMeasurement).measurement
+    if measured is None:
+        return row
+    (ndr_fails, ndr_passes), (pdr_fails, pdr_passes) = measured["ndr_bracket"], measured["pdr_bracket"]
+    return {
+        **row, "ndr_fails_ns": ndr_fails, "ndr_passes_ns": ndr_passes, "pdr_fails_ns": pdr_fails,
+        "pdr_passes_ns": pdr_passes, "probes": len(measured["probes"]),
+    }  # fmt: skip
+
+
+def summarise_search(record: TrialRecord) -> dict[str, Any]:
+    """One search as plain data: the brackets, ns."""
+    return _search_row(record)
 
 
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
+    if spec["mode"] == "threads_search":
+        return {"searches": [_search_row(record)]}
     row = {
         **trial_row(record), **{name: spec[name] for name in _STATED},
         "solution": solution_of(spec), "seed": str(spec["seed"]),
@@ -171,6 +225,7 @@ def _measured(record: TrialRecord, measured: ThreadsMeasurement, cpu: Sequence[R
         **_safepoints(record, start_ns, end_ns),
         **gc_row(record, start_ns, end_ns),
         **{name: counts[name] for name in COUNTS},
+        **{f"{event}_per_packet": count / packets for event, count in measured["events"].items()},
         "checksum": measured["checksum"],
     }
 
@@ -187,13 +242,13 @@ def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials``, ``cpu`` and ``rings``."""
+    """Tables ``trials``, ``cpu``, ``rings`` and ``searches``."""
     return frames(records, _rows_of, SCHEMAS)
 
 
 def cost_of(record: TrialRecord) -> float | None:
     """CPU of the whole process, ns a packet of the measured window; None of a trial without one."""
-    rows = _rows_of(record)["trials"] if record.measurement else []
+    rows = _rows_of(record).get("trials", []) if record.measurement else []
     costs = [row.get("cpu_ns_per_packet") for row in rows]
     return None if not costs or costs[0] is None else float(costs[0])
 

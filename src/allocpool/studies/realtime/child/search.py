@@ -67,11 +67,14 @@ class Ended(Exception):
 class Worker:
     """A process that holds one set-up processor and measures one stretch after the other."""
 
-    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> None:
+    def __init__(
+        self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, module: str = worker.__name__
+    ) -> None:
+        """``module``: the entry of the process."""
         folder.mkdir()
         (folder / "spec.json").write_text(json.dumps({"spec": spec, "launch": launch}), encoding="utf-8")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", worker.__name__],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
             env={**os.environ, PARENT: str(os.getpid())},
         )  # fmt: skip
@@ -117,8 +120,11 @@ class Worker:
 class Measurer:
     """What MLRsearch asks: a load for a duration, answered from the right kind of process."""
 
-    def __init__(self, spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> None:
-        self._spec, self._launch, self._folder = spec, launch, folder
+    def __init__(
+        self, spec: dict[str, Any], launch: dict[str, Any], folder: Path, module: str = worker.__name__
+    ) -> None:
+        """``module``: the entry of its workers."""
+        self._spec, self._launch, self._folder, self._module = spec, launch, folder, module
         self.probes: list[Probe] = []
         self.peak_rss_mb = 0.0
         self.slowed_trials = 0
@@ -127,7 +133,7 @@ class Measurer:
         self._full_pace = FullPace(launch) if self._patience_s and spec["confirmations"] > 1 else None
         self._waits = False
         self._fresh = 0
-        self._warm = Worker(spec, launch, folder / "warm")
+        self._warm = Worker(spec, launch, folder / "warm", module)
 
     def measure(self, intended_duration: float, intended_load: float) -> Any:
         """The signature is MLRsearch's: seconds, and ticks per second."""
@@ -197,7 +203,7 @@ class Measurer:
         self, interval_ns: float, kind: ProbeKind, spec: dict[str, Any], launch: dict[str, Any]
     ) -> Figures:
         begun_ns = monotonic_ns()
-        fresh = Worker(spec, launch, self._folder / f"fresh-{self._fresh}")
+        fresh = Worker(spec, launch, self._folder / f"fresh-{self._fresh}", self._module)
         self._fresh += 1
         question = {
             "interval_ns": interval_ns, "seconds": spec["full_seconds"], "cap_seconds": spec["cap_seconds"],
@@ -380,11 +386,13 @@ def grid_points(low_ns: float, high_ns: float, resolution: float) -> int:
     return 1 + math.ceil(math.log(high_ns / low_ns) / -math.log1p(-resolution))
 
 
-def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> SearchOutcome | Failure | OutOfMemory:
-    """Search; a worker's exhausted heap or crash is an outcome and is returned as one."""
+def run(
+    spec: dict[str, Any], launch: dict[str, Any], folder: Path, module: str = worker.__name__
+) -> SearchOutcome | Failure | OutOfMemory:
+    """Search; a worker's exhausted heap or crash is an outcome and is returned as one. ``module``: entry of workers."""
     begun_ns = monotonic_ns()
     try:
-        measurer = Measurer(spec, launch, folder)
+        measurer = Measurer(spec, launch, folder, module)
         ndr, pdr = search(spec, measurer)
         search_ns = monotonic_ns() - begun_ns
         if pdr[1] is None:

@@ -10,7 +10,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -29,7 +29,13 @@ class Answer(WorkerStretch):
     fault: str
 
 
-def serve(spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answers: TextIO) -> None:
+Make = Callable[[dict[str, Any], dict[str, Any], Path, float, float], Stretches]
+"""Sets up what is measured; the arguments are those of `Stretches`."""
+
+
+def serve(
+    spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answers: TextIO, make: Make = Stretches
+) -> None:
     """Set up, then answer until the questions end."""
 
     def say(answer: Mapping[str, Any]) -> None:
@@ -39,7 +45,7 @@ def serve(spec: dict[str, Any], launch: dict[str, Any], questions: TextIO, answe
     try:
         longest_s = spec["cap_seconds"] + spec["warmup_seconds"]
         smallest_ns = min(spec["low_ns"], spec["compared_ns"])
-        stretches = Stretches(spec, launch, Path.cwd(), smallest_ns, longest_s)
+        stretches = make(spec, launch, Path.cwd(), smallest_ns, longest_s)
         stretches.prologue()
         say({})
         for line in questions:
@@ -71,14 +77,14 @@ def _answer(
     }
 
 
-def main() -> None:
+def main(make: Make = Stretches) -> None:
     """Entry of the process."""
     die_with_parent()
     gc.disable()  # JPype asks the JVM to collect whenever Python does
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a JVM prints must not look like an answer
     asked = json.loads(Path("spec.json").read_text(encoding="utf-8"))
-    serve(asked["spec"], asked["launch"], sys.stdin, answers)
+    serve(asked["spec"], asked["launch"], sys.stdin, answers, make)
     os._exit(0)
 
 

@@ -10,9 +10,11 @@ import math
 from pathlib import Path
 from typing import Any, Protocol
 
+from allocpool.machine.perf import CREW_EVENTS, Counters
 from allocpool.packets.child.workload import out_of_memory
 from allocpool.studies.realtime.child.consumers import consumption_of, counted_delays, seen_by
 from allocpool.studies.realtime.child.source import Source
+from allocpool.studies.realtime.measurement import Prologue
 from allocpool.studies.threads.child import ticks
 from allocpool.studies.threads.measurement import ThreadsOutcome, ThreadsStretches, Ticked
 from allocpool.trial.child import jvm, native
@@ -152,6 +154,22 @@ class CppCrew:
         native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")
 
 
+def crew_of(spec: dict[str, Any], launch: dict[str, Any]) -> Crew:
+    """The threads of a trial, with what is prepared."""
+    return JavaCrew(spec, launch) if spec["language"] == "java" else CppCrew(spec, launch)
+
+
+def prologue_of(crew: Crew, spec: dict[str, Any]) -> Prologue:
+    """Fill queues and stores, then go on for the warm-up."""
+    filled = [crew.run(_fill(spec))]
+    return {"fill": filled, "warmup": _for_seconds(crew, spec["warmup_seconds"], filled)}
+
+
+def checksum_of(crew: Crew) -> str:
+    """Sixteen hex digits."""
+    return f"{crew.checksum() & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+
+
 def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome | OutOfMemory:
     """Measure; an exhausted heap is an outcome and is returned as one."""
     try:
@@ -163,8 +181,14 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOu
 
 
 def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> ThreadsOutcome:
+    # Before the threads, which it counts, too.
+    with Counters(CREW_EVENTS if spec["counted"] else (), inherited=True) as counters:
+        return _measured(spec, launch, folder, counters)
+
+
+def _measured(spec: dict[str, Any], launch: dict[str, Any], folder: Path, counters: Counters) -> ThreadsOutcome:
     begun_ns = monotonic_ns()
-    crew: Crew = (JavaCrew if spec["language"] == "java" else CppCrew)(spec, launch)
+    crew = crew_of(spec, launch)
     ready_ns = monotonic_ns()
     fill = _fill(spec)
     ticked: Ticked | None = None
@@ -174,17 +198,20 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Thre
         filled = [crew.run(fill)] if fill else []
         warmup: list[Iteration] = []
         window = CpuWindow()
+        counters.start()
         measured = [crew.run(part) for part in _parts(spec["packets"] - fill)]
     else:
-        filled = [crew.run(fill)]
-        warmup = _for_seconds(crew, spec["warmup_seconds"], filled)
+        prologue = prologue_of(crew, spec)
+        filled, warmup = prologue["fill"], prologue["warmup"]
         window = CpuWindow()
+        counters.start()
         if spec["interval_ns"] is None:
             measured = _for_seconds(crew, spec["seconds"], [*filled, *warmup])
         else:
             ticked, ring_fault = _tick(spec, launch, folder, crew)
             figures = ticked["figures"]
             measured = [(figures["start_ns"], figures["end_ns"], figures["received"])]
+    events = counters.stop()
     cpu = ticked["cpu"] if ticked else window.close()
     peak_mb = peak_rss_mb()
     at_end = crew.counts()
@@ -202,12 +229,13 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Thre
         "iterations": stretches,
         "cpu": cpu,
         "counts": counts,
-        "checksum": f"{crew.checksum() & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+        "checksum": checksum_of(crew),
         "received_by_ring": crew.received_by_ring(),
         "live_at_end": at_end["live"],
         "held_at_end": at_end["live"] + at_end["pooled"] if at_end["pooled"] >= 0 else None,
         "peak_rss_mb": peak_mb,
         "ticked": ticked,
+        "events": events,
     }
     crew.close()
     return outcome
