@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from allocpool.runtimes.collectors import COLLECTORS, collector_named
 
@@ -206,6 +206,10 @@ def _plain(value: float, _position: int = 0) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"
 
 
+_FEW = 0.6
+"""Decades below which a logarithmic axis has figures like a linear one."""
+
+
 def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15, most: int = 5) -> None:
     """A logarithmic axis with ``most`` readable figures at most: 1-2-5 steps, 1-3 over more, or decades."""
     target = axis.xaxis if which == "x" else axis.yaxis
@@ -214,7 +218,8 @@ def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float 
     decades = math.log10(high * room * room / low)
     # Over many decades of a small panel the locator leaves out some, and then all steps between: with them, everything.
     steps = [subs for subs in ((1.0, 2.0, 5.0), (1.0, 3.0)) if decades * len(subs) <= most]
-    target.set_major_locator(LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1))
+    log = LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1)
+    target.set_major_locator(MaxNLocator(most - 1) if decades < _FEW else log)
     target.set_major_formatter(FuncFormatter(_plain))
     target.set_minor_locator(NullLocator())
     target.set_minor_formatter(NullFormatter())

@@ -108,7 +108,7 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
             parts.append(inside.drop(columns=["low", "high"], errors="ignore").rename(columns=told).assign(panel=title))
     long, drawn = looks.styled(pd.concat(parts, ignore_index=True))
     long["millions"] = long["offered_items_per_second"] / 1e6
-    charts = [f"published, {machine}: {windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
+    charts = [f"published, {machine}\n{windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
     grid = sns.relplot(
         stated(long, "ms"), kind="line", x="millions", y="ms", **drawn, **STATED, col="panel",
         col_order=[*panels, *(charts if axis == "keys" else [])], col_wrap=2, markersize=6,
@@ -145,7 +145,7 @@ def _published(panel: Axes, machine: str) -> None:
     log_axis(
         panel, float(rows["million_items_per_second"].min()), float(rows["million_items_per_second"].max()), most=4
     )
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), title="collector, JDK, threads")
+    panel.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.35), title="collector, JDK, threads")
 
 
 def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
@@ -220,5 +220,5 @@ def threads_of_the_engine(
     )
     words = ends(rows, answer, ["solution", "cooperative_threads"], "ms")
     tails = ", ".join(sorted(rows["tail"].dropna().unique()))
-    return finish(grid, f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}.", 2, "",
-                  [handle for handle in looks.handles() if handle.get_linestyle() != "None"])  # fmt: skip
+    text = f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}."
+    return finish(grid, text, 2, "", [handle for handle in looks.handles() if handle.get_linestyle() != "None"])
