@@ -145,7 +145,7 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
         for window_ms, least in ((1.0, 0.1 + place / 1000 - shift), (10.0, 0.5 + place / 1000 - shift))
     ])  # fmt: skip
     figure = plots.utilisation_curves(rows, trials, "B")
-    assert [axis.get_title() for axis in figure.axes] == SHOWN
+    assert [axis.get_title().replace("\n", " ") for axis in figure.axes] == SHOWN
     for axis, solution in zip(figure.axes, SHOWN, strict=True):
         curves = [(strategy, counted) for strategy in ("alloc", "pool") for counted in ("pauses", "all stops")]
         for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=False):

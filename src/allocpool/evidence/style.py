@@ -87,7 +87,7 @@ def describe(figure: Figure, text: str) -> Figure:
 
     No longer one of pyplot's, which would show it a second time.
     """
-    figure.set_label(text)
+    figure.set_label(" ".join(text.split()))
     plt.close(figure)
     return figure
 
@@ -242,7 +242,7 @@ def nothing(message: str) -> Figure:
 def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:
     """Entries above all panels, in ``columns``, fewer where that is wider than the figure; returns how many rows."""
     longest = max(len(str(handle.get_label())) for handle in handles)
-    fit = int(figure.get_figwidth() / (0.5 + 0.52 * TEXT / 72 * longest))
+    fit = int(figure.get_figwidth() / (0.62 + 0.52 * TEXT / 72 * longest))
     most = max(1, min(columns or len(handles), fit))
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
     return math.ceil(len(handles) / most)

@@ -19,7 +19,6 @@ from allocpool.evidence.style import (
     SKY,
     STATED,
     WARM_UP,
-    WIDTH,
     brackets,
     collector_handles,
     finish,
@@ -35,11 +34,13 @@ from allocpool.packets.style import (
     CASE_WORDS,
     COLOURS,
     MARKS,
+    ROW_INCHES,
     STRATEGY_STYLE,
     by_collector,
     ends,
     foot,
     marks,
+    part_rows,
     points,
     short_names,
     strategy_shapes,
@@ -81,9 +82,9 @@ def rates(cells: pd.DataFrame) -> Figure:
                 "loses" if row.answer == LOSES else row.gap_word if pd.notna(row.gap_word) else "few lost"
                 for row in records(group)
             }
-            who = "" if len(group) == len(hue) else f"{', '.join(present(STRATEGIES, group['strategy']))}: "
-            axis.text(0.02, order.index(str(solution)) + 0.3, who + ", ".join(sorted(words)), va="center",
-                      color=GREY, style="italic", transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
+            axis.text(0.98, order.index(str(solution)) + 0.3, ", ".join(sorted(words)), ha="right", va="center",
+                      color=COLOURS[group["strategy"].iloc[0]] if len(group) == 1 else GREY, style="italic",
+                      transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
     foot(grid, "million packets per second (log scale)", order)
     words = ends(told, "rate", CONFIGURATION, "million packets a second")
     text = f"Packets per second without a loss: {words}"
@@ -98,45 +99,38 @@ def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
     return lost_ppm.astype(float).clip(lower=foot), foot
 
 
-def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame) -> Figure:
+def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame, case: str = "B") -> Figure:
     """Loss against interval, every measurement of every search with its own heap: large marks are of full length,
-    small ones probes; a panel for each solution and case that was searched."""
+    small ones probes; a panel for each solution that was searched in this case, or where none was in the lightest."""
     facts = ["trial_id", "solution", "strategy", "case", "pdr_loss_ratio", *_FACTS]
     joined = probes[probes["kind"] != "larger heap"].merge(searches[facts], on="trial_id")
     if joined.empty:
         return nothing("no search has finished yet")
-    order, cases = solution_order(joined), present(CASES, joined["case"])
+    cases = present(CASES, joined["case"])
+    case = case if case in cases else cases[0]
+    joined = joined[joined["case"] == case].astype({"interval_ns": float})
+    order = solution_order(joined)
     short, _ = short_names(order)
-    panels = {
-        f"{two_lines(short[name])}, case {case}": (name, case)
-        for name in order
-        for case in cases
-        if ((joined["solution"] == name) & (joined["case"] == case)).any()
-    }
-    names = {key: panel for panel, key in panels.items()}
-    joined["panel"] = [names[key] for key in zip(joined["solution"], joined["case"], strict=True)]
     joined["lost"], lowest = _floored(joined["lost_ppm"])
     joined["length"] = joined["kind"].map(lambda kind: "probe" if kind == "probe" else "full length")
+    columns = min(3, len(order))
     grid = sns.relplot(
-        joined.astype({"interval_ns": float}), x="interval_ns", y="lost", hue="strategy", palette=COLOURS,
-        style="strategy", markers=MARKS, size="length", sizes={"probe": 10, "full length": 40}, alpha=0.75,
-        col="panel", col_order=list(panels), col_wrap=2, legend=False, facet_kws={"sharex": False}, **size(2, 1.7),
+        joined, x="interval_ns", y="lost", hue="strategy", palette=COLOURS, style="strategy", markers=MARKS,
+        size="length", sizes={"probe": 10, "full length": 40}, alpha=0.75, col="solution", col_order=order,
+        col_wrap=columns, legend=False, rasterized=True, **size(columns, 1.6),
     )  # fmt: skip
-    for panel, axis in grid.axes_dict.items():
-        mine = joined[joined["panel"] == panel]
-        log_axis(axis, float(mine["interval_ns"].min()), float(mine["interval_ns"].max()), most=4)
+    for solution, axis in grid.axes_dict.items():
+        log_axis(axis, float(joined["interval_ns"].min()), float(joined["interval_ns"].max()), most=4)
         log_axis(axis, lowest, float(joined["lost"].max()), "y", 1.6, most=4)
         for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
             axis.axhline(1e6 * loss_ratio, color=INK, linewidth=0.7, linestyle="--")
-    grid.set_axis_labels("", "")
-    grid.figure.supxlabel("interval, ns (log scale)")
+        axis.set(title=two_lines(short[solution], 19), xlabel="", ylabel="")
+    grid.figure.supxlabel(f"interval, ns (log scale), case {case}")
     grid.figure.supylabel("lost of a million (lowest: none)")
-    lossless = joined[joined["lost_ppm"] == 0]
-    words = ends(lossless, "interval_ns", ["solution", "strategy", "case"], "ns")
-    drawn = present(STRATEGIES, joined["strategy"])
-    hue = {name: STRATEGY_STYLE[name] for name in drawn}
-    return finish(grid, f"Losses against interval, {len(joined)} measurements; intervals without a loss go {words}.", 4,
-                  handles=marks(hue))  # fmt: skip
+    words = ends(joined[joined["lost_ppm"] == 0], "interval_ns", CONFIGURATION[:2], "ns")
+    hue = {name: STRATEGY_STYLE[name] for name in present(STRATEGIES, joined["strategy"])}
+    text = f"Losses against interval in case {case}, {len(joined)} measurements; intervals without a loss go {words}."
+    return finish(grid, text, 4, "", marks(hue))
 
 
 _FACTS = ["language", "layout", "collector", "runtime"]
@@ -153,8 +147,9 @@ def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
         + (f", heap x{row.heap_factor:g}" if pd.notna(row.heap_factor) and row.heap_factor != 1 else "")
         for row in records(facts)
     ]
-    facts["short"] = facts["solution"].map(short)
-    facts["name"] = facts["short"] + " " + facts["strategy"] + " /\n" + facts["what"]
+    facts["short"] = facts["solution"].map(short).astype("str")
+    facts["what"] = facts["what"].astype("str")
+    facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"]
     return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
 
 
@@ -188,27 +183,30 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
 
 
 def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Bursts of losses, pauses of the collector and slips of the source on one axis, one row per trial."""
+    """Bursts of losses, pauses of the collector and slips of the source on one axis, one row per trial that lost any,
+    or of all trials where none did."""
     tables = [_named(rows, trials) for rows in (bursts, pauses, slips[slips["length_ns"] >= 1e6])]
     every = _named(finished(trials)[["trial_id"]], trials)
-    names = sorted(set(every["name"]))
-    if not names:
+    if every.empty:
         return nothing("no single trial has finished yet")
-    grid = sns.FacetGrid(every, row="name", row_order=names, height=0.45, aspect=WIDTH / 0.45)
-    for rows, colour, lane in zip(tables, (_BURST, _PAUSE, _SLIP), (2, 1, 0), strict=True):
-        for name, axis in grid.axes_dict.items():
-            mine = rows[rows["name"] == name]
-            stop = mine["end_s"] if colour == _BURST else mine["start_s"] + mine["length_ns"] / 1e9
-            axis.hlines([lane] * len(mine), mine["start_s"], stop, color=colour, linewidth=5)
-            axis.plot(mine["start_s"], [lane] * len(mine), linestyle="", marker="|", color=colour, markersize=6)
-    for name, axis in grid.axes_dict.items():
-        axis.set(title="", yticks=[], ylim=(-0.7, 2.7))
-        axis.set_ylabel(name, rotation=0, ha="right", va="center")
-    grid.figure.supxlabel("seconds after the warm-up")
+    losing = set(tables[0]["name"])
+    shown = every[every["name"].isin(losing)] if losing else every
+    names = sorted(set(shown["name"]))
+    grid = sns.FacetGrid(shown, **size(1, 0.8 + ROW_INCHES * max(3, len(names))))
+    for rows, colour, lane in zip(tables, (_BURST, _PAUSE, _SLIP), (-0.27, 0.0, 0.27), strict=True):
+        mine = rows[rows["name"].isin(names)]
+        at = mine["name"].map(names.index) + lane
+        stop = mine["end_s"] if colour == _BURST else mine["start_s"] + mine["length_ns"] / 1e9
+        grid.ax.hlines(at, mine["start_s"], stop, color=colour, linewidth=5)
+        grid.ax.plot(mine["start_s"], at, linestyle="", marker="|", color=colour, markersize=6)
+    grid.ax.set_yticks(range(len(names)), names)
+    part_rows(grid.ax, len(names))
+    grid.set_axis_labels("seconds after the warm-up", "")
     words = {"losses": _BURST, "pauses": _PAUSE, "slips of the source, 1 ms or longer": _SLIP}
     counts = ", ".join(f"{len(rows)} {word}" for rows, word in zip(tables, words, strict=True))
     handles = [Line2D([], [], color=colour, linewidth=5, label=word) for word, colour in words.items()]
-    return finish(grid, f"What happened when, in {len(names)} trials: {counts}.", 3, "", handles)
+    text = f"What happened when: {counts}; {len(losing)} of {len(set(every['name']))} trials lost something."
+    return finish(grid, text, 3, "", handles)
 
 
 def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
@@ -315,7 +313,8 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     if long.empty:
         return nothing("too few lengths and sizes for a curve: the table has them")
     long["lost"], lowest = _floored(long["lost_ppm"])
-    long["cell"] = long["solution"] + " " + long["case"]
+    short, _ = short_names(list(long["solution"].unique()))
+    long["cell"] = long["solution"].map(short) + ", case " + long["case"]
     panels = present(parts, long["panel"])
     grid = sns.relplot(
         long, kind="line", x="factor", y="lost", hue="strategy", palette=COLOURS, style="cell", markers=True, **STATED,
@@ -325,7 +324,7 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     for panel, axis in grid.axes_dict.items():
         mine = long[long["panel"] == panel]
         log_axis(axis, float(mine["factor"].min()), float(mine["factor"].max()), room=1.3, most=4)
-        log_axis(axis, lowest, 1e6, "y", 1.6)
+        log_axis(axis, lowest, float(long["lost"].max()), "y", 1.6)
         axis.set(title=panel, xlabel="times the published one", ylabel="")
     grid.figure.supylabel("lost of a million (lowest: none)")
     words = ends(long, "lost_ppm", [*CONFIGURATION, "panel", "factor"], "of a million")

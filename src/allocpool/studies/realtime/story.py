@@ -171,10 +171,10 @@ def design(profile: RealtimeProfile) -> str:
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
     return (
         f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in cases {', '.join(profile.cases)} "
-        f"make {cells} cells, each searched {profile.blocks} times from {profile.low_ns:g} to {profile.high_ns:g} ns, to "
-        f"a resolution of {profile.resolution:.0%}. At scale {profile.scale:g} a probe lasts {profile.probe_seconds:g} "
-        f"s, a trial of full length {profile.full_seconds:g} to {profile.cap_seconds:g} s (until "
-        f"{profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
+        f"make {cells} cells, each searched {profile.blocks} times from {profile.low_ns:g} to {profile.high_ns:g} ns, "
+        f"to a resolution of {profile.resolution:.0%}. At scale {profile.scale:g} a probe lasts "
+        f"{profile.probe_seconds:g} s, a trial of full length {profile.full_seconds:g} to {profile.cap_seconds:g} s "
+        f"(until {profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
         f"{profile.input_queue_ms:g} ms of ticks, {profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale):g} times "
         f"the published {INPUT_QUEUE_MS:g} ms at this scale. "
         f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."

@@ -166,8 +166,8 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         rows, drawn = looks.styled(found[axis].astype({FIRST: float}))
         asked = sorted(rows[axis].dropna().unique())
         rows["place"] = rows[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
-        rows["cell"] = rows[[name for name in CELL if name != axis]].astype(str).agg(" ".join, axis=1)
-        for _, line in rows.groupby("cell", sort=False):
+        others = [name for name in CELL if name != axis]
+        for _, line in rows.groupby(others, sort=False, dropna=False):
             sns.lineplot(line, x="place", y=FIRST, **drawn, **STATED, ax=panel, markersize=6)
             told = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
             for place, point in told.iterrows() if axis == "new_size_mb" else ():

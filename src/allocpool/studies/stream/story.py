@@ -381,8 +381,8 @@ def _highest(found: pd.DataFrame, target_ms: float) -> str:
     }
     if not brackets:
         return (
-            f"**No configuration was shown to hold {target_ms:g} ms in every repetition, at the highest percentile that "
-            "its windows allow.**"
+            f"**No configuration was shown to hold {target_ms:g} ms in every repetition, at the highest percentile "
+            "that its windows allow.**"
         )
     best = max(brackets, key=lambda name: stats.geometric_mean(brackets[name]["holds_items_per_second"]))
     rivals = [rows for name, rows in brackets.items() if name != best]
