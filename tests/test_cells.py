@@ -251,6 +251,15 @@ def test_gaps_table_folds_and_adds_what_is_left_out(results: pd.DataFrame) -> No
     assert rows.loc["heap / G1 / 25", "cells"] == "C: alloc"
     assert rows.loc["heap / Serial / 25", "reason"] == "profile quick leaves it out"
     assert rows.loc["heap / Serial / 25", "cells"] == "all"
+    many = tables.gaps_table(results, synthetic.plan(("java/heap/serial/25", "java/heap/serial/21")))
+    assert many["solution"].tolist()[-1] == "2 more solutions", "one sentence, not one row each"
+
+
+def test_an_idle_pool_is_drawn_with_what_its_buffers_take(trials: pd.DataFrame) -> None:
+    figure = packets_plots.memory_price(trials)
+    crosses = [line for axis in figure.axes for line in axis.lines if line.get_marker() == "x"]
+    assert {float(x) for line in crosses for x in np.asarray(line.get_xdata())} == {100_000 * 1024 / 2**20}
+    assert "an idle pool holds at least 97.7 MiB" in alt(figure)
 
 
 def texts(figure: Figure) -> list[str]:
@@ -277,7 +286,7 @@ def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
         ("cpu", "processors kept busy: CPU time over wall time"),
         ("warm-up", "seconds"),
         ("stability", "two trials of one configuration: dearer over cheaper"),
-        ("memory", "peak resident memory, MiB (log scale)"),
+        ("memory", "resident memory, MiB (log scale)"),
     ],
 )
 def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFrame, name: str, label: str) -> None:
