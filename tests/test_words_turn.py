@@ -57,7 +57,9 @@ def collecting(trials: pd.DataFrame, dear: str) -> tuple[pd.DataFrame, pd.DataFr
     """Collections and CPU time of trials of which those with one strategy pause longer and collect dearer."""
     java = trials[trials["language"] == "java"]
     longer = java["strategy"].map(lambda name: DEARER if name == dear else 1.0) * (1 + 0.01 * java["block"])
-    collections = java[["trial_id"]].assign(pause_max_ms=10 * longer)
+    collections = java[["trial_id"]].assign(
+        pause_max_ms=10 * longer, pause_mean_ms=longer, pause_total_ms=50 * longer, collections=50, window_s=2.0
+    )
     cpu = pd.concat([
         java[["trial_id"]].assign(thread_group=group, cpu_ns=share * java["ns_per_packet"] * java["packets"])
         for group, share in (("application", 1.0), ("gc", 0.2))
@@ -67,7 +69,7 @@ def collecting(trials: pd.DataFrame, dear: str) -> tuple[pd.DataFrame, pd.DataFr
 
 @pytest.mark.parametrize(("dear", "words"), [("alloc", "shortens"), ("pool", "lengthens")])
 def test_what_pooling_does_to_pauses_turns(campaigns: Mapping[str, pd.DataFrame], dear: str, words: str) -> None:
-    trials = campaigns[dear]
+    trials = campaigns[dear].assign(live_objects=100_000)
     collections, cpu = collecting(trials, dear)
     told = pauses_story.verdict(trials, collections, lower_bound_overhead(trials, cpu))
     assert f"Pooling {words} the longest pause." in told

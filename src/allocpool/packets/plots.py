@@ -109,7 +109,8 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     grid.figure.supxlabel("seconds")
     grid.figure.supylabel("iteration's cost over the trial's mean")
     last = joined[joined["phase"] != "measured"].sort_values("end_ns").groupby("trial_id").last()["relative"]
-    settled = f" The last iteration before measuring costs {last.median():.2g} times the mean, in the median."
+    apart = abs(float(last.median()) - 1) if len(last) else 0.0
+    settled = f" The last iteration before measuring differs from the mean by {apart:.0%}, in the median."
     words = (
         f"Cost of iterations over time in case {case}, {joined['trial_id'].nunique()} trials of {len(order)} solutions."
     )
