@@ -164,7 +164,7 @@ def stack(
     )
     columns = len(col_order or [0])
     grid = sns.displot(
-        shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(reversed(styles)), multiple="stack",
+        shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(styles)[::-1], multiple="stack",
         palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
         col_order=col_order, **size(columns, 0.7 + 0.42 * max(len(order), 3)),
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,10 +36,10 @@ from allocpool.packets.style import (
 _NOTHING = "no trial has finished yet"
 
 
-_DASHES = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=False))
+_DASHES: dict[str, Any] = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=False))
 
 
-def _strokes(strategies: list[str], dashes: Mapping[str, str] = MappingProxyType({})) -> list[Line2D]:
+def _strokes(strategies: list[str], dashes: Mapping[str, Any] = MappingProxyType({})) -> list[Line2D]:
     return [
         Line2D([], [], color=COLOURS[name], linewidth=2, linestyle=dashes.get(name, "-"), label=name)
         for name in strategies

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -137,7 +139,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     return finish(grid, f"How long pauses last. The ninety-ninth percentile goes {words}.", 2, handles=handles)
 
 
-_RUNTIME_LINE = {11: ":", 17: "-.", 21: "--", 25: "-"}
+_RUNTIME_LINE: dict[int, Any] = {11: ":", 17: "-.", 21: "--", 25: "-"}
 
 
 def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:

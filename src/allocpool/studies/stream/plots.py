@@ -32,7 +32,7 @@ from allocpool.studies.stream.story import AXES, commonest_rate, curves, publish
 
 _MARKERS = "osD^vP"
 _DASHES: tuple[Any, ...] = ("", (4, 2), (4, 1, 1, 1), (1, 1))
-_LINES = ("-", "--", "-.", ":")
+_LINES: tuple[Any, ...] = ("-", "--", "-.", ":")
 _ANSWERS = {"first": "first result", "last": "last result"}
 _SETTINGS = {
     "new_size_mb": "MaxNewSize, MiB",
