@@ -225,12 +225,6 @@ def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float 
     target.set_minor_formatter(NullFormatter())
 
 
-def decades_only(axis: Axes, which: str = "x") -> None:
-    """Fewer figures on a logarithmic axis of a small panel: one per decade, or per two where there are many."""
-    target = axis.xaxis if which == "x" else axis.yaxis
-    target.set_major_locator(LogLocator(numticks=5))
-
-
 def nothing(message: str) -> Figure:
     """An empty figure that says why."""
     figure, (axis,) = new_figure(1, 1, WIDTH, 1.2)
