@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from matplotlib.text import Text
 
 from allocpool.errors import UserError
 from allocpool.evidence import reference
+from allocpool.evidence.style import alt, smallest_text_px
 from allocpool.evidence.trials import records
 from allocpool.packets import cells, columns, published, tables
 from allocpool.packets import plots as packets_plots
@@ -249,6 +251,15 @@ def test_gaps_table_folds_and_adds_what_is_left_out(results: pd.DataFrame) -> No
     assert rows.loc["heap / G1 / 25", "cells"] == "C: alloc"
     assert rows.loc["heap / Serial / 25", "reason"] == "profile quick leaves it out"
     assert rows.loc["heap / Serial / 25", "cells"] == "all"
+    many = tables.gaps_table(results, synthetic.plan(("java/heap/serial/25", "java/heap/serial/21")))
+    assert many["solution"].tolist()[-1] == "2 more solutions", "one sentence, not one row each"
+
+
+def test_an_idle_pool_is_drawn_with_what_its_buffers_take(trials: pd.DataFrame) -> None:
+    figure = packets_plots.memory_price(trials)
+    crosses = [line for axis in figure.axes for line in axis.lines if line.get_marker() == "x"]
+    assert {float(x) for line in crosses for x in np.asarray(line.get_xdata())} == {100_000 * 1024 / 2**20}
+    assert "an idle pool holds at least 97.7 MiB" in alt(figure)
 
 
 def texts(figure: Figure) -> list[str]:
@@ -262,7 +273,8 @@ def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
         "published": batch_plots.published_against_measured(results),
         "cpu": packets_plots.wall_against_cpu(trials),
         "warm-up": packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
-        "stability": packets_plots.stability_strip(results, trials),
+        "stability": packets_plots.stability(trials),
+        "memory": packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
     }
 
 
@@ -271,24 +283,27 @@ def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
     [
         ("costs", "ns per packet (log scale)"),
         ("published", "published, ns per packet"),
-        ("cpu", "CPU time of the process, ns per packet"),
+        ("cpu", "processors kept busy: CPU time over wall time"),
         ("warm-up", "seconds"),
-        ("stability", "trial's deviation from the mean of its configuration, % (black ring: the mean hides something)"),
+        ("stability", "two trials of one configuration: dearer over cheaper"),
+        ("memory", "resident memory, MiB (log scale)"),
     ],
 )
 def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFrame, name: str, label: str) -> None:
-    assert label in texts(figures(results, trials)[name])
+    drawn = figures(results, trials)[name]
+    assert label in [text.partition("\n")[0] for text in texts(drawn)]
+    assert smallest_text_px(drawn) >= 9, "on a telephone"
+    assert re.search(r"\d", alt(drawn)), "what it shows, in figures"
 
 
 def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, trials: pd.DataFrame) -> None:
     figure = batch_plots.strategy_costs(results, trials)
-    lines = [line for axis in figure.axes for line in axis.lines if line.get_marker() == "|"]
-    strokes = sum(np.size(line.get_xdata()) for line in lines)
+    strokes = sum(len(found.get_offsets()) for axis in figure.axes for found in axis.collections)
     assert strokes == len(cells.with_cost(trials))
-    assert "alloc: out of memory" in texts(figure)
+    assert "out of memory" in texts(figure)
 
 
-@pytest.mark.parametrize("name", ["costs", "published", "cpu", "warm-up", "stability"])
+@pytest.mark.parametrize("name", ["costs", "published", "cpu", "warm-up", "stability", "memory"])
 def test_figures_of_an_empty_campaign_say_so(results: pd.DataFrame, trials: pd.DataFrame, name: str) -> None:
     nothing = trials.assign(status="failed", reason="nothing works", ns_per_packet=float("nan"))
     empty = figures(cells.cells(nothing), nothing)[name]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -16,13 +17,13 @@ from allocpool.campaign import campaign
 from allocpool.errors import UserError
 from allocpool.evidence import style
 from allocpool.packets import cells, published
-from allocpool.packets import plots as packets_plots
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.specs import PacketsSpec
 from allocpool.runtimes import COLLECTORS, FEATURES, Collector, collector_named, collectors_on, jvm_flags
 from allocpool.runtimes import collectors as table
 from allocpool.runtimes import flags as runtime_flags
 from allocpool.runtimes.threads import GC, OTHER, group_of
+from allocpool.studies.batch import plots as batch_plots
 
 TOY = replace(
     COLLECTORS["g1"],
@@ -57,11 +58,13 @@ def drawn() -> Figure:
         ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
         ("cpp", "flat", None, None, "glibc", "C++ flat"),
     )
-    return packets_plots.wall_against_cpu(synthetic.trials(centre=lambda _row: 100.0, solutions=solutions))
+    results = cells.cells(synthetic.trials(centre=lambda _row: 100.0, solutions=solutions))
+    return batch_plots.published_against_measured(results.assign(published_ns=50.0))
 
 
 def colours_in(figure: Figure) -> set[str]:
-    return {to_hex(line.get_color()) for axis in figure.axes for line in axis.lines if line.get_marker() != "None"}
+    marks = [found for axis in figure.axes for found in axis.collections if isinstance(found, PathCollection)]
+    return {to_hex(colour) for found in marks for colour in found.get_facecolors()}
 
 
 def legend_of(figure: Figure) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from allocpool.evidence.style import colour_of
+from allocpool.evidence.style import alt, colour_of
 from allocpool.packets.cells import ORDERED_BY
-from allocpool.packets.style import STRATEGY_STYLE
+from allocpool.packets.style import CASE_WORDS, STRATEGY_STYLE
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses import plots
 from allocpool.studies.pauses.attribution import ALL_CAUSES
@@ -101,33 +100,41 @@ def test_a_timeline_has_the_pauses_of_one_trial_per_solution(
 ) -> None:
     figure = plots.pause_timeline(pauses, trials, strategy, case)
     assert [axis.get_ylabel() for axis in figure.axes] == SHOWN
+    assert len({(axis.get_xlim(), axis.get_ylim()) for axis in figure.axes}) == 1, "the same axes in all rows"
     for axis, solution in zip(figure.axes, SHOWN, strict=True):
         rows = of(pauses, trials, solution=solution, strategy=strategy, case=case, block=0)
-        drawn = [(bar.get_x(), bar.get_height()) for bar in bars(axis)]
-        assert drawn == list(zip(rows["start_s"], rows["duration_ms"], strict=True))
+        (strokes,) = axis.collections
+        drawn = [np.asarray(path.vertices)[-1] for path in strokes.get_paths()]
+        same(drawn, zip(rows["start_s"], rows["duration_ms"], strict=True))
         collector = trials.loc[trials["solution"] == solution, "collector"].iloc[0]
-        assert {to_hex(bar.get_facecolor()) for bar in bars(axis)} == {colour_of(collector)}
+        assert to_hex(strokes.get_edgecolor()[0]) == colour_of(collector)
+    assert f"{len(SHOWN) * 3} pauses" in alt(figure)
 
 
 def test_a_distribution_pools_all_trials_of_a_solution(trials: pd.DataFrame, pauses: pd.DataFrame) -> None:
     figure = plots.pause_distributions(pauses, trials)
-    panels = [(strategy, case) for strategy in ("alloc", "pool") for case in CASES]
-    assert [axis.get_title() for axis in figure.axes] == [f"{strategy}, case {case}" for strategy, case in panels]
-    for axis, (strategy, case) in zip(figure.axes, panels, strict=True):
-        steps, longest = with_marker(axis, "None"), with_marker(axis, "o")
-        for step, dot, solution in zip(steps, longest, SHOWN, strict=True):
+    panels = [(case, strategy) for case in CASES for strategy in ("alloc", "pool")]
+    assert [axis.get_title() for axis in figure.axes] == [
+        f"{CASE_WORDS[case]}, {strategy}" for case, strategy in panels
+    ]
+    for axis, (case, strategy) in zip(figure.axes, panels, strict=True):
+        for step, solution in zip(reversed(axis.lines), SHOWN, strict=True):
             rows = of(pauses, trials, solution=solution, strategy=strategy, case=case)
             lengths = sorted(rows["duration_ms"])
-            shares = [1 - place / len(lengths) for place in range(len(lengths))]
-            same(points(step), zip(lengths, shares, strict=True))
-            assert points(dot) == [points(step)[-1]]
-    assert len(points(with_marker(figure.axes[3], "None")[1])) == 3, "a trial that failed has no pauses"
-    assert legend_of(figure) == ["Parallel / 25", "G1 / 25"]
+            longer = [1 - (place + 1) / len(lengths) for place in range(len(lengths))]
+            same(points(step)[1:], zip(lengths, longer, strict=True))
+    assert len(points(figure.axes[3].lines[0])) == 3 + 1, "a trial that failed has no pauses"
+    assert legend_of(figure) == SHOWN
+    assert "ninety-ninth percentile" in alt(figure)
 
 
-def test_solutions_with_options_are_named_by_them(trials: pd.DataFrame, pauses: pd.DataFrame) -> None:
-    compact = trials[trials["solution"] == G1].assign(compact_headers=True)
-    assert legend_of(plots.pause_distributions(pauses, compact)) == ["G1 / 25 / compact headers"]
+def test_options_of_some_solutions_are_named_and_those_of_all_are_not(
+    trials: pd.DataFrame, pauses: pd.DataFrame
+) -> None:
+    compact = trials.assign(solution=trials["solution"].where(trials["solution"] != G1, f"{G1} / compact headers"))
+    assert legend_of(plots.pause_distributions(pauses, compact)) == [PARALLEL, f"{G1} / compact headers"]
+    every = trials.assign(solution=trials["solution"] + " / compact headers")
+    assert legend_of(plots.pause_distributions(pauses, every)) == SHOWN
 
 
 def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFrame) -> None:
@@ -138,18 +145,16 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
         for window_ms, least in ((1.0, 0.1 + place / 1000 - shift), (10.0, 0.5 + place / 1000 - shift))
     ])  # fmt: skip
     figure = plots.utilisation_curves(rows, trials, "B")
-    assert [axis.get_title() for axis in figure.axes if axis.get_visible()] == SHOWN
-    for axis, solution in zip(figure.axes, SHOWN, strict=False):
-        curves = [(strategy, counted) for strategy in ("alloc", "pool") for counted in ("all stops", "pauses")]
-        for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=True):
+    assert [axis.get_title().replace("\n", " ") for axis in figure.axes] == SHOWN
+    for axis, solution in zip(figure.axes, SHOWN, strict=True):
+        curves = [(strategy, counted) for strategy in ("alloc", "pool") for counted in ("pauses", "all stops")]
+        for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=False):
             mine = of(rows[rows["counted"] == counted], trials, solution=solution, strategy=strategy, case="B")
             by_window = mine.groupby("window_ms")["utilisation"]
             same(points(line), zip(by_window.mean().index, by_window.mean(), strict=True))
             corners = np.asarray(shade.get_paths()[0].vertices)[:, 1]
             assert (corners.min(), corners.max()) == pytest.approx((mine["utilisation"].min(), by_window.max().max()))
-            assert (line.get_color(), line.get_linestyle()) == (
-                STRATEGY_STYLE[strategy][0], "-" if counted == "pauses" else "--",
-            )  # fmt: skip
+            assert (line.get_color(), line.is_dashed()) == (STRATEGY_STYLE[strategy][0], counted != "pauses")
     assert legend_of(figure) == ["alloc", "pool", "pauses", "pauses, safepoints, stalls"]
 
 
@@ -181,16 +186,16 @@ def test_overhead_has_a_mark_and_an_interval_per_choice() -> None:
         for strategy in ("alloc", "mix", "pool"):
             colour, marker = STRATEGY_STYLE[strategy]
             rows = here[here["strategy"] == strategy].set_index("solution").loc[SHOWN]
-            drawn = with_marker(axis, marker)
-            assert [points(mark)[0][0] for mark in drawn] == pytest.approx(list(rows["lbo"]))
-            assert [round(points(mark)[0][1]) for mark in drawn] == [0, 1], "in the row of its solution"
+            (drawn,) = with_marker(axis, marker)
+            assert [x for x, _ in points(drawn)] == pytest.approx(list(rows["lbo"]))
+            assert [round(y) for _, y in points(drawn)] == [0, 1], "in the row of its solution"
             ends = [
                 (points(line)[0][0], points(line)[1][0])
                 for line in with_marker(axis, "None")
                 if line.get_color() == colour
             ]
             same(ends, zip(rows["low"], rows["high"], strict=True))
-            marks += len(drawn)
+            marks += len(points(drawn))
         assert marks == len(SHOWN) * 3, "neither the control nor another layout"
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == SHOWN
 
@@ -203,19 +208,22 @@ def test_processor_time_is_stacked_by_whose_it_was(trials: pd.DataFrame) -> None
     ])  # fmt: skip
     figure = plots.cpu_split(cpu, trials, "C")
     strategies = ("alloc", "mix", "pool")
-    assert [axis.get_title() for axis in figure.axes] == [f"{strategy}, case C" for strategy in strategies]
+    assert [axis.get_title() for axis in figure.axes] == list(strategies)
     for axis, strategy in zip(figure.axes, strategies, strict=True):
-        left = dict.fromkeys(SHOWN, 0.0)
-        stacked = iter(bars(axis))
-        for group in GROUPS:
-            for solution in SHOWN:
-                bar = next(stacked)
+        drawn = {
+            (round(bar.get_y() + bar.get_height() / 2), to_hex(bar.get_facecolor())): bar
+            for bar in bars(axis) if bar.get_width()
+        }  # fmt: skip
+        left = [0.0, 0.0]
+        for group in spent:
+            colour, hatch = THREADS_STYLE[group]
+            for row, solution in enumerate(SHOWN):
                 rows = of(cpu[cpu["thread_group"] == group], trials, solution=solution, strategy=strategy, case="C")
-                ns = float(rows["cpu_ns"].mean()) / 1_000_000 if len(rows) else 0.0
-                assert (bar.get_x(), bar.get_width()) == pytest.approx((left[solution], ns))
-                assert (to_hex(bar.get_facecolor()), bar.get_hatch() or "") == THREADS_STYLE[group]
-                left[solution] += ns
-        assert next(stacked, None) is None
+                bar, ns = drawn[row, colour], float(rows["cpu_ns"].mean()) / 1_000_000
+                assert (bar.get_x(), bar.get_width()) == pytest.approx((left[row], ns))
+                assert (bar.get_hatch() or "") == hatch
+                left[row] += ns
+        assert len(drawn) == len(spent) * len(SHOWN)
     assert len(legend_of(figure)) == len(spent), "what spent nothing is not in the legend"
 
 
@@ -236,14 +244,12 @@ def test_live_sets_are_drawn_by_measure_with_their_fits() -> None:
         {"measure": "mean pause", "collector": "g1", "strategy": "alloc", "ns_per_object": 30.0, "base_ms": 1.0},
     ])  # fmt: skip
     figure = plots.live_set_scaling(rows, fits)
-    assert [axis.get_title() for axis in figure.axes if axis.get_visible()] == ["forced full pause", "mean pause"]
+    assert [axis.get_title() for axis in figure.axes] == ["forced full pause", "mean pause"]
     for axis, (_, fit) in zip(figure.axes, fits.iterrows(), strict=True):
         here = rows[rows["measure"] == axis.get_title()]
-        marks = [line for line in axis.lines if line.get_marker() != "None"]
-        same(points(*marks), zip(here["live_objects"] / 1e6, here["cost_ns"] / 1e6, strict=True))
-        assert [(mark.get_color(), mark.get_marker()) for mark in marks] == [
-            (colour_of(row["collector"]), STRATEGY_STYLE[row["strategy"]][1]) for _, row in here.iterrows()
-        ]
+        (marks,) = axis.collections
+        same(np.asarray(marks.get_offsets()), zip(here["live_objects"] / 1e6, here["cost_ns"] / 1e6, strict=True))
+        assert [to_hex(colour) for colour in marks.get_facecolors()] == [colour_of(one) for one in here["collector"]]
         (line,) = [
             line for line in with_marker(axis, "None") if line.get_linestyle() != ":"
         ]  # beside the published figure
@@ -277,24 +283,20 @@ def test_losses_are_shares_by_cause_of_the_trials_of_the_first_block() -> None:
     ])  # fmt: skip
     figure = plots.lost_by_cause(attribution, losses())
     (axis,) = figure.axes
-    names = [f"{G1} alloc B, queue 10 ms, heap 204 MB", f"{G1} pool B, queue 10 ms, heap 204 MB",
-             f"{G1} pool B, queue 10 ms, stop the world"]  # fmt: skip
+    names = [f"{G1} alloc B /\nqueue 10 ms, heap 204 MB", f"{G1} pool B /\nqueue 10 ms, heap 204 MB",
+             f"{G1} pool B /\nqueue 10 ms, stop the world"]  # fmt: skip
     totals = [40, 50, 100]
     assert [label.get_text() for label in axis.get_yticklabels()] == [
-        f"{name} ({total} lost)" for name, total in zip(names, totals, strict=True)
+        f"{name}, {total} lost" for name, total in zip(names, totals, strict=True)
     ]
     causes = [cause for cause in ALL_CAUSES if any(cause in lost[trial] for trial in ("alloc", "pool", "stopped"))]
-    stacked = iter(bars(axis))
-    left = [0.0] * len(names)
-    for cause in causes:
-        for row, trial in enumerate(("alloc", "pool", "stopped")):
-            bar = next(stacked)
-            percent = 100 * lost[trial].get(cause, 0.0) / totals[row]
-            assert (bar.get_x(), bar.get_width()) == pytest.approx((left[row], percent))
-            assert to_hex(bar.get_facecolor()) == CAUSE_STYLE[cause][0]
-            left[row] += percent
-    assert next(stacked, None) is None
-    assert left == pytest.approx([100.0] * len(names))
+    for row, trial in enumerate(("alloc", "pool", "stopped")):
+        mine = [bar for bar in bars(axis) if bar.get_width() and round(bar.get_y() + bar.get_height() / 2) == row]
+        drawn = {to_hex(bar.get_facecolor()): bar.get_width() for bar in mine}
+        assert drawn == pytest.approx(
+            {CAUSE_STYLE[cause][0]: 100 * ticks / totals[row] for cause, ticks in lost[trial].items()}
+        )
+        assert sum(drawn.values()) == pytest.approx(100)
     assert legend_of(figure) == causes
 
 
@@ -307,22 +309,27 @@ def test_years_compares_runtimes_of_a_collector_in_the_case_that_most_ran() -> N
     made = made[(made["case"] == "C") | (made["solution"] != "heap / G1 / 17")]
     collections = made[["trial_id"]].assign(pause_max_ms=np.arange(len(made)) + 1.0)
     figure = plots.years(made, collections)
-    assert [axis.get_title() for axis in figure.axes] == ["case C", "case C"]
     runtimes = [11, 17, 25]
     joined = made.merge(collections, on="trial_id")
     for axis, value in zip(figure.axes, ("ns_per_packet", "pause_max_ms"), strict=True):
-        lines = [(collector, strategy) for collector in ("g1", "parallel") for strategy in ("alloc", "pool")]
-        for line, bar, (collector, strategy) in zip(axis.lines, axis.collections, lines, strict=True):
-            rows = joined[(joined["collector"] == collector) & (joined["strategy"] == strategy)]
-            rows = rows[(rows["case"] == "C") & (rows["layout"] == "heap")]
-            by_runtime = rows.groupby("runtime")[value]
-            means = by_runtime.apply(lambda values: math.exp(np.log(values.astype(float)).mean()))
-            expected = [(runtimes.index(runtime), mean) for runtime, mean in zip(means.index, means, strict=True)]
-            assert len(expected) == 2
-            same(points(line), expected)
-            assert (line.get_color(), line.get_marker()) == (colour_of(collector), STRATEGY_STYLE[strategy][1])
-            ends = [tuple(np.asarray(path.vertices)[:, 1]) for path in bar.get_paths()]
-            same(ends, zip(by_runtime.min(), by_runtime.max(), strict=True))
+        assert [label.get_text() for label in axis.get_xticklabels()] == ["11", "17", "25"]
+        drawn = {
+            (to_hex(line.get_color()), line.get_marker(), x): y
+            for line in axis.lines if line.get_marker() not in ("None", "")
+            for x, y in points(line)
+        }  # fmt: skip
+        expected = {}
+        for collector in ("g1", "parallel"):
+            for strategy in ("alloc", "pool"):
+                rows = joined[(joined["collector"] == collector) & (joined["strategy"] == strategy)]
+                rows = rows[(rows["case"] == "C") & (rows["layout"] == "heap")]
+                for runtime, middle in rows.groupby("runtime")[value].median().items():
+                    place = float(runtimes.index(int(str(runtime))))
+                    expected[colour_of(collector), STRATEGY_STYLE[strategy][1], place] = float(middle)
+        assert drawn == pytest.approx(expected)
+        joins = [len(points(line)) for line in axis.lines if to_hex(line.get_color()) == colour_of("parallel")
+                 and line.get_marker() not in ("None", "")]  # fmt: skip
+        assert set(joins) == {1}, "no line across a release that was not measured"
     assert legend_of(figure) == ["Parallel", "G1", "alloc", "pool"]
 
 

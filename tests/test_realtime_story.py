@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pandas as pd
 import pytest
 
 from allocpool.campaign import campaign, tidy
-from allocpool.evidence.style import log_axis, new_figure
+from allocpool.evidence.style import alt, log_axis, new_figure
 from allocpool.packets.specs import SETTINGS
+from allocpool.packets.style import CASE_WORDS
 from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
@@ -353,18 +355,40 @@ def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
     sharp = {"ndr_fails_ns": None}
     rows = cells(search(**sharp), search(case="B", ndr_ns=600.0, **sharp), losing(case="C"), search(**CPP, **sharp))
     figure = plots.rates(rows)
-    assert [axis.get_title() for axis in figure.axes] == ["case A", "case B", "case C"]
+    assert [axis.get_title() for axis in figure.axes] == [CASE_WORDS[case] for case in "ABC"]
     marks = [line for axis in figure.axes for line in axis.get_lines() if line.get_marker() == "D"]
-    drawn = sorted(float(np.asarray(line.get_xdata())[0]) for line in marks)
+    xs = [x for line in marks for x in np.asarray(line.get_xdata(), float)]
+    drawn = sorted(x for x in xs if not math.isnan(x))
     assert drawn == pytest.approx([1e3 / 600, 1e3 / 300, 1e3 / 300])
-    assert "pool: loses" in [text.get_text() for text in figure.axes[2].texts]
+    assert "loses" in [text.get_text() for text in figure.axes[2].texts]
 
 
-def test_both_sweeps_are_drawn() -> None:
-    trials = pd.DataFrame([sweep(5e4), sweep(10.0, 1000.0), sweep(3e4, factor=5.0)])
-    queue, heap = plots.sweeps(trials).axes
-    assert sorted(np.asarray(queue.get_lines()[0].get_xdata())) == [1.0, 10.0]
-    assert sorted(np.asarray(heap.get_lines()[0].get_xdata())) == [1.0, 5.0]
+def test_sweeps_are_lines_where_there_are_points_enough_and_a_table_otherwise() -> None:
+    few = [sweep(5e4), sweep(10.0, 1000.0), sweep(3e4, factor=5.0)]
+    table = realtime_report.sweep_table(pd.DataFrame(few))
+    assert table["queue, times"].tolist() == ["1", "1", "10"] and table["heap, times"].tolist() == ["1", "5", "1"]
+    assert table["lost of a million"].tolist()[0] == "50,000 (50,000 to 50,000)"
+    assert "too few" in alt(plots.sweeps(pd.DataFrame(few)))
+    enough = [*few, sweep(100.0, 500.0), sweep(2e4, factor=2.0)]
+    queue, heap = plots.sweeps(pd.DataFrame(enough)).axes
+    assert sorted(np.asarray(queue.get_lines()[0].get_xdata())) == [1.0, 5.0, 10.0]
+    assert sorted(np.asarray(heap.get_lines()[0].get_xdata())) == [1.0, 2.0, 5.0]
+
+
+def test_an_interval_below_the_cost_in_batch_is_laid_to_the_scale_or_doubted() -> None:
+    def batch(cost: float, scale: float) -> pd.DataFrame:
+        facts = {**JAVA, "strategy": "pool", "case": "A", "status": "ok", "reason": None, "scale": scale}
+        return pd.DataFrame([{**facts, "block": block, "ns_per_packet": cost} for block in (0, 1)])
+
+    searches = pd.DataFrame([search() | {"scale": 0.1}])
+    rows = cells(search())
+    told = {
+        name: realtime_report.beside_batch_sentence(realtime_report.beside_batch_study(rows, searches, batch(*found)))
+        for name, found in {"slower": (1000.0, 1.0), "same": (1000.0, 0.1), "faster": (100.0, 1.0)}.items()
+    }
+    assert "1 of these were measured at another scale" in told["slower"]
+    assert "same scale, where both can't be true" in told["same"]
+    assert "none of 1 cells" in told["faster"]
 
 
 def test_what_a_queue_in_between_does_is_counted_in_trials() -> None:

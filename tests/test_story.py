@@ -83,7 +83,7 @@ def test_the_batch_page_shows_what_was_measured(smoke: Path, monkeypatch: pytest
     assert summary is not None
     rows = {row.th.get_text() for row in summary.select("tbody tr") if row.th}
     assert rows == set(trials["solution"])
-    assert len(page(smoke, "02_batch").select("article img")) == 5
+    assert len(page(smoke, "02_batch").select("article figure.drawn")) == 6
 
 
 def test_the_contract_holds_on_every_solution(smoke: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_a_connection_costs_is_answered_with_its_parts(smoke: Path) -> None
     assert "A connection with default buffers takes" in text
     assert "Measured one by one, the parts add up" in text
     assert "verdicts on" in text
-    assert len(page(smoke, "07_buffered_io").select("article img")) == 5
+    assert len(page(smoke, "07_buffered_io").select("article figure.drawn")) == 5
 
 
 def test_a_finished_campaign_is_shown_again_without_trials(smoke: Path) -> None:

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from allocpool.runtimes.collectors import COLLECTORS, collector_named
 
@@ -87,7 +87,7 @@ def describe(figure: Figure, text: str) -> Figure:
 
     No longer one of pyplot's, which would show it a second time.
     """
-    figure.set_label(text)
+    figure.set_label(" ".join(text.split()))
     plt.close(figure)
     return figure
 
@@ -164,7 +164,7 @@ def stack(
     )
     columns = len(col_order or [0])
     grid = sns.displot(
-        shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(reversed(styles)), multiple="stack",
+        shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(styles)[::-1], multiple="stack",
         palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
         col_order=col_order, **size(columns, 0.7 + 0.42 * max(len(order), 3)),
     )  # fmt: skip
@@ -206,6 +206,10 @@ def _plain(value: float, _position: int = 0) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"
 
 
+_FEW = 0.6
+"""Decades below which a logarithmic axis has figures like a linear one."""
+
+
 def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float = 1.15, most: int = 5) -> None:
     """A logarithmic axis with ``most`` readable figures at most: 1-2-5 steps, 1-3 over more, or decades."""
     target = axis.xaxis if which == "x" else axis.yaxis
@@ -214,16 +218,11 @@ def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float 
     decades = math.log10(high * room * room / low)
     # Over many decades of a small panel the locator leaves out some, and then all steps between: with them, everything.
     steps = [subs for subs in ((1.0, 2.0, 5.0), (1.0, 3.0)) if decades * len(subs) <= most]
-    target.set_major_locator(LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1))
+    log = LogLocator(subs=steps[0] if steps else (1.0,), numticks=most + 1)
+    target.set_major_locator(MaxNLocator(most - 1) if decades < _FEW else log)
     target.set_major_formatter(FuncFormatter(_plain))
     target.set_minor_locator(NullLocator())
     target.set_minor_formatter(NullFormatter())
-
-
-def decades_only(axis: Axes, which: str = "x") -> None:
-    """Fewer figures on a logarithmic axis of a small panel: one per decade, or per two where there are many."""
-    target = axis.xaxis if which == "x" else axis.yaxis
-    target.set_major_locator(LogLocator(numticks=5))
 
 
 def nothing(message: str) -> Figure:
@@ -237,7 +236,7 @@ def nothing(message: str) -> Figure:
 def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:
     """Entries above all panels, in ``columns``, fewer where that is wider than the figure; returns how many rows."""
     longest = max(len(str(handle.get_label())) for handle in handles)
-    fit = int(figure.get_figwidth() / (0.5 + 0.52 * TEXT / 72 * longest))
+    fit = int(figure.get_figwidth() / (0.62 + 0.52 * TEXT / 72 * longest))
     most = max(1, min(columns or len(handles), fit))
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
     return math.ceil(len(handles) / most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +14,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from allocpool import stats
 from allocpool.decisions import EFFECT
 from allocpool.evidence.style import INK, WARM_UP, finish, log_axis, nothing, size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
-from allocpool.packets.specs import CASES
+from allocpool.packets.specs import BUFFER_BYTES, CASES
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.packets.style import (
     CASE_WORDS,
@@ -34,10 +36,10 @@ from allocpool.packets.style import (
 _NOTHING = "no trial has finished yet"
 
 
-_DASHES = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=False))
+_DASHES: dict[str, Any] = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=False))
 
 
-def _strokes(strategies: list[str], dashes: Mapping[str, str] = MappingProxyType({})) -> list[Line2D]:
+def _strokes(strategies: list[str], dashes: Mapping[str, Any] = MappingProxyType({})) -> list[Line2D]:
     return [
         Line2D([], [], color=COLOURS[name], linewidth=2, linestyle=dashes.get(name, "-"), label=name)
         for name in strategies
@@ -108,7 +110,8 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     grid.figure.supxlabel("seconds")
     grid.figure.supylabel("iteration's cost over the trial's mean")
     last = joined[joined["phase"] != "measured"].sort_values("end_ns").groupby("trial_id").last()["relative"]
-    settled = f" The last iteration before measuring costs {last.median():.2g} times the mean, in the median."
+    apart = abs(float(last.median()) - 1) if len(last) else 0.0
+    settled = f" The last iteration before measuring differs from the mean by {apart:.0%}, in the median."
     words = (
         f"Cost of iterations over time in case {case}, {joined['trial_id'].nunique()} trials of {len(order)} solutions."
     )
@@ -159,20 +162,28 @@ def stability(trials: pd.DataFrame, effect: float = EFFECT) -> Figure:
 
 
 def memory_price(trials: pd.DataFrame) -> Figure:
-    """What a strategy holds in memory: the process's peak, MiB, by solution and case; the median with the least and the
-    greatest trial."""
+    """What a strategy holds in memory, MiB, by solution and case: the process's peak, the median with the least and the
+    greatest trial, and as a cross what the buffers of its full pool take at least while nothing is in flight."""
     done = cell_data.with_cost(trials).dropna(subset=["peak_rss_mb"])
     if done.empty:
         return nothing(_NOTHING)
     done = done[done["case"].isin(CASES)].astype({"peak_rss_mb": float})
     told = done.groupby(list(CONFIGURATION), observed=True)["peak_rss_mb"].agg(["median", "min", "max"]).reset_index()
     told = told.rename(columns={"median": "mb", "min": "low", "max": "high"})
+    idle_mb = done.groupby("strategy")["pool_size"].max().astype(float) * BUFFER_BYTES / 2**20
     drawn, cases = present(STRATEGIES, told["strategy"]), present(CASES, told["case"])
     hue = {name: STRATEGY_STYLE[name] for name in drawn}
     order = cell_data.solution_order(done)
     grid = points(told, "mb", order, hue, col_order=cases)
+    held = {name: float(idle_mb[name]) for name in drawn if STRATEGIES[name].pool_size and idle_mb[name] > 0}
     for case, axis in grid.axes_dict.items():
-        log_axis(axis, float(told["low"].min()), float(told["high"].max()), most=3)
+        for name, mb in held.items():
+            rows = np.arange(len(order)) + 0.8 * drawn.index(name) / len(drawn) - 0.4 * (1 - 1 / len(drawn))
+            axis.plot([mb] * len(order), rows, linestyle="", marker="x", markersize=4, color=COLOURS[name])
+        log_axis(axis, min([*told["low"], *held.values()]), float(told["high"].max()), most=3)
         axis.set(title=CASE_WORDS[case])
-    foot(grid, "peak resident memory, MiB (log scale)", order)
-    return finish(grid, f"Peak resident memory: {ends(told, 'mb', CONFIGURATION, 'MiB')}.", 4, "", marks(hue))
+    foot(grid, "resident memory, MiB (log scale)", order)
+    cross = Line2D([], [], linestyle="", marker="x", color=INK, label="idle pool, at least")
+    idle = "; ".join(f"an idle {name} holds at least {stats.significant(mb)} MiB" for name, mb in held.items())
+    text = f"Peak resident memory: {ends(told, 'mb', CONFIGURATION, 'MiB')}{'; ' if idle else ''}{idle}."
+    return finish(grid, text, 5, "", [*marks(hue), cross])

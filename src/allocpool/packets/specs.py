@@ -47,6 +47,8 @@ CASES: dict[Case, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000
 as the article's text has it."""
 PUBLISHED_CASES: tuple[Case, ...] = ("A", "B", "C")
 """Those of the published tables."""
+BUFFER_BYTES = 1024
+"""Of a packet's buffer."""
 BOOST_POOL = "boost_pool"
 RESOURCES = ("pmr_pool", "pmr_monotonic", BOOST_POOL)
 """Of ``std::pmr`` and of Boost: each gives a packet of layout ``flat`` its memory in place of ``new``."""

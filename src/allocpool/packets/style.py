@@ -126,7 +126,7 @@ def part_rows(axis: Axes, count: int) -> None:
 
 def ends(rows: pd.DataFrame, value: str, names: Sequence[str], unit: str) -> str:
     """From the least row to the greatest, by name, for readers who can't see the figure."""
-    known = rows.dropna(subset=[value]).astype({value: float})
+    known = rows.dropna(subset=[value]).astype({value: float}).reset_index(drop=True)
     if known.empty:
         return "nothing measured"
     least, most = known.loc[known[value].idxmin()], known.loc[known[value].idxmax()]

@@ -177,7 +177,7 @@ def _sure_of(marks: pd.DataFrame) -> str:
 def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """What has no figure, folded: one row per solution and reason, with the cells it covers.
 
-    First what was planned (failed, unavailable, not run yet), then the solutions that the profile leaves out.
+    First what was planned (failed, unavailable, not run yet), then how many solutions the profile leaves out.
     """
     rows = cells[cells["gap"].notna()]
     folded = []
@@ -185,8 +185,9 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
         everything = len(group) == len(cells[cells["solution"] == solution])
         parts = [f"{case}: {' '.join(present(STRATEGIES, part['strategy']))}" for case, part in group.groupby("case")]
         folded.append({"solution": solution, "cells": "all" if everything else ", ".join(parts), "reason": gap})
-    for row in records(plan[~plan["planned"].astype(bool)]):
-        folded.append({"solution": row.solution, "cells": "all", "reason": row.left_out_because})
+    for reason, group in plan[~plan["planned"].astype(bool)].groupby("left_out_because", sort=False):
+        whose = group["solution"].iloc[0] if len(group) == 1 else f"{len(group)} more solutions"
+        folded.append({"solution": whose, "cells": "all", "reason": reason})
     return pd.DataFrame(folded, columns=["solution", "cells", "reason"])
 
 

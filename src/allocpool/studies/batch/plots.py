@@ -60,7 +60,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
             words = ", ".join(sorted(set(group["gap_word"])))
             axis.text(0.98, order.index(str(solution)) + 0.3, words, ha="right", va="center", style="italic",
                       color=STRATEGY_STYLE[group["strategy"].iloc[0]][0] if len(group) == 1 else GREY,
-                      transform=axis.get_yaxis_transform())  # fmt: skip
+                      transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
     foot(grid, "ns per packet (log scale)", order)
     told = (f"case {case}, {ends(cells[cells['case'] == case], 'ns', CONFIGURATION[:2], 'ns')}" for case in cases)
     return finish(grid, f"Cost of a packet by solution and strategy: {'; '.join(told)}.", 4, "", marks(hue))

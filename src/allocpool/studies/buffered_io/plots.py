@@ -163,8 +163,9 @@ def neighbour(trials: pd.DataFrame) -> Figure:
     memory = done.groupby("variant", observed=True)["rss_mb"].median().sort_values(ascending=False)
     order = [str(name) for name in memory.index]
     grid = points(told, "ns", order, {"": (BLUE, "o")}, by="by", y="variant", col="panel", col_order=[""])
-    grid.ax.set_yticks(range(len(order)), [two_lines(f"{name} / {memory[name]:,.0f} MiB") for name in order])
-    grid.ax.set(title="", xlim=(0, None), xlabel="neighbour: ns per cache line")
+    (axis,) = grid.axes.flat
+    axis.set_yticks(range(len(order)), [two_lines(f"{name} / {memory[name]:,.0f} MiB") for name in order])
+    axis.set(title="", xlim=(0, None), xlabel="neighbour: ns per cache line")
     words = ends(told, "ns", ["variant"], "ns per cache line")
     return finish(grid, f"What a neighbour of the server pays, by the server's memory: {words}.", title="")
 

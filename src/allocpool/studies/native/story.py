@@ -73,7 +73,7 @@ def in_groups(rows: pd.DataFrame, profile: NativeProfile, *groups: str) -> pd.Da
         for strategy in profile.groups[name].strategies
     }
     pairs = zip(rows["solution"], rows["strategy"], strict=True)
-    return rows[[pair in wanted for pair in pairs]]
+    return rows[pd.Series([pair in wanted for pair in pairs], index=rows.index, dtype=bool)]
 
 
 def with_solutions(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -88,7 +90,8 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
     order = solution_order(done)
     short, shared = short_names(order)
     low = max(_LEAST_PAUSE_MS, float(joined["duration_ms"].min()))
-    grid = sns.FacetGrid(joined, row="solution", row_order=order, height=0.62, aspect=WIDTH / 0.62)
+    grid = sns.FacetGrid(joined, row="solution", row_order=order, height=1.2, aspect=WIDTH / 1.2)
+    grid.figure.set_figheight(0.9 + 0.62 * len(order))  # rows this low are more than seaborn's own layout can do
     for solution, axis in grid.axes_dict.items():
         mine = joined[joined["solution"] == solution]
         axis.vlines(mine["start_s"], low / 2, mine["duration_ms"], linewidth=1.2,
@@ -136,7 +139,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     return finish(grid, f"How long pauses last. The ninety-ninth percentile goes {words}.", 2, handles=handles)
 
 
-_RUNTIME_LINE = {11: ":", 17: "-.", 21: "--", 25: "-"}
+_RUNTIME_LINE: dict[int, Any] = {11: ":", 17: "-.", 21: "--", 25: "-"}
 
 
 def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:

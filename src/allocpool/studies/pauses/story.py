@@ -152,6 +152,12 @@ def saved_sentence(overheads: pd.DataFrame) -> str:
     rows = saved_by_pooling(overheads[~overheads["collector"].isin(CONTROLS)])
     if rows.empty:
         return "No solution was measured both ways."
+    shown = set(rows["verdict"])
+    head = (
+        "Pooling is shown to save collection cost" if SAVES in shown
+        else "Pooling is shown to add to the cost of collecting" if COSTS in shown
+        else "Pooling is not shown to change the cost of collecting"
+    )  # fmt: skip
     parts = []
     for case, group in rows.groupby("case", observed=True):
         saves = group[group["verdict"] == SAVES]["saved_ns"]
@@ -162,9 +168,10 @@ def saved_sentence(overheads: pd.DataFrame) -> str:
             if (count := int((group["verdict"] == verdict).sum()))
         ]
         parts.append(
-            f"case {case}, in {len(saves)} of {len(group)} solutions{span}{''.join(f', {one}' for one in others)}"
+            f"case {case}, {SAVES} in {len(saves)} of {len(group)} solutions{span}"
+            f"{''.join(f', {one}' for one in others)}"
         )
-    return f"Pooling is shown to save collection cost: {'; '.join(parts)}."
+    return f"{head}: {'; '.join(parts)}."
 
 
 def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str:

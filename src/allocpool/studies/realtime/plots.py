@@ -19,185 +19,233 @@ from allocpool.evidence.style import (
     GREY,
     GRID,
     INK,
+    MARKERS,
     SILVER,
     SKY,
+    STATED,
+    WARM_UP,
+    brackets,
     collector_handles,
-    collector_key,
-    colour_of,
-    decades_only,
-    legend,
+    finish,
     log_axis,
-    new_figure,
     nothing,
+    size,
 )
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.cells import present, solution_order
+from allocpool.packets.cells import CONFIGURATION, present, solution_order
+from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.packets.style import STRATEGY_STYLE, offsets, strategy_handles, strategy_shapes
+from allocpool.packets.style import (
+    CASE_WORDS,
+    COLOURS,
+    MARKS,
+    ROW_INCHES,
+    STRATEGY_STYLE,
+    by_collector,
+    ends,
+    foot,
+    marks,
+    part_rows,
+    points,
+    short_names,
+    strategy_shapes,
+    two_lines,
+)
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED
 
 _NOTHING_LOST_PPM = 0.3
-"""Where a logarithmic axis shows that nothing was lost."""
+"""Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
 _PAUSE, _SLIP, _BURST = SKY, SILVER, "#b00020"
+_ENOUGH = 3
+"""Points that make a line; fewer are a table."""
 
 
 def rates(cells: pd.DataFrame) -> Figure:
     """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker): the mean of a
     cell's searches, each search, and its interval."""
-    cases = sorted(cells["case"].dropna().unique())
+    cases = present(CASES, cells["case"])
     done = cells[cells["ndr_ns"].notna()]
     if done.empty:
         return nothing("no interval passes without a loss yet")
     order = solution_order(cells)
-    figure, axes = new_figure(1, len(cases), 3.3 + 2.9 * len(cases), 1.3 + 0.46 * max(len(order), 3), sharey=True)
-    drawn = present(STRATEGIES, cells["strategy"])
-    off = offsets(drawn, 0.25)
-    rate = 1e3 / done["ndr_ns"]
-    for axis, case in zip(axes, cases, strict=True):
-        for row in records(cells[cells["case"] == case]):
-            colour, marker = STRATEGY_STYLE[row.strategy]
-            y = order.index(row.solution) + off[row.strategy]
-            if pd.isna(row.ndr_ns):
-                word = "loses" if row.answer == LOSES else row.gap_word if pd.notna(row.gap_word) else "few lost"
-                axis.text(
-                    0.015, y, f"{row.strategy}: {word}", fontsize=7.5, color=colour, va="center", style="italic",
-                    transform=axis.get_yaxis_transform(),
-                )  # fmt: skip
-                continue
-            if pd.notna(row.ndr_low_ns):
-                axis.plot([1e3 / row.ndr_low_ns, 1e3 / row.ndr_high_ns], [y, y], color=colour, linewidth=2)
-            each = [1e3 / math.exp(middle) for middle in row.every_ndr.middles]
-            axis.plot(each, [y] * len(each), linestyle="", marker="|", color=colour, markersize=8, alpha=0.7)
-            axis.plot(1e3 / row.ndr_ns, y, marker=marker, color=colour, markersize=6, markeredgecolor="white")
-        log_axis(axis, float(rate.min()), float(rate.max()), room=1.6)
-        axis.set_title(f"case {case}", fontsize=11, color=INK)
-        axis.set_xlabel("million packets per second (log scale)", fontsize=9)
-        for boundary in range(1, len(order)):
-            axis.axhline(boundary - 0.5, color=GRID, linewidth=0.6)
-        axis.grid(False, axis="y")
-    axes[0].set_yticks(range(len(order)), order, fontsize=9)
-    axes[0].set_ylim(len(order) - 0.5, -0.5)
-    legend(figure, strategy_handles(set(drawn)))
-    return figure
-
-
-def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame) -> Figure:
-    """Loss against interval, every measurement of every search with its own heap: filled marks are of full length,
-    hollow ones probes."""
-    joined = probes[probes["kind"] != "larger heap"].merge(
-        searches[["trial_id", "solution", "strategy", "case", "pdr_loss_ratio", *_FACTS]], on="trial_id"
+    hue = {name: STRATEGY_STYLE[name] for name in present(STRATEGIES, cells["strategy"])}
+    told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
+    each = pd.DataFrame(
+        [
+            {"solution": row.solution, "strategy": row.strategy, "case": row.case, "rate": 1e3 / math.exp(middle)}
+            for row in records(done)
+            for middle in row.every_ndr.middles
+        ]
     )
+    grid = points(told, "rate", order, hue, col_order=cases, trials=each)
+    for case, axis in grid.axes_dict.items():
+        log_axis(axis, float(told["rate"].min()), float(told["rate"].max()), room=1.6, most=4)
+        axis.set(title=CASE_WORDS[case])
+        without = cells[(cells["case"] == case) & cells["ndr_ns"].isna()]
+        for solution, group in without.groupby("solution"):
+            words = {
+                "loses" if row.answer == LOSES else row.gap_word if pd.notna(row.gap_word) else "few lost"
+                for row in records(group)
+            }
+            axis.text(0.98, order.index(str(solution)) + 0.3, ", ".join(sorted(words)), ha="right", va="center",
+                      color=COLOURS[group["strategy"].iloc[0]] if len(group) == 1 else GREY, style="italic",
+                      transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
+    foot(grid, "million packets per second (log scale)", order)
+    words = ends(told, "rate", CONFIGURATION, "million packets a second")
+    text = f"Packets per second without a loss: {words}"
+    text += f"; {len(cells) - len(done)} of {len(cells)} cells have no such rate."
+    return finish(grid, text, 4, "", marks(hue))
+
+
+def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
+    """Losses of a million for a logarithmic axis, and its foot, where none are: no empty decades below the smallest."""
+    some = lost_ppm[lost_ppm > 0]
+    foot = max(_NOTHING_LOST_PPM, float(some.min()) / 5) if len(some) else _NOTHING_LOST_PPM
+    return lost_ppm.astype(float).clip(lower=foot), foot
+
+
+def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame, case: str = "B") -> Figure:
+    """Loss against interval, every measurement of every search with its own heap: large marks are of full length,
+    small ones probes; a panel for each solution that was searched in this case, or where none was in the lightest."""
+    facts = ["trial_id", "solution", "strategy", "case", "pdr_loss_ratio", *_FACTS]
+    joined = probes[probes["kind"] != "larger heap"].merge(searches[facts], on="trial_id")
     if joined.empty:
         return nothing("no search has finished yet")
+    cases = present(CASES, joined["case"])
+    case = case if case in cases else cases[0]
+    joined = joined[joined["case"] == case].astype({"interval_ns": float})
     order = solution_order(joined)
-    cases = sorted(joined["case"].unique())
-    figure, axes = new_figure(len(order), len(cases), 1.2 + 3.4 * len(cases), 0.8 + 2.0 * len(order), sharey=True)
-    for index, axis in enumerate(axes):
-        solution, case = order[index // len(cases)], cases[index % len(cases)]
-        group = joined[(joined["solution"] == solution) & (joined["case"] == case)]
-        for row in records(group):
-            colour, marker = STRATEGY_STYLE[row.strategy]
-            axis.plot(
-                row.interval_ns, max(row.lost_ppm, _NOTHING_LOST_PPM), marker=marker, color=colour, markersize=5,
-                markerfacecolor="none" if row.kind == "probe" else colour, linestyle="",
-            )  # fmt: skip
-        log_axis(axis, float(joined["interval_ns"].min()), float(joined["interval_ns"].max()))
-        log_axis(axis, _NOTHING_LOST_PPM, 1e6, "y", 1.6)
+    short, _ = short_names(order)
+    joined["lost"], lowest = _floored(joined["lost_ppm"])
+    joined["length"] = joined["kind"].map(lambda kind: "probe" if kind == "probe" else "full length")
+    columns = min(3, len(order))
+    grid = sns.relplot(
+        joined, x="interval_ns", y="lost", hue="strategy", palette=COLOURS, style="strategy", markers=MARKS,
+        size="length", sizes={"probe": 10, "full length": 40}, alpha=0.75, col="solution", col_order=order,
+        col_wrap=columns, legend=False, rasterized=True, **size(columns, 1.6),
+    )  # fmt: skip
+    for solution, axis in grid.axes_dict.items():
+        log_axis(axis, float(joined["interval_ns"].min()), float(joined["interval_ns"].max()), most=4)
+        log_axis(axis, lowest, float(joined["lost"].max()), "y", 1.6, most=4)
         for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
             axis.axhline(1e6 * loss_ratio, color=INK, linewidth=0.7, linestyle="--")
-        axis.set_title(f"{solution}, case {case}", fontsize=9, color=INK)
-    figure.supxlabel("interval, ns", fontsize=9)
-    figure.supylabel("lost of a million (lowest: none)", fontsize=9)
-    legend(figure, strategy_handles(set(joined["strategy"])))
-    return figure
+        axis.set(title=two_lines(short[solution], 19), xlabel="", ylabel="")
+    grid.figure.supxlabel(f"interval, ns (log scale), case {case}")
+    grid.figure.supylabel("lost of a million (lowest: none)")
+    words = ends(joined[joined["lost_ppm"] == 0], "interval_ns", CONFIGURATION[:2], "ns")
+    hue = {name: STRATEGY_STYLE[name] for name in present(STRATEGIES, joined["strategy"])}
+    text = f"Losses against interval in case {case}, {len(joined)} measurements; intervals without a loss go {words}."
+    return finish(grid, text, 4, "", marks(hue))
 
 
 _FACTS = ["language", "layout", "collector", "runtime"]
 
 
 def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a per-trial table with a name that tells what the trial was."""
+    """Rows of a per-trial table with a name that tells what the trial of the first repetition was."""
     facts = finished(trials)[
         ["trial_id", "solution", "strategy", "case", "input_queue_ms", "heap_factor", "block"]
     ].copy()
-    facts["name"] = [
-        f"{row.solution} {row.strategy} {row.case}, queue {row.input_queue_ms:g} ms"
+    short, _ = short_names(list(facts["solution"].unique()))
+    facts["what"] = [
+        f"case {row.case}, queue {row.input_queue_ms:g} ms"
         + (f", heap x{row.heap_factor:g}" if pd.notna(row.heap_factor) and row.heap_factor != 1 else "")
         for row in records(facts)
     ]
+    facts["short"] = facts["solution"].map(short).astype("str")
+    facts["what"] = facts["what"].astype("str")
+    facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"]
     return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
 
 
 def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Share of ticks lost in each tenth of a second, one panel per trial of the first repetition; warm-up shaded."""
+    """Share of ticks lost in each tenth of a second, one panel per trial of the first repetition that lost any; warm-up
+    shaded."""
     joined = _named(samples, trials)
     joined = joined[joined["generated"] > 0]
     if joined.empty:
         return nothing("no single trial has finished yet")
+    joined["percent"] = (100 * joined["lost"] / joined["generated"]).astype(float)
+    every = joined["name"].nunique()
+    joined = joined[joined.groupby("name")["lost"].transform("sum") > 0]
+    if joined.empty:
+        return nothing("no single trial lost anything")
     names = sorted(joined["name"].unique())
     columns = min(2, len(names))
-    rows = math.ceil(len(names) / columns)
-    figure, axes = new_figure(rows, columns, 4.8 * columns, 0.8 + 1.5 * rows, sharey=True)
-    for axis, name in zip(axes, names, strict=False):
-        group = joined[joined["name"] == name].sort_values("end_s")
-        axis.step(group["end_s"], 100 * group["lost"] / group["generated"], where="pre", color=_BURST, linewidth=1.2)
-        axis.axvspan(min(0.0, float(group["end_s"].min())), 0, color="#f2ead8", zorder=0)
-        axis.set_ylim(-3, 103)
-        axis.set_title(name, fontsize=8.5, color=INK)
-    for axis in axes[len(names) :]:
-        axis.set_visible(False)
-    figure.supxlabel("seconds after the warm-up", fontsize=9)
-    figure.supylabel("lost, %", fontsize=9)
-    return figure
+    grid = sns.relplot(
+        joined.sort_values("end_s"), kind="line", x="end_s", y="percent", drawstyle="steps-pre", color=_BURST,
+        estimator=None, col="name", col_order=names, col_wrap=columns, **size(columns, 1.3),
+    )  # fmt: skip
+    for axis in grid.axes.flat:
+        axis.axvspan(min(0.0, float(joined["end_s"].min())), 0, color=WARM_UP, zorder=0)
+    grid.set(ylim=(-3, 103)).set_axis_labels("", "")
+    grid.figure.supxlabel("seconds after the warm-up")
+    grid.figure.supylabel("lost, %")
+    totals = joined.groupby("name")[["lost", "generated"]].sum().reset_index()
+    totals["percent"] = 100 * totals["lost"].astype(float) / totals["generated"].astype(float)
+    rest = f"{every - len(names)} of {every} trials lost nothing and have no panel." if every > len(names) else ""
+    return finish(grid, f"Losses over time; a trial loses {ends(totals, 'percent', ['name'], '%')}. {rest}")
 
 
 def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Bursts of losses, pauses of the collector and slips of the source on one axis, one row per trial."""
+    """Bursts of losses, pauses of the collector and slips of the source on one axis, one row per trial that lost any,
+    or of all trials where none did."""
     tables = [_named(rows, trials) for rows in (bursts, pauses, slips[slips["length_ns"] >= 1e6])]
-    names = sorted(set(_named(finished(trials)[["trial_id"]], trials)["name"]))
-    if not names:
+    every = _named(finished(trials)[["trial_id"]], trials)
+    if every.empty:
         return nothing("no single trial has finished yet")
-    figure, (axis,) = new_figure(1, 1, 9.5, 1.3 + 0.42 * max(len(names), 3))
-    for rows, colour, shift in zip(tables, (_BURST, _PAUSE, _SLIP), (-0.25, 0.0, 0.25), strict=True):
-        for row in records(rows):
-            length_s = (row.end_s - row.start_s) if colour == _BURST else row.length_ns / 1e9
-            y = names.index(row.name) + shift
-            axis.plot([row.start_s, row.start_s + length_s], [y, y], color=colour, linewidth=5, solid_capstyle="butt")
-            axis.plot(row.start_s, y, marker="|", color=colour, markersize=6)
-    axis.set_yticks(range(len(names)), names, fontsize=8)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlabel("seconds after the warm-up", fontsize=9)
+    losing = set(tables[0]["name"])
+    shown = every[every["name"].isin(losing)] if losing else every
+    names = sorted(set(shown["name"]))
+    grid = sns.FacetGrid(shown, **size(1, 0.8 + ROW_INCHES * max(3, len(names))))
+    for rows, colour, lane in zip(tables, (_BURST, _PAUSE, _SLIP), (-0.27, 0.0, 0.27), strict=True):
+        mine = rows[rows["name"].isin(names)]
+        at = mine["name"].map(names.index) + lane
+        stop = mine["end_s"] if colour == _BURST else mine["start_s"] + mine["length_ns"] / 1e9
+        grid.ax.hlines(at, mine["start_s"], stop, color=colour, linewidth=5)
+        grid.ax.plot(mine["start_s"], at, linestyle="", marker="|", color=colour, markersize=6)
+    grid.ax.set_yticks(range(len(names)), names)
+    part_rows(grid.ax, len(names))
+    grid.set_axis_labels("seconds after the warm-up", "")
     words = {"losses": _BURST, "pauses": _PAUSE, "slips of the source, 1 ms or longer": _SLIP}
-    legend(figure, [Line2D([], [], color=colour, linewidth=5, label=word) for word, colour in words.items()])
-    return figure
+    counts = ", ".join(f"{len(rows)} {word}" for rows, word in zip(tables, words, strict=True))
+    handles = [Line2D([], [], color=colour, linewidth=5, label=word) for word, colour in words.items()]
+    text = f"What happened when: {counts}; {len(losing)} of {len(set(every['name']))} trials lost something."
+    return finish(grid, text, 3, "", handles)
 
 
 def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
-    """Delay from due time to consumption at percentiles, one line per trial of the first repetition."""
+    """Delay from due time to consumption at percentiles, one line per trial of the first repetition, a panel for each
+    solution."""
     joined = _named(delays, trials)
     if joined.empty:
         return nothing("no single trial has finished yet")
-    figure, (axis,) = new_figure(1, 1, 9.5, 4.6)
     shares = sorted(joined["percentile"].unique())
-    names = sorted(joined["name"].unique())
-    for number, name in enumerate(names):
-        group = joined[joined["name"] == name].sort_values("percentile")
-        at = [shares.index(value) for value in group["percentile"]]
-        axis.plot(
-            at,
-            group["delay_us"].clip(lower=0.1),
-            marker="osD^v<>ph*"[number % 10],
-            markersize=4,
-            linewidth=1.2,
-            label=name,
-        )
-    log_axis(axis, max(0.1, float(joined["delay_us"].min())), float(joined["delay_us"].max()), "y", 1.5)
-    axis.set_xticks(range(len(shares)), ["max" if share == 100 else f"{share:g}%" for share in shares], fontsize=9)
-    axis.set_xlabel("percentile of the ticks received", fontsize=9)
-    axis.set_ylabel("delay, us (log scale)", fontsize=9)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
-    return figure
+    joined = joined.assign(
+        at=joined["percentile"].map(shares.index), delay_us=joined["delay_us"].astype(float).clip(lower=0.1)
+    )
+    order = present(dict.fromkeys(joined["short"]), joined["short"])
+    kinds = sorted(joined["what"].unique())
+    shapes = {kind: MARKERS[place % len(MARKERS)] for place, kind in enumerate(kinds)}
+    columns = min(2, len(order))
+    grid = sns.relplot(
+        joined, kind="line", x="at", y="delay_us", units="name", estimator=None, hue="strategy", palette=COLOURS,
+        style="what", markers=shapes, dashes=False, markersize=6, linewidth=1, col="short", col_order=order,
+        col_wrap=columns, legend=False, **size(columns, 2.3),
+    )  # fmt: skip
+    for name, axis in grid.axes_dict.items():
+        log_axis(axis, float(joined["delay_us"].min()), float(joined["delay_us"].max()), "y", 1.5)
+        axis.set_xticks(range(len(shares)), ["max" if share == 100 else f"p{share:g}" for share in shares], rotation=60)
+        axis.set(title=two_lines(str(name)), xlabel="", ylabel="")
+    grid.figure.supxlabel("percentile of the ticks received")
+    grid.figure.supylabel("delay, us (log scale)")
+    drawn = present(STRATEGIES, joined["strategy"])
+    handles = [Line2D([], [], color=COLOURS[name], label=name) for name in drawn]
+    handles += [Line2D([], [], linestyle="", marker=mark, color=GREY, label=kind) for kind, mark in shapes.items()]
+    tail = joined[joined["percentile"] == max(share for share in shares if share < 100 or len(shares) == 1)]
+    words = ends(tail, "delay_us", ["short", "strategy", "what"], "us")
+    return finish(grid, f"Delays; percentile {tail['percentile'].iloc[0]:g} goes {words}.", 2, "", handles)
 
 
 def similarity(rows: pd.DataFrame) -> Figure:
@@ -205,104 +253,97 @@ def similarity(rows: pd.DataFrame) -> Figure:
     units of the cell's own cost: with a queue that follows the scale, and with that of scale 1."""
     if rows.empty:
         return nothing("no cell was tried at several scales yet")
-    figure, axes = new_figure(1, 2, 10.5, 4.6, sharey=True)
-    drawn = rows.assign(
-        lost=rows["lost_percent"].clip(lower=_NOTHING_LOST_PPM / 1e4), scale=rows["scale"].map("{:g}".format)
-    )
-    shared = {"x": "over_cost", "y": "lost", "hue": "scale", "style": "cell", "markers": True, "palette": "viridis"}
-    for axis, rule in zip(axes, (FOLLOWS, UNSCALED), strict=True):
-        group = drawn[drawn["queue"] == rule]
-        sns.lineplot(
-            group,
-            **shared,
-            hue_order=sorted(drawn["scale"].unique(), key=float),
-            ax=axis,
-            errorbar=None,
-            legend=axis is axes[0],
-        )
-        for row in records(group):
-            ends = [max(value, _NOTHING_LOST_PPM / 1e4) for value in (row.lost_low_percent, row.lost_high_percent)]
-            axis.plot([row.over_cost] * 2, ends, color=GRID, linewidth=3, zorder=1)
-        log_axis(axis, float(drawn["over_cost"].min()), float(drawn["over_cost"].max()), room=1.3)
-        log_axis(axis, _NOTHING_LOST_PPM / 1e4, 100, "y", 1.6)
-        axis.set_title(rule, fontsize=10, color=INK)
-        axis.set_xlabel("interval, over the cell's cost by the batch path", fontsize=9)
-        axis.set_ylabel("lost, % (lowest: none)", fontsize=9)
-    axes[0].legend(fontsize=8, frameon=False)
-    return figure
+    lost, lowest = _floored(1e4 * rows["lost_percent"])
+    drawn = rows.assign(lost=lost / 1e4, scale=rows["scale"].map("{:g}".format))
+    scales = sorted(drawn["scale"].unique(), key=float)
+    grid = sns.relplot(
+        drawn, kind="line", x="over_cost", y="lost", hue="scale", hue_order=scales, palette="viridis", style="cell",
+        markers=True, errorbar=None, col="queue", col_order=[FOLLOWS, UNSCALED], facet_kws={"legend_out": False},
+        **size(2, 3),
+    )  # fmt: skip
+    for rule, axis in grid.axes_dict.items():
+        mine = drawn[drawn["queue"] == rule]
+        bars = [mine[end].clip(lower=lowest / 1e4) for end in ("lost_low_percent", "lost_high_percent")]
+        brackets(mine["over_cost"], *bars, axis, color=GRID, linewidth=3, zorder=1)
+        log_axis(axis, float(drawn["over_cost"].min()), float(drawn["over_cost"].max()), room=1.3, most=4)
+        log_axis(axis, lowest / 1e4, 100, "y", 1.6)
+        axis.set(title=two_lines(rule.replace(", ", " / "), 30), xlabel="", ylabel="")
+    grid.figure.supxlabel("interval, over the cell's cost by the batch path")
+    grid.figure.supylabel("lost, % (lowest: none)")
+    words = ends(drawn, "lost_percent", ["cell", "scale", "queue"], "%")
+    return finish(grid, f"Losses of the same cells at scales {', '.join(scales)}: {words}.", 3, "")
 
 
 def batch_and_realtime(both: pd.DataFrame) -> Figure:
     """Smallest interval against cost in batch (`allocpool.studies.realtime.cells.against_batch`), with the line on
-    which they are the same: bars are their intervals."""
+    which they are the same: bars are their intervals. Cells without objects are named."""
     if both.empty:
         return nothing("no cell has both a smallest interval and a cost in batch yet")
-    figure, (axis,) = new_figure(1, 1, 8.5, 6.0)
-    drawn = both.assign(collector=[collector_key(row.language, row.collector) for row in records(both)])
-    used = list(dict.fromkeys(drawn["collector"]))
-    for row in records(drawn):
-        colour = colour_of(row.collector)
-        axis.plot([row.ns] * 2, [row.pdr_low_ns, row.pdr_high_ns], color=colour, linewidth=1.4, zorder=2)
-        axis.plot([row.low, row.high], [row.pdr_ns] * 2, color=colour, linewidth=1.4, zorder=2)
-    sns.scatterplot(
-        drawn, x="ns", y="pdr_ns", hue="collector", palette={key: colour_of(key) for key in used},
-        style="strategy", markers={name: marker for name, (_, marker) in STRATEGY_STYLE.items()}, s=55, ax=axis,
-        legend=False, zorder=3,
+    drawn, colours = by_collector(both)
+    grid = sns.relplot(
+        drawn, x="ns", y="pdr_ns", hue="key", palette=colours, style="strategy", markers=MARKS, s=50, legend=False,
+        zorder=3, **size(1, 4.4),
     )  # fmt: skip
+    for key, part in drawn.groupby("key"):
+        brackets(part["ns"], part["pdr_low_ns"], part["pdr_high_ns"], grid.ax, color=colours[str(key)])
+        grid.ax.hlines(part["pdr_ns"], part["low"], part["high"], color=colours[str(key)], linewidth=1.6, zorder=2)
     without_objects = drawn["layout"].str.startswith(("flat", "slab")) & (drawn["strategy"] == "pool")
     for row in records(drawn[without_objects]):
-        axis.annotate(
-            f"{row.solution} {row.case}", (row.ns, row.pdr_ns), xytext=(5, -9), textcoords="offset points",
-            fontsize=7, color=INK,
-        )  # fmt: skip
+        grid.ax.annotate(f"{row.solution} {row.case}", (row.ns, row.pdr_ns), xytext=(7, -9),
+                         textcoords="offset points")  # fmt: skip
     low, high = (float(fold(drawn[["ns", "pdr_ns"]].to_numpy().ravel())) for fold in (min, max))
-    axis.plot([low / 2, high * 2], [low / 2, high * 2], color=SILVER, linewidth=1, zorder=1)
-    log_axis(axis, low, high, room=1.4)
-    log_axis(axis, low, high, "y", 1.4)
-    axis.set_xlabel("cost in batch, ns per packet (log scale)", fontsize=9)
-    axis.set_ylabel("smallest interval, ns (log scale)", fontsize=9)
-    handles = [*collector_handles(set(used)), *strategy_shapes(set(drawn["strategy"]))]
-    legend(figure, handles, min(len(handles), 6))
-    return figure
+    grid.ax.axline((low, low), (high, high), color=SILVER, linewidth=1, zorder=1)
+    for which in "xy":
+        log_axis(grid.ax, low, high, which, 1.4)
+    grid.set_axis_labels("cost in batch, ns per packet (log scale)", "smallest interval, ns (log scale)")
+    handles = [*collector_handles(set(colours)), *strategy_shapes(set(drawn["strategy"]))]
+    words = ends(drawn, "ratio", CONFIGURATION, "times the cost in batch")
+    return finish(grid, f"Smallest interval beside the cost in batch: {words}.", 4, handles=handles)
 
 
 def sweeps(trials: pd.DataFrame) -> Figure:
-    """Loss at one interval against the length of the input queue, and against the heap."""
+    """Loss at one interval against the length of the input queue, and against the heap, where a line has points enough;
+    the others stand in the table of sweeps (`allocpool.studies.realtime.story.sweep_table`)."""
     done = finished(trials)
     if done.empty:
         return nothing("no single trial has finished yet")
-    figure, axes = new_figure(1, 2, 10.5, 4.4, sharey=True)
     done = done[done["intermediate_queue_ms"] == 0]
     usual_heap = done["heap_factor"].isna() | (done["heap_factor"] == 1)
-    _sweep(axes[0], done[usual_heap], "queue_factor", "input queue, times the published one at this scale (log scale)")
     by_heap = done[done["heap_factor"].notna() & (done["queue_factor"] == _usual_queue(done))]
-    _sweep(axes[1], by_heap, "heap_factor", "heap, times the published one (log scale)")
-    axes[0].set_ylabel("lost of a million (lowest: none)", fontsize=9)
-    handles = {str(line.get_label()): line for axis in axes for line in axis.get_lines()}
-    figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
-    return figure
+    parts = {_QUEUE: (done[usual_heap], "queue_factor"), _HEAP: (by_heap, "heap_factor")}
+    long = pd.concat(
+        [rows.assign(panel=name, factor=rows[column].astype(float)) for name, (rows, column) in parts.items()]
+    )
+    line = long.groupby(["panel", *CONFIGURATION], observed=True)["factor"].transform("nunique")
+    long = long[line >= _ENOUGH]
+    if long.empty:
+        return nothing("too few lengths and sizes for a curve: the table has them")
+    long["lost"], lowest = _floored(long["lost_ppm"])
+    short, _ = short_names(list(long["solution"].unique()))
+    long["cell"] = long["solution"].map(short) + ", case " + long["case"]
+    panels = present(parts, long["panel"])
+    grid = sns.relplot(
+        long, kind="line", x="factor", y="lost", hue="strategy", palette=COLOURS, style="cell", markers=True, **STATED,
+        err_style="bars", col="panel", col_order=panels, facet_kws={"sharex": False, "legend_out": False},
+        **size(len(panels), 3),
+    )  # fmt: skip
+    for panel, axis in grid.axes_dict.items():
+        mine = long[long["panel"] == panel]
+        log_axis(axis, float(mine["factor"].min()), float(mine["factor"].max()), room=1.3, most=4)
+        log_axis(axis, lowest, float(long["lost"].max()), "y", 1.6)
+        axis.set(title=panel, xlabel="times the published one", ylabel="")
+    grid.figure.supylabel("lost of a million (lowest: none)")
+    words = ends(long, "lost_ppm", [*CONFIGURATION, "panel", "factor"], "of a million")
+    return finish(grid, f"Losses by length of the queue and size of the heap: {words}.", 2, "")
+
+
+_QUEUE, _HEAP = "input queue at this scale", "heap"
 
 
 def _usual_queue(trials: pd.DataFrame) -> float:
     """The queue with which heaps were varied: that of the trials with a larger heap, or the most common."""
     larger = trials[trials["heap_factor"].astype(float) > 1.05]
     return float((larger if len(larger) else trials)["queue_factor"].astype(float).mode().iloc[0])
-
-
-def _sweep(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
-    lines = ["-", "--", ":", "-."]
-    solutions = solution_order(rows) if len(rows) else []
-    for (solution, strategy, case), group in rows.groupby(["solution", "strategy", "case"], observed=True):
-        colour, marker = STRATEGY_STYLE[str(strategy)]
-        means = group.groupby(column)["lost_ppm"].mean().clip(lower=_NOTHING_LOST_PPM)
-        axis.plot(
-            means.index.to_numpy(dtype=float), means.to_numpy(dtype=float), color=colour, marker=marker, markersize=5,
-            linestyle=lines[solutions.index(str(solution)) % len(lines)], label=f"{solution} {strategy} {case}",
-        )  # fmt: skip
-    if len(rows):
-        log_axis(axis, float(rows[column].min()), float(rows[column].max()), room=1.3)
-    log_axis(axis, _NOTHING_LOST_PPM, 1e6, "y", 1.6)
-    axis.set_xlabel(label, fontsize=9)
 
 
 _REGION_STYLE = {
@@ -337,8 +378,7 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     for (solution, deadline_ms), axis in grid.axes_dict.items():
         panel = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
         _map_panel(axis, panel, (rates[0] / 2, rates[1] * 2))
-        log_axis(axis, lives[0], lives[1], room=1.5)
-        decades_only(axis)
+        log_axis(axis, lives[0], lives[1], room=1.5, most=3)
         log_axis(axis, rates[0], rates[1], "y", 1.5)
         axis.tick_params(labelsize=10)
         axis.set_title(f"{solution}\nwithin {deadline_ms:g} ms", fontsize=10, color=INK)

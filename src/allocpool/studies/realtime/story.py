@@ -15,13 +15,13 @@ from allocpool import stats
 from allocpool.campaign import campaign
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.cells import solution_order
+from allocpool.packets.cells import CONFIGURATION, solution_order
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import proof
-from allocpool.studies.realtime.cells import FOLLOWS, LOSES, NDR, PDR, UNSCALED, realtime_cells
+from allocpool.studies.realtime.cells import FOLLOWS, LOSES, NDR, PDR, UNSCALED, against_batch, realtime_cells
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
 from allocpool.studies.realtime.study import STUDY, MapPart, RealtimeProfile, estimate_seconds, searched_cells
@@ -184,11 +184,11 @@ def design(profile: RealtimeProfile) -> str:
         return f"No cell is searched in this profile: the decision map stands for them. {minutes}"
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
     return (
-        f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in {len(profile.cases)} case(s) make "
-        f"{cells} cells, each searched {profile.blocks} times from {profile.low_ns:g} to {profile.high_ns:g} ns, to "
-        f"a resolution of {profile.resolution:.0%}. At scale {profile.scale:g} a probe lasts {profile.probe_seconds:g} "
-        f"s, a trial of full length {profile.full_seconds:g} to {profile.cap_seconds:g} s (until "
-        f"{profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
+        f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in cases {', '.join(profile.cases)} "
+        f"make {cells} cells, each searched {profile.blocks} times from {profile.low_ns:g} to {profile.high_ns:g} ns, "
+        f"to a resolution of {profile.resolution:.0%}. At scale {profile.scale:g} a probe lasts "
+        f"{profile.probe_seconds:g} s, a trial of full length {profile.full_seconds:g} to {profile.cap_seconds:g} s "
+        f"(until {profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
         f"{profile.input_queue_ms:g} ms of ticks, {profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale):g} times "
         f"the published {INPUT_QUEUE_MS:g} ms at this scale. "
         f"{minutes}"
@@ -657,3 +657,69 @@ def map_errors() -> pd.DataFrame:
         for row in records(proof.load())
     ]  # fmt: skip
     return pd.DataFrame(rows)
+def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
+    """Losses of the single trials by cell, queue and heap, in times of the published ones: solution, strategy, case, n,
+    and of a million the median with the least and the greatest trial."""
+    done = finished(trials)
+    done = done[done["intermediate_queue_ms"] == 0]
+    rows = [
+        {
+            "solution": solution, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
+            "heap, times": "-" if pd.isna(heap) else f"{heap:g}", "n": len(group),
+            "lost of a million": f"{_number(lost.median())} ({_number(lost.min())} to {_number(lost.max())})",
+        }
+        for (solution, strategy, case, queue, heap), group in done.groupby(
+            [*CONFIGURATION, "queue_factor", "heap_factor"], observed=True, dropna=False
+        )
+        for lost in [group["lost_ppm"].astype(float)]
+    ]  # fmt: skip
+    names = ["solution", "strategy", "case", "queue, times", "heap, times", "n", "lost of a million"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def beside_batch_study(cells: pd.DataFrame, searches: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:
+    """The cells that this study searched and the batch study measured: smallest interval and cost, each with its scale,
+    and the interval over the cost; the smallest ratio first."""
+    both = against_batch(cells, batch).merge(
+        finished(searches)[[*CONFIGURATION, "scale"]].drop_duplicates(list(CONFIGURATION)), on=list(CONFIGURATION)
+    )
+    scales = finished(batch)[[*CONFIGURATION, "scale"]].drop_duplicates(list(CONFIGURATION))
+    both = both.merge(scales, on=list(CONFIGURATION), suffixes=("", "_batch")).sort_values("ratio")
+    return pd.DataFrame({
+        "solution": both["solution"], "strategy": both["strategy"], "case": both["case"],
+        "smallest interval, ns": [f"{_number(ns)}" for ns in both["pdr_ns"]],
+        "its scale": both["scale"].map("{:g}".format), "batch study, ns": [f"{_number(ns)}" for ns in both["ns"]],
+        "batch scale": both["scale_batch"].map("{:g}".format),
+        "interval over cost": both["ratio"].astype(float).round(2),
+    }).reset_index(drop=True)  # fmt: skip
+
+
+_FASTER = 0.9
+"""A smallest interval below so much of the cost in batch is more than what two trials of one cell differ by."""
+
+
+def beside_batch_sentence(rows: pd.DataFrame) -> str:
+    """Whether an interval is shorter than the same work takes in the batch study, which at one scale can't be."""
+    if rows.empty:
+        return "No cell was measured by both studies under this profile."
+    shorter = rows[rows["interval over cost"] < _FASTER]
+    if shorter.empty:
+        return f"In none of {len(rows)} cells is the smallest interval shorter than the cost in the batch study."
+    apart = shorter[shorter["its scale"] != shorter["batch scale"]]
+    first = shorter.iloc[0]
+    text = (
+        f"In {len(shorter)} of {len(rows)} cells the smallest interval is shorter than the cost in the batch study, "
+        f"most of all {first['solution']} with {first['strategy']} in case {first['case']}: "
+        f"{first['smallest interval, ns']} against {first['batch study, ns']} ns. "
+    )
+    if len(apart):
+        text += (
+            f"{len(apart)} of these were measured at another scale: a smaller pool, queue and store fit into more of "
+            "the caches, so the same steps take less time, and figures of two scales are no contradiction. "
+        )
+    if len(apart) < len(shorter):
+        text += (
+            f"{len(shorter) - len(apart)} are of the same scale, where both can't be true: look at the machine's pace "
+            "around these trials before either is believed."
+        )
+    return text.strip()

@@ -32,7 +32,7 @@ from allocpool.studies.stream.story import AXES, commonest_rate, curves, publish
 
 _MARKERS = "osD^vP"
 _DASHES: tuple[Any, ...] = ("", (4, 2), (4, 1, 1, 1), (1, 1))
-_LINES = ("-", "--", "-.", ":")
+_LINES: tuple[Any, ...] = ("-", "--", "-.", ":")
 _ANSWERS = {"first": "first result", "last": "last result"}
 _SETTINGS = {
     "new_size_mb": "MaxNewSize, MiB",
@@ -108,7 +108,7 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
             parts.append(inside.drop(columns=["low", "high"], errors="ignore").rename(columns=told).assign(panel=title))
     long, drawn = looks.styled(pd.concat(parts, ignore_index=True))
     long["millions"] = long["offered_items_per_second"] / 1e6
-    charts = [f"published, {machine}: {windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
+    charts = [f"published, {machine}\n{windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
     grid = sns.relplot(
         stated(long, "ms"), kind="line", x="millions", y="ms", **drawn, **STATED, col="panel",
         col_order=[*panels, *(charts if axis == "keys" else [])], col_wrap=2, markersize=6,
@@ -145,7 +145,7 @@ def _published(panel: Axes, machine: str) -> None:
     log_axis(
         panel, float(rows["million_items_per_second"].min()), float(rows["million_items_per_second"].max()), most=4
     )
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), title="collector, JDK, threads")
+    panel.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.35), title="collector, JDK, threads")
 
 
 def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
@@ -166,8 +166,8 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         rows, drawn = looks.styled(found[axis].astype({FIRST: float}))
         asked = sorted(rows[axis].dropna().unique())
         rows["place"] = rows[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
-        rows["cell"] = rows[[name for name in CELL if name != axis]].astype(str).agg(" ".join, axis=1)
-        for _, line in rows.groupby("cell", sort=False):
+        others = [name for name in CELL if name != axis]
+        for _, line in rows.groupby(others, sort=False, dropna=False):
             sns.lineplot(line, x="place", y=FIRST, **drawn, **STATED, ax=panel, markersize=6)
             told = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
             for place, point in told.iterrows() if axis == "new_size_mb" else ():
@@ -220,5 +220,5 @@ def threads_of_the_engine(
     )
     words = ends(rows, answer, ["solution", "cooperative_threads"], "ms")
     tails = ", ".join(sorted(rows["tail"].dropna().unique()))
-    return finish(grid, f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}.", 2, "",
-                  [handle for handle in looks.handles() if handle.get_linestyle() != "None"])  # fmt: skip
+    text = f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}."
+    return finish(grid, text, 2, "", [handle for handle in looks.handles() if handle.get_linestyle() != "None"])

@@ -61,8 +61,9 @@ def design(profile: StreamProfile) -> str:
         f"p99.99 takes {windows_needed(99.99) * slide_ms / 1000:g} s"
         for slide_ms, seconds in lengths
     )
+    repeated = f"{profile.blocks} repetition{'' if profile.blocks == 1 else 's'}"
     return (
-        f"Groups of trials: {groups}. {profile.blocks} repetition(s), {profile.seconds:g} s measured after "
+        f"Groups of trials: {groups}. {repeated}, {profile.seconds:g} s measured after "
         f"{profile.warmup_seconds:g} s of warm-up; {windows}.{searched}"
     )
 
@@ -76,7 +77,7 @@ def machine(trials: pd.DataFrame) -> str:
     if count >= _FEW_CORES:
         return f"This machine has {count} processors; the published ones ran up to {most} threads."
     threads = trials.loc[trials["asked_concurrent_gc_threads"].isna(), "concurrent_gc_threads"].dropna()
-    concurrent = f", and concurrent collection had {int(threads.max())} thread(s)" if len(threads) else ""
+    concurrent = f", and concurrent collection had at most {int(threads.max())} threads" if len(threads) else ""
     return (
         f"This machine has {count} processors; the published ones ran up to {most} threads. A processor left to the "
         f"collector is {1 / count:.0%} of this machine instead of a small part of it{concurrent}. "
@@ -369,7 +370,10 @@ def _highest(found: pd.DataFrame, target_ms: float) -> str:
         if rows["holds_items_per_second"].notna().all()
     }
     if not brackets:
-        return f"**No configuration was shown to hold {target_ms:g} ms at the tail in every repetition.**"
+        return (
+            f"**No configuration was shown to hold {target_ms:g} ms in every repetition, at the highest percentile "
+            "that its windows allow.**"
+        )
     best = max(brackets, key=lambda name: stats.geometric_mean(brackets[name]["holds_items_per_second"]))
     rivals = [rows for name, rows in brackets.items() if name != best]
     # The repetitions that chose the one also judge it: it is put to all others, and paid for as often as was chosen.
