@@ -447,7 +447,13 @@ class Campaign:
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The tidy tables of what was measured so far, checked and written to ``data/tidy/<profile>/<study>/``."""
+        """The tidy tables of what was measured so far, checked and written to ``data/tidy/<profile>/<study>/``.
+
+        Of a campaign that is only shown, and that nothing was measured of here, those that are stored: the shipped
+        ones.
+        """
+        if self._shown is not None:
+            return self._shown[0]
         unavailable = [
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
@@ -455,6 +461,14 @@ class Campaign:
         tidy.write_tables(self.tidy_folder, tables)
         write_provenance(self.tidy_folder, self.provenance())
         return tables
+
+    @cached_property
+    def _shown(self) -> tuple[dict[str, pd.DataFrame], dict[str, Any]] | None:
+        """What is shown instead of a measurement: stored tables and provenance of a campaign without a record here."""
+        if not os.environ.get(SHOW_ONLY) or self.records():
+            return None
+        tables, provenance = stored(self.study.name, self.profile.profile)
+        return None if provenance is None else (tables, provenance)
 
     @property
     def tidy_folder(self) -> Path:
@@ -483,6 +497,8 @@ class Campaign:
 
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from: machine, code, profile, outcomes. Plain data."""
+        if self._shown is not None:
+            return self._shown[1]
         tasks, records = self.all_tasks(), self.records()
         started = sorted(record.started_utc for record in records)
         return {
