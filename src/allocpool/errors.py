@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 class UserError(Exception):
     """A setting, file or machine does not allow what was asked; the message is one complete line."""
 
+    def _render_traceback_(self) -> list[str]:
+        """IPython's hook: a notebook shows the line and nothing else."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 def unknown_choice(what: str, value: object, valid: Iterable[object]) -> UserError:
     """The error for a value outside a closed list: names what, the value and every valid choice."""

@@ -7,13 +7,18 @@ from it.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import html
+import io
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 from great_tables import GT
+from IPython.core.getipython import get_ipython
 from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
@@ -21,8 +26,11 @@ from allocpool.campaign import campaign
 from allocpool.campaign.registry import every_study, room
 from allocpool.errors import unknown_choice
 from allocpool.evidence import style
+from allocpool.evidence.drawn import drawn
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
+ROWS_MIME = "application/vnd.allocpool.rows+json"
+"""Beside a figure or table: ``title``, and its rows as ``parquet`` in base64, for who wants to take them along."""
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
 _SCREEN_PX = 760
 """How wide a figure becomes where there is room."""
@@ -37,6 +45,8 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     word. Here every variable that is no import counts as a parameter: ``open_study`` refuses the names that
     its profile does not have, and a notebook without a study names what it takes in ``known``.
     """
+    if (shell := get_ipython()) is not None:
+        shell.display_formatter.mimebundle_formatter.for_type(GT, _table_bundle)
     settings = {
         name: value
         for name, value in namespace.items()
@@ -123,12 +133,35 @@ def say(*sentences: str) -> Markdown:
 
 
 def figure(drawing: Figure, caption: str) -> None:
-    """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well."""
+    """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well.
+
+    The rows that it shows go with it.
+    """
     words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
     key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
     picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{style.svg(drawing, key)}</figure>'
-    display({"text/html": picture, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
+    rows = _rows(caption.partition(". ")[0], drawn(drawing))
+    display({"text/html": picture, "text/plain": words, ROWS_MIME: rows}, raw=True)  # type: ignore[no-untyped-call]
     display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
+
+
+def _rows(title: str, rows: pd.DataFrame) -> dict[str, str]:
+    packed = io.BytesIO()
+    # What a column holds of several kinds is told as text.
+    plain = rows.assign(**{name: rows[name].map(str) for name in rows if rows[name].dtype == object})
+    plain.rename(columns=str).to_parquet(packed, compression="zstd", index=False)
+    return {"title": title, "parquet": base64.b64encode(packed.getvalue()).decode()}
+
+
+_TABLE_NUMBERS = itertools.count(1)
+
+
+def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
+    """A table as JupyterLab and pages show it: no id twice on a page, a region that scrolls, its rows beside it."""
+    title = str(table._heading.title or "Table")
+    region = f'<div class="table-scroll" role="region" tabindex="0" aria-label="{html.escape(title, quote=True)}"'
+    shown = table.with_id(f"table{next(_TABLE_NUMBERS)}").as_raw_html().replace("<div ", f"{region} ", 1)
+    return {"text/html": shown, "text/plain": title, ROWS_MIME: _rows(title, pd.DataFrame(table._tbl_data))}
 
 
 def show(*shown: GT | Markdown | HTML) -> None:
@@ -138,9 +171,10 @@ def show(*shown: GT | Markdown | HTML) -> None:
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
-    """The campaign's progress as a coloured line: green when nothing is missing, red when something is."""
+    """The campaign's progress as a coloured line: green when nothing is missing, red when trials failed, else amber."""
     campaign_progress = progress(provenance)
-    colour = "#1b7f3b" if campaign_progress.complete and not campaign_progress.unavailable else "#b00020"
+    whole = campaign_progress.complete and not campaign_progress.unavailable
+    colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
     return HTML(f'<p style="{style}">{campaign_progress.sentence()}</p>')  # type: ignore[no-untyped-call]
 

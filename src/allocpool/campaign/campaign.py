@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 import yaml
 from pydantic import ValidationError
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from allocpool import home
 from allocpool.campaign import sequential, tidy

@@ -8,27 +8,26 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
 from allocpool import home
 from allocpool.errors import UserError
-from allocpool.site import _pages
+from allocpool.site import _pages, _taken
 
 _HERE = Path(__file__).parent
 _MARK = ".allocpool-site"
 """A file in every folder that a site was built into: only such a folder is ever replaced."""
 
 
-def build_site(
-    executed_dir: Path, output_dir: Path, notebooks_dir: Path | None = None, readme: Path | None = None
-) -> Path:
-    """Build the site of the notebooks in ``notebooks_dir`` from their executed copies; returns its first
-    page.
+def build_site(executed_dir: Path, output_dir: Path, notebooks_dir: Path | None = None) -> Path:
+    """Build the site of the notebooks in ``notebooks_dir`` from their executed copies; returns its first page, which is
+    that of the findings.
 
     A notebook without an executed copy, or whose copy lacks the end mark, gets a page that says so.
-    ``output_dir`` is replaced where an earlier site is in it. ``notebooks_dir`` and ``readme`` default to those of the
-    repository.
+    ``output_dir`` is replaced where an earlier site is in it; sites beside it are told of each other.
+    ``notebooks_dir`` defaults to that of the repository.
 
     Raises:
         UserError: there are no notebooks; ``output_dir`` holds something else; or Sphinx fails, and where its log is.
@@ -37,27 +36,60 @@ def build_site(
     if not sources:
         raise UserError(f"no notebooks in {notebooks_dir or home.home() / 'notebooks'}: nothing to make a site of")
     pages = [_pages.read_page(source, executed_dir / source.name) for source in sources]
-    introduction = _pages.readme_introduction(readme or home.home() / "README.md")
     with tempfile.TemporaryDirectory(prefix="allocpool-site-") as scratch:
         staging = Path(scratch)
-        _stage(staging, pages, introduction)
+        _stage(staging, pages, executed_dir)
         _run_sphinx(staging, output_dir)
+    (output_dir / _MARK).write_text(json.dumps(_about(pages, output_dir)), encoding="utf-8")
+    _tell_campaigns(output_dir.parent)
     return output_dir / "index.html"
 
 
-def _stage(staging: Path, pages: list[_pages.Page], introduction: str) -> None:
+def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
     shutil.copy(_HERE / "conf.py", staging / "conf.py")
     shutil.copytree(_HERE / "templates", staging / "_templates")
     shutil.copytree(_HERE / "static", staging / "_static")
+    taken = staging / "_taken"
+    (taken / _taken.FOLDER).mkdir(parents=True)
+    told = {}
     for page in pages:
         shown = _pages.gap_page(page) if page.notebook is None else _pages.prepared(page.notebook)
-        nbformat.write(shown, staging / f"{page.name}.ipynb")  # type: ignore[no-untyped-call]
-    (staging / "index.md").write_text(_pages.index_text(pages, introduction), encoding="utf-8")
-    boxes = {page.name: _pages.banner(page) + _pages.provenance_box(page.provenance) for page in pages}
-    findings_first = sorted(pages, key=lambda page: page.name != _pages.FINDINGS)
-    shared = next((page.provenance for page in findings_first if page.provenance), None)
-    default = "".join(_pages.banner(page) for page in findings_first[:1]) + _pages.provenance_box(shared)
-    (staging / "boxes.json").write_text(json.dumps({"pages": boxes, "default": default}), encoding="utf-8")
+        notebook = ""
+        if page.notebook is not None:
+            _taken.with_downloads(shown, page.address, taken)
+            notebook = f"{_taken.FOLDER}/{page.name}.ipynb"
+            shutil.copy(executed_dir / f"{page.name}.ipynb", taken / notebook)
+        if page.address == "index":
+            shown.cells.append(_pages.list_of_pages(pages))
+        nbformat.write(shown, staging / f"{page.address}.ipynb")  # type: ignore[no-untyped-call]
+        told[page.address] = {
+            "banner": _pages.banner(page), "provenance": _pages.provenance_box(page.provenance), "notebook": notebook,
+        }  # fmt: skip
+    if "index" not in told:
+        first = nbformat.v4.new_notebook(cells=[_pages.list_of_pages(pages)])  # type: ignore[no-untyped-call]
+        nbformat.write(first, staging / "index.ipynb")  # type: ignore[no-untyped-call]
+    (staging / "pages.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def _about(pages: list[_pages.Page], output_dir: Path) -> dict[str, Any]:
+    """What other sites are told of this one: its folder, a label (campaign, machine, when) and its pages."""
+    provenance = next((page.provenance for page in pages if page.provenance), None)
+    facts = [output_dir.name]
+    if provenance is not None:
+        facts += [str(provenance["host"]["cpu_model"]), str(provenance["first_trial_utc"] or "")[:10]]
+    names = [f"{page.address}.html" for page in pages]
+    return {"folder": output_dir.name, "label": ", ".join(fact for fact in facts if fact), "pages": names}
+
+
+def _tell_campaigns(folder: Path) -> None:
+    """The list that the switch of every site in a folder reads."""
+    told = []
+    for mark in sorted(folder.glob(f"*/{_MARK}")):
+        try:
+            told.append(json.loads(mark.read_text(encoding="utf-8")))
+        except ValueError:  # of a version that told nothing
+            continue
+    (folder / "campaigns.js").write_text(f"window.allocpoolCampaigns = {json.dumps(told)};\n", encoding="utf-8")
 
 
 def _run_sphinx(staging: Path, output_dir: Path) -> None:

@@ -4,6 +4,7 @@ from."""
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,11 @@ class Page:
     notebook: NotebookNode | None
     mark: Mapping[str, Any] | None
     problem: str | None
+
+    @property
+    def address(self) -> str:
+        """Its name on the site: the findings are the first page."""
+        return "index" if self.name == FINDINGS else self.name
 
     @property
     def provenance(self) -> Mapping[str, Any] | None:
@@ -92,17 +98,45 @@ def _last_error(notebook: NotebookNode) -> str:
     return last[-1]
 
 
+_GROUPS = {
+    "trials": ("Trials", ("first_trial_utc", "last_trial_utc", "planned", "statuses", "unavailable", "missing",
+                          "repeated", "measured_seconds")),
+    "host": ("Machine", ("host", "host_id")),
+    "code": ("Code", ("git_commits", "code_hashes", "runtimes", "compilers")),
+    "profile": ("Settings of the campaign", ("study", "profile")),
+}  # fmt: skip
+
+
 def provenance_box(provenance: Mapping[str, Any] | None) -> str:
-    """The HTML box on every page: one line always in sight, every recorded fact when opened."""
+    """The HTML box on every page: one line always in sight, every recorded fact when opened, by what it is about."""
     if provenance is None:
         return '<div class="provenance"><p>No provenance: nothing on this page was measured.</p></div>'
-    rows = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in flattened(provenance)
-    )
+    known = {name for _, names in _GROUPS.values() for name in names}
+    other = ("Besides", tuple(name for name in provenance if name not in known))
+    parts = []
+    for heading, names in (*_GROUPS.values(), other):
+        facts = {name: provenance[name] for name in names if name in provenance}
+        rows = "".join(
+            f'<tr><th scope="row">{html.escape(in_words(name))}</th><td>{html.escape(value)}</td></tr>'
+            for name, value in flattened(facts)
+        )
+        parts += [f"<h2>{heading}</h2><table>{rows}</table>"] if rows else []
     return (
         f'<details class="provenance"><summary>{html.escape(summary_line(provenance))}</summary>'
-        f"<table>{rows}</table></details>"
+        f'<div class="provenance-facts" tabindex="0" role="region" aria-label="Provenance">{"".join(parts)}</div>'
+        "</details>"
     )
+
+
+_UNITS = {"mb": "in MB", "seconds": "in s", "ns": "in ns", "ms": "in ms", "utc": "(UTC)", "s": "in s"}
+
+
+def in_words(name: str) -> str:
+    """A recorded name as a reader reads it: ``host.memory_mb`` is ``memory, in MB``."""
+    *words, last = name.removeprefix("host.").removeprefix("profile.").replace(".", ": ").split("_")
+    unit = _UNITS.get(last) if words else None
+    told = " ".join(words) if unit else " ".join((*words, last))
+    return f"{told}, {unit}" if unit and not unit.startswith("(") else f"{told} {unit}" if unit else told
 
 
 def summary_line(provenance: Mapping[str, Any]) -> str:
@@ -143,24 +177,40 @@ def banner(page: Page) -> str:
         return _banner("failed", heading, page.problem or "")
     progress = page.mark["progress"]
     if not progress["complete"]:
-        return _banner("failed", "Incomplete campaign", progress["sentence"])
+        return _banner("partial", "Incomplete campaign", progress["sentence"])
     if progress["unavailable"]:
         return _banner("partial", "Not everything runs on this machine", progress["sentence"])
     return ""
 
 
 def _banner(kind: str, heading: str, text: str) -> str:
-    return f'<div class="campaign-banner {kind}" role="alert"><strong>{heading}.</strong> {html.escape(text)}</div>'
+    role = "alert" if kind == "failed" else "status"
+    return f'<div class="campaign-banner {kind}" role="{role}"><strong>{heading}.</strong> {html.escape(text)}</div>'
+
+
+_STYLE = re.compile(r"(?s)<style>.*?</style>")
+_PAGE_LINK = re.compile(rf"\b{FINDINGS}\.ipynb")
+_WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
 def prepared(executed: NotebookNode) -> NotebookNode:
-    """An executed notebook as the site shows it: code folded, the end mark's code left out."""
+    """An executed notebook as the site shows it: tables in the site's dress, links to the first page, no bars of
+    progress, the end mark's code left out."""
     notebook: NotebookNode = nbformat.from_dict(executed)  # type: ignore[no-untyped-call]
+    notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
-        if cell.cell_type == "code":
-            ends = any(FINISHED_MIME in output.get("data", {}) for output in cell.get("outputs", []))
-            tags = cell.metadata.setdefault("tags", [])
-            tags.append("remove-input" if ends else "hide-input")
+        if cell.cell_type == "markdown":
+            cell.source = _PAGE_LINK.sub("index.ipynb", cell.source)
+            continue
+        cell.outputs = [each for each in cell.outputs if _WIDGET_MIME not in each.get("data", {})]
+        for output in cell.outputs:
+            for mime, text in output.get("data", {}).items():
+                if mime in ("text/markdown", "text/html"):
+                    output.data[mime] = _PAGE_LINK.sub("index.ipynb", text)
+            if "gt_table" in (table := output.get("data", {}).get("text/html", "")):
+                output.data["text/html"] = _STYLE.sub("", table)
+        if any(FINISHED_MIME in output.get("data", {}) for output in cell.outputs):
+            cell.metadata.setdefault("tags", []).append("remove-cell")
     return notebook
 
 
@@ -172,32 +222,16 @@ def gap_page(page: Page) -> NotebookNode:
     return gap
 
 
-def readme_introduction(readme: Path) -> str:
-    """README's text between its title and its first section, without images and links out of the page."""
-    if not readme.is_file():
-        return ""
-    lines = []
-    for line in readme.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            break
-        if not line.startswith("# "):
-            lines.append(line)
-    return "\n".join(lines).strip()
-
-
-def index_text(pages: list[Page], introduction: str) -> str:
-    """The first page: the answer as the findings computed it, the question, and every page with its state."""
-    findings = next((page for page in pages if page.name == FINDINGS), None)
-    answer = str(findings.mark["answer"]) if findings and findings.mark else ""
-    if not answer:
-        answer = f"No answer yet: {findings.state if findings else 'the findings were not run'}."
-    listed = "\n".join(f"| [{page.title}]({page.name}) | {_one_line(page.state)} |" for page in pages)
-    contents = "\n".join(page.name for page in pages)
-    return (
-        f"# The answer\n\n{answer}\n\n## The question\n\n{introduction}\n\n"
+def list_of_pages(pages: list[Page]) -> NotebookNode:
+    """The end of the first page: every page with its state."""
+    others = [page for page in pages if page.name != FINDINGS]
+    listed = "\n".join(f"| [{page.title}]({page.name}) | {_one_line(page.state)} |" for page in others)
+    contents = "\n".join(page.name for page in others)
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(  # type: ignore[no-untyped-call]
         f"## Pages\n\n| page | state |\n| --- | --- |\n{listed}\n\n"
         f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{contents}\n```\n"
     )
+    return cell
 
 
 _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]<>#$|"})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-_boxes = json.loads((Path(__file__).parent / "boxes.json").read_text(encoding="utf-8"))
+_told = json.loads((Path(__file__).parent / "pages.json").read_text(encoding="utf-8"))
 
 project = "Allocate or pool?"
 author = "the allocpool project"
+language = "en"
 extensions = ["myst_nb"]
 root_doc = "index"
 exclude_patterns = [".doctrees"]
@@ -18,23 +19,21 @@ nb_execution_mode = "off"
 nb_output_stderr = "remove"
 # What cells compute is Markdown like what they hold: links to other pages become links within the site.
 nb_render_markdown_format = "myst"
-nb_code_prompt_show = "Code"
-nb_code_prompt_hide = "Hide code"
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # nothing is fetched from elsewhere
 suppress_warnings = ["myst.header", "myst.xref_missing", "mystnb.unknown_mime_type"]
 
-html_theme = "sphinx_book_theme"
+html_theme = "furo"
 html_title = project
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
+html_extra_path = ["_taken"]
 templates_path = ["_templates"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
-html_theme_options = {
-    "show_toc_level": 2,
-    "use_download_button": False,
-    "use_fullscreen_button": False,
-    "home_page_in_toc": True,
-    "navbar_persistent": [],
-}
-html_context = {"default_mode": "light", "boxes": _boxes["pages"], "default_box": _boxes["default"]}
+html_use_index = False
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+html_theme_options = {"top_of_page_buttons": []}
+html_context = {"told": _told}

@@ -42,6 +42,7 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE, published_batch
 from allocpool.packets.specs import PUBLISHED_CASES, Solution
+from allocpool.runtimes.collectors import collectors_on
 
 FAMILIES = ("CMS", "G1", "ZGC")
 A_MULTIPLE = 2.0
@@ -272,8 +273,11 @@ def distances(batch: Batch, option: str = "") -> list[tuple[int, dict[str, pd.Se
     """Per release that has both: how far Parallel and CMS (keys) lie from the published "CMS" rows, per block; with an
     option of their solutions, or without one."""
     releases = []
+    both = ("parallel", "cms")
     for runtime in sorted(batch.facts["runtime"].dropna().unique()):
-        labels = {name: f"java/heap/{name}/{runtime}{option}" for name in ("parallel", "cms")}
+        if not set(both) <= set(collectors_on(int(runtime))):
+            continue
+        labels = {name: f"java/heap/{name}/{runtime}{option}" for name in both}
         found = {name: shape_distance(batch, Solution.parse(key).label) for name, key in labels.items()}
         if all(len(distance) for distance in found.values()):
             releases.append((int(runtime), found))

@@ -1,0 +1,134 @@
+"""What can be taken from a page: the rows of each figure and table, the executed notebook, the code that made a cell."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import html
+import importlib
+import inspect
+import io
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import nbformat
+import pandas as pd
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from allocpool.notebook import ROWS_MIME
+
+FOLDER = "taken"
+"""Beside the pages: what can be taken from them."""
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+_LONGEST = 60
+_FIGURE = '<figure class="drawn"'
+
+
+def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
+    """Write what can be taken from the outputs of ``page`` below ``folder``, and link to it below each of them."""
+    imported = _imported(notebook)
+    names: set[str] = set()
+    for cell in notebook.cells:
+        outputs = cell.get("outputs", [])
+        sources = _sources(cell.source, imported, folder) if any(_rows(each) for each in outputs) else ""
+        shown: list[NotebookNode] = []
+        waiting: NotebookNode | None = None
+        for output in outputs:
+            shown.append(output)
+            if waiting is not None:  # a figure's caption comes before its links
+                shown.append(waiting)
+                waiting = None
+            elif (rows := _rows(output)) is not None:
+                links = _links(_written(rows, page, folder, names), str(rows["title"]), sources)
+                del output.data[ROWS_MIME]
+                if output.data.get("text/html", "").startswith(_FIGURE):
+                    waiting = links
+                else:
+                    shown.append(links)
+        cell["outputs"] = [*shown, *([waiting] if waiting is not None else [])]
+
+
+def _rows(output: NotebookNode) -> dict[str, str] | None:
+    return output.get("data", {}).get(ROWS_MIME)  # type: ignore[no-any-return]
+
+
+def _written(rows: dict[str, str], page: str, folder: Path, names: set[str]) -> str:
+    """The rows as two files; returns their address without what they end with."""
+    stem = _NO_WORD.sub("-", rows["title"].lower()).strip("-")[:_LONGEST].strip("-") or "rows"
+    name = next(each for each in (stem, *(f"{stem}-{n}" for n in range(2, len(names) + 3))) if each not in names)
+    names.add(name)
+    path = folder / FOLDER / page / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    packed = base64.b64decode(rows["parquet"])
+    path.with_name(f"{name}.parquet").write_bytes(packed)
+    pd.read_parquet(io.BytesIO(packed)).to_csv(path.with_name(f"{name}.csv"), index=False)
+    return f"{FOLDER}/{page}/{name}"
+
+
+def _links(address: str, title: str, sources: str) -> NotebookNode:
+    of = html.escape(title, quote=True)
+    files = ", ".join(
+        f'<a href="{address}.{end}" download aria-label="{kind} of {of}">{kind}</a>'
+        for kind, end in (("CSV", "csv"), ("Parquet", "parquet"))
+    )
+    line = f'<p class="taken">Rows: {files}{sources}</p>'
+    return nbformat.v4.new_output("display_data", {"text/html": line})  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _imported(notebook: NotebookNode) -> dict[str, Any]:
+    """What the notebook's first cell imports from this package, by name; nothing where it can't be read or imported."""
+    found: dict[str, Any] = {}
+    code = next((cell.source for cell in notebook.cells if cell.cell_type == "code"), "")
+    for statement in _statements(code):
+        if isinstance(statement, ast.ImportFrom) and str(statement.module).split(".")[0] == "allocpool":
+            for alias in statement.names:
+                found[alias.asname or alias.name] = _resolved(str(statement.module), alias.name)
+    return found
+
+
+def _resolved(module: str, name: str) -> Any:
+    holder = importlib.import_module(module)
+    return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")
+
+
+def _statements(code: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(code).body
+    except SyntaxError:
+        return []
+
+
+def _sources(code: str, imported: dict[str, Any], folder: Path) -> str:
+    """Links to the functions of this package that a cell calls, machinery of notebooks apart."""
+    called = [
+        node.func for statement in _statements(code) for node in ast.walk(statement) if isinstance(node, ast.Call)
+    ]
+    links = {}
+    for func in called:
+        target, name = None, ast.unparse(func)
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+            holder = imported.get(func.value.id)
+            target = getattr(holder, func.attr, None) if isinstance(holder, ModuleType) else None
+        elif isinstance(func, ast.Name):
+            target = imported.get(func.id)
+        if inspect.isfunction(target) and target.__module__ != "allocpool.notebook":
+            address = _listing(inspect.getmodule(target), folder)
+            links[name] = f'<a href="{address}#L-{inspect.getsourcelines(target)[1]}"><code>{name}</code></a>'
+    return f" · Made by {', '.join(links.values())}" if links else ""
+
+
+def _listing(module: ModuleType | None, folder: Path) -> str:
+    """A page with the module's source, its lines as anchors."""
+    name = module.__name__ if module else "allocpool"
+    address = f"{FOLDER}/source/{name}.html"
+    path = folder / address
+    if module is not None and not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        style = HtmlFormatter(full=True, title=name, linenos="inline", lineanchors="L", anchorlinenos=False)
+        path.write_text(highlight(inspect.getsource(module), PythonLexer(), style), encoding="utf-8")
+    return address
