@@ -1,5 +1,4 @@
-"""The answer over all studies of packets: every solution measured, in batch and in real time, and every claim of the
-article.
+"""The first page: the answer over all studies in a few sentences, how sure it is, what surprises most, and every claim.
 
 Costs are compared at one scale only: what fits into a cache is another thing at another scale.
 """
@@ -7,18 +6,21 @@ Costs are compared at one scale only: what fits into a cache is another thing at
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import pandas as pd
 from great_tables import GT
 
-from allocpool import stats
+from allocpool import stats, verdict_grid
 from allocpool.campaign import campaign
+from allocpool.campaign.registry import every_study, room, study_named
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, of_estimate
-from allocpool.evidence import claims
+from allocpool.errors import UserError
+from allocpool.evidence import claims, tables
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
@@ -29,20 +31,25 @@ from allocpool.evidence.claims import (
     Equality,
     Evidence,
     Missing,
-    Verdict,
     of_orderings,
 )
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import PUBLISHED, THEN_AND_NOW, Batch, Cell, decided_in_words, sentence
+from allocpool.packets.comparisons import (
+    PUBLISHED,
+    THEN_AND_NOW,
+    UNDECIDED,
+    Batch,
+    Cell,
+    decided_in_words,
+    sentence,
+)
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.tables import primary_table
+from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.batch import claims as batch_claims
 from allocpool.studies.batch import story as batch_story
-from allocpool.studies.native import claims as native_claims
-from allocpool.studies.native.story import pooling_in_cpp
-from allocpool.studies.pauses import claims as pauses_claims
-from allocpool.studies.pauses import scaling
+from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.realtime import claims as realtime_claims
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
@@ -86,7 +93,7 @@ class Measured:
         cell = rows.groupby([*cell_data.CONFIGURATION, "scale"], observed=True, dropna=False)
         rows = rows[rows["origin"] == cell["origin"].transform("min")].drop(columns="origin")
         lasting = rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
-        return lasting if len(lasting) else rows
+        return lasting if len(cell_data.with_cost(lasting)) else rows
 
     @cached_property
     def searches(self) -> pd.DataFrame:
@@ -105,12 +112,122 @@ class Measured:
         for scale in scales:
             yield f"At scale {scale:g}", self.every_batch[self.every_batch["scale"] == scale]
 
+    @cached_property
+    def grid(self) -> pd.DataFrame:
+        """The verdict grid: one row per solution and column (`verdict_grid.COLUMNS`), each solution at the first of the
+        scales that it was measured at, that of the batch study before others."""
+        parts: list[pd.DataFrame] = []
+        known: set[str] = set()
+        for words, trials in self.by_scale():
+            part = verdict_grid.costs(trials[~trials["solution"].isin(known)])
+            part = part[part["who"] != verdict_grid.NOT_MEASURED]
+            if parts and len(part):
+                part = part.assign(label=part["label"] + f", {words[0].lower()}{words[1:]}")
+            known |= set(part["solution"])
+            parts += [part] if len(part) else []
+        found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=verdict_grid.COLUMNS)
+        return verdict_grid.with_deadline(found, self.every_batch, self.realtime)
 
-def decided(measured: Measured) -> str:
-    """How many of the primary comparisons are decided, over all scales, and whether the machine was quiet meanwhile."""
+
+def answer(measured: Measured) -> str:
+    """The first sentences: for the realistic load on the newest G1, buffers on the heap, then off it, then with a
+    deadline, what wins and by how much."""
+    found = measured.grid
+    if not (found["who"] != verdict_grid.NOT_MEASURED).any():
+        return f"**{UNDECIDED}.** Nothing has been measured both allocating and with a pool yet."
+    parts = [_told_cell(found, "heap", verdict_grid.REALISTIC, "heap buffers, realistic load")]
+    parts.append(_told_cell(found, "native", verdict_grid.REALISTIC, "off the heap"))
+    parts.append(_told_cell(found, "heap", verdict_grid.DEADLINE, _to_spare(measured)))
+    return " ".join(part for part in parts if part)
+
+
+_ASKED_FIRST = "g1"
+"""The collector that a JVM takes by itself."""
+
+
+def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str) -> str:
+    """One cell of the grid as a sentence: the newest Java with G1, or what there is of this layout."""
+    label = collector_named(_ASKED_FIRST).label
+    rows = found[found["label"].str.startswith(f"{layout}, ") & (found["column"] == column)]
+    first = rows[rows["label"].str.startswith(f"{layout}, {label}, ")]
+    rows = first if len(first) else rows
+    if rows.empty:
+        return f"**{sentence(words)}**: not measured."
+    release = rows["label"].str.split(", ").str[2].astype(int)
+    row = rows.loc[release.idxmax()]
+    _, collector, java = str(row["label"]).split(", ")[:3]
+    lead = f"JDK {java}, {collector}, {words}" if column != verdict_grid.DEADLINE and layout == "heap" else words
+    return f"**{sentence(lead)}: {_told_ratio(row)}"
+
+
+def _told_ratio(row: pd.Series) -> str:
+    """``pool.** Allocating costs 1.5 times as much (1.3 to 1.8, n = 7).`` and its like."""
+    who, ratio = row["who"], row["ratio"]
+    if who == verdict_grid.NO_WAY:
+        return "neither keeps up.**"
+    if who == verdict_grid.NOT_MEASURED or pd.isna(ratio):
+        return f"{who}.**"
+    turned = who == verdict_grid.ALLOC
+    low, high = (1 / row["high"], 1 / row["low"]) if turned else (row["low"], row["high"])
+    spread = f"({'' if math.isnan(low) else f'{stats.ends(low, high)}, '}n = {row['n']})"
+    side, other = ("a pool", "allocating") if turned else ("allocating", "a pool")
+    times = stats.significant(1 / ratio if turned else ratio)
+    how = (
+        f"{side} needs {times} times the interval between packets that {other} does {spread}"
+        if row["column"] == verdict_grid.DEADLINE
+        else f"{side} costs {times} times what {other} does {spread}"
+    )
+    if who == verdict_grid.EITHER:
+        return f"either.** No difference that matters: {how}."
+    if who == verdict_grid.UNDECIDED:
+        return f"open.** As far as it was measured, {how}."
+    return f"{who}.** {sentence(how)}."
+
+
+def _to_spare(measured: Measured) -> str:
+    """What a deadline is here: the time that the input queue spares, of the searches."""
+    queues = finished(measured.searches)["input_queue_ms"].dropna().astype(float)
+    if queues.empty:
+        return "with a deadline"
+    return f"with {stats.significant(queues.median())} ms to spare"
+
+
+def provenance(measured: Measured) -> dict[str, Any]:
+    """Of the batch study, or of the first study of packets that left anything.
+
+    Raises:
+        UserError: nothing is measured; names the command that does.
+    """
+    for study in ("batch", "realtime", "native", "pauses"):
+        if found := campaign.stored(study, measured.profile)[1]:
+            return found
+    raise UserError(
+        f"nothing is measured yet under profile {measured.profile}: `allocpool findings --profile {measured.profile}`"
+    )
+
+
+def certainty(measured: Measured) -> str:
+    """How sure the answer is: how many of the primary comparisons are decided, over all scales."""
     tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
-    counted = sentence(decided_in_words(pd.concat(tables, ignore_index=True))) if tables else ""
-    return f"{counted} {quiet_or_noisy(measured.every_batch)}".strip()
+    return sentence(decided_in_words(pd.concat(tables, ignore_index=True))) if tables else ""
+
+
+def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
+    """On which machine and when, quiet or noisy; and whether the figures mean anything."""
+    host = provenance["host"]
+    first, last = (str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
+    date = first if first == last else f"{first} to {last}"
+    told = (
+        f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
+        f"{round(host['memory_mb'] / 1024)} GiB, {date}. {quiet_or_noisy(measured.every_batch)}"
+    )
+    if measured.profile == MEANINGLESS:
+        return f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs. {told}"
+    return told
+
+
+MEANINGLESS = "smoke"
+"""The profile whose trials are too short to say anything."""
 
 
 def primary_tables(measured: Measured) -> list[GT]:
@@ -121,43 +238,60 @@ def primary_tables(measured: Measured) -> list[GT]:
     ]
 
 
-def answer(measured: Measured) -> str:
-    """The first sentences: whether pooling pays, in Java and in C++, over all that was measured in batch."""
-    told = [
-        f"{words}: {say(part)}"
-        for words, trials in measured.by_scale()
-        for language, say in (("java", batch_story.verdict), ("cpp", pooling_in_cpp))
-        if _both_ways(part := trials[trials["language"] == language])
-    ]
-    return "\n\n".join(told) or batch_story.verdict(measured.batch)
+class Surprise(NamedTuple):
+    """Something that is shown to be other than its source, or the usual measure, has it: by which factor at least."""
+
+    factor: float
+    words: str
+    page: str
 
 
-def _both_ways(trials: pd.DataFrame) -> bool:
-    """Whether any solution was measured both allocating and with a pool."""
-    done = cell_data.with_cost(trials)
-    ways = [set(done.loc[done["strategy"] == strategy, "solution"]) for strategy in ("alloc", "pool")]
-    return bool(ways[0] & ways[1])
+def surprises(judged: Iterable[tables.Judged], measured: Measured) -> list[Surprise]:
+    """What is other than expected, the largest factor first.
+
+    Two kinds: a comparison that is shown the other way round than a claim has it, by the end of its interval that is
+    nearer to the claim; and a program that stood longer than its collector's pauses tell, by all stops over pauses.
+    """
+    found = []
+    for part in judged:
+        for verdict in part.verdicts:
+            for row in records(verdict.evidence[verdict.evidence["shown"] == OTHER_WAY]):
+                high = float(getattr(row, "high", math.nan))
+                if 0 < high < 1:
+                    words = (
+                        f"{verdict.claim.source} has it that \u201c{verdict.claim.text}\u201d; but {row.larger} is "
+                        f"{stats.significant(row.ratio)} times {row.smaller} "
+                        f"({stats.ends(row.low, row.high)}, n = {row.trials})."
+                    )
+                    found.append(Surprise(1 / high, words, part.page))
+    pauses = campaign.stored("pauses", measured.profile)[0]
+    if len(pauses["trials"]) and (case := pauses_story.busiest_case(pauses["trials"])):
+        stopped = pauses_story.what_stopped(pauses["trials"], pauses["collections"], case)
+        for row in records(stopped[stopped["pauses"] > 0]):
+            all_stops = row.safepoints + row.stalls
+            solution = ", ".join(row.solution.split(" / ")[:3])
+            alive = verdict_grid.ALIVE[case].replace("\n", " ")
+            words = (
+                f"{solution}, {row.strategy}, {alive}: the collector's log tells "
+                f"{stats.significant(row.pauses, 2)} ms of pauses a second, but the program stood for "
+                f"{stats.significant(all_stops, 2)}: {stats.significant(row.stalls, 2)} waiting for memory, "
+                f"{stats.significant(row.safepoints, 2)} at safepoints (n = {row.n})."
+            )
+            found.append(Surprise(all_stops / row.pauses, words, study_named("pauses").notebook))
+    return sorted(found, key=lambda one: one.factor, reverse=True)
 
 
-def details(measured: Measured) -> str:
-    """The answer by case, where it turns, and the cheapest of all solutions, in batch; on real time see its own."""
-    parts = [
-        f"{words}:\n\n{batch_story.where_it_turns(trials)}"
-        for words, trials in measured.by_scale()
-        if _both_ways(trials[trials["language"] == "java"])
-    ]
-    return "\n\n".join([*parts, *cheapest_in_batch(measured)])
-
-
-def cheapest_in_batch(measured: Measured) -> list[str]:
-    """Per scale the cheapest cells by case, over every solution of every study."""
-    told = []
-    for words, trials in measured.by_scale():
-        done = cell_data.with_cost(trials)
-        if len(done):
-            count = done["solution"].nunique()
-            told.append(f"{words}, cheapest of all {count} solutions in batch:\n\n{batch_story.cheapest(trials)}")
-    return told
+def surprise(judged: Iterable[tables.Judged], measured: Measured) -> str:
+    """The one finding that surprises most, and by which rule."""
+    found = surprises(judged, measured)
+    if not found:
+        return "Nothing is shown to be other than its source has it."
+    first = found[0]
+    where = f" [More]({first.page}.ipynb)." if first.page else ""
+    return (
+        f"**{first.words}**{where} Of {len(found)} findings that are other than a source, or the pauses in a log, "
+        f"would have it, this one is so by the largest factor: {stats.significant(first.factor, 2)}."
+    )
 
 
 @dataclass(frozen=True)
@@ -302,31 +436,30 @@ FINDINGS_CLAIMS: tuple[Claim[Both], ...] = (
 """Those that batch and real time decide together."""
 
 
-def verdicts(measured: Measured) -> list[Verdict]:
-    """Every claim of the article, put to all that was measured, each set-up apart; all of them judged together."""
-    trials, cells = measured.batch, measured.realtime
-    realtime = campaign.stored("realtime", measured.profile)[0]
-    pauses = campaign.stored("pauses", measured.profile)[0]
-    native = campaign.stored("native", measured.profile)[0]
-    of_realtime = realtime_claims.evaluate(cells, realtime["trials"], realtime["searches"])
-    scales = measured.searches["scale"].unique()
+def judged(measured: Measured) -> list[tables.Judged]:
+    """The claims of every study as its own page has them, after those that batch and real time decide together."""
+    of_both = {name: campaign.stored(name, measured.profile)[0] for name in ("batch", "realtime")}
+    cells, scales = measured.realtime, measured.searches["scale"].unique()
     # Real time has batch trials of its cells at its own scale.
-    every = pd.concat([trials, realtime["batch"]]).drop_duplicates("trial_id") if "batch" in realtime else trials
-    same_scale = every[every["scale"].isin(scales)] if len(scales) == 1 else trials.iloc[:0]
+    every = pd.concat([measured.batch, of_both["realtime"]["batch"]]).drop_duplicates("trial_id")
+    same_scale = every[every["scale"].isin(scales)] if len(scales) == 1 else every.iloc[:0]
+    of_batch = {FINDINGS_CLAIMS[0].id: measured.batch, FINDINGS_CLAIMS[1].id: same_scale}
 
-    def both(set_up: str, of_batch: pd.DataFrame) -> Both:
-        return Both(Batch(of_batch, set_up), Realtime.of(cells, realtime["trials"], 0.0, set_up), measured.searches)
+    def both(claim: Claim[Both], set_up: str) -> Both:
+        realtime = Realtime.of(cells, of_both["realtime"]["trials"], 0.0, set_up)
+        return Both(Batch(of_batch[claim.id], set_up), realtime, measured.searches)
 
-    everywhere, predicts = FINDINGS_CLAIMS
-    points = scaling.points(pauses["trials"], pauses["collections"], pauses["cpu"])
-    of_pauses = pauses_claims.evaluate(pauses["trials"], pauses["collections"], points, scaling.fits(points))
-    judged = [
-        *claims.evaluate_apart([everywhere], lambda set_up: both(set_up, trials)),
-        *batch_claims.evaluate(trials),
-        *of_realtime,
-        *claims.evaluate_apart([predicts], lambda set_up: both(set_up, same_scale)),
-        *of_pauses,
-        *claims.evaluate_apart(native_claims.NATIVE_CLAIMS, lambda _set_up: native["counters"]),
+    together = [
+        verdict
+        for claim in FINDINGS_CLAIMS
+        for verdict in claims.evaluate_apart([claim], lambda set_up, claim=claim: both(claim, set_up))
     ]
-    once = {(verdict.claim.id, verdict.set_up): verdict for verdict in judged[::-1]}
-    return claims.judged_together(list(once.values())[::-1])
+    parts = [tables.Judged(claims.judged_together(together))]
+    for study in every_study():
+        if find_spec(f"allocpool.studies.{study.name}.claims"):
+            left, provenance = campaign.stored(study.name, measured.profile)
+            # Without a campaign nothing is tested, whatever the settings.
+            settings = provenance["profile"] if provenance else campaign.open_study(study.name).profile.model_dump()
+            found = room(study.name, "claims").of_campaign(left, settings)
+            parts.append(tables.Judged(found, study.notebook, study.question))
+    return parts

@@ -27,13 +27,14 @@ from allocpool.campaign.registry import every_study, room
 from allocpool.errors import unknown_choice
 from allocpool.evidence import style
 from allocpool.evidence.drawn import drawn
+from allocpool.evidence.shown import ROWS_MIME, Shown, packed, region
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
-ROWS_MIME = "application/vnd.allocpool.rows+json"
-"""Beside a figure or table: ``title``, and its rows as ``parquet`` in base64, for who wants to take them along."""
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
 _SCREEN_PX = 760
 """How wide a figure becomes where there is room."""
+_HEAVY = 150_000
+"""Of more characters than this a figure of thousands of marks is drawn in pixels instead."""
 _IPYTHON_NAMES = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 
 
@@ -65,19 +66,17 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
     return tables["trials"], provenance
 
 
-def take_homes(profile: str, apart_from: Iterable[str] = ()) -> Markdown:
-    """What there is to take home from every study but some, each below its question, which leads to its page."""
-    sections = [
-        f"### [{study.question}]({study.notebook}.ipynb)\n\n{room(study.name, 'story').take_home(profile)}"
+def take_homes(profile: str) -> Markdown:
+    """What to take home from every study in a paragraph, after its question, which leads to its page."""
+    told = [
+        f"- [{study.question}]({study.notebook}.ipynb) {_first_paragraph(room(study.name, 'story').take_home(profile))}"
         for study in every_study()
-        if study.name not in apart_from
     ]
-    return say("\n\n".join(sections))
+    return say("\n".join(told))
 
 
-def contents() -> Markdown:
-    """A list of every study's page with its question."""
-    return say("\n".join(f"- [{study.notebook}]({study.notebook}.ipynb): {study.question}" for study in every_study()))
+def _first_paragraph(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split())
 
 
 @dataclass(frozen=True)
@@ -139,32 +138,35 @@ def figure(drawing: Figure, caption: str) -> None:
     """
     words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
     key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
-    picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{style.svg(drawing, key)}</figure>'
-    rows = _rows(caption.partition(". ")[0], drawn(drawing))
+    picture = style.svg(drawing, key)
+    if len(picture) > _HEAVY:
+        picture = _pixels(drawing, words)
+    picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{picture}</figure>'
+    rows = packed(caption.partition(". ")[0], drawn(drawing))
     display({"text/html": picture, "text/plain": words, ROWS_MIME: rows}, raw=True)  # type: ignore[no-untyped-call]
     display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
-
-
-def _rows(title: str, rows: pd.DataFrame) -> dict[str, str]:
-    packed = io.BytesIO()
-    # What a column holds of several kinds is told as text.
-    plain = rows.assign(**{name: rows[name].map(str) for name in rows if rows[name].dtype == object})
-    plain.rename(columns=str).to_parquet(packed, compression="zstd", index=False)
-    return {"title": title, "parquet": base64.b64encode(packed.getvalue()).decode()}
 
 
 _TABLE_NUMBERS = itertools.count(1)
 
 
+def _pixels(drawing: Figure, words: str) -> str:
+    """The figure as a picture, twice as dense as screens once were."""
+    drawn_png = io.BytesIO()
+    drawing.savefig(drawn_png, format="png", dpi=2 * _SCREEN_PX / drawing.get_figwidth())
+    data = base64.b64encode(drawn_png.getvalue()).decode()
+    return f'<img src="data:image/png;base64,{data}" alt="{html.escape(words, quote=True)}" style="max-width:100%">'
+
+
 def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
     """A table as JupyterLab and pages show it: no id twice on a page, a region that scrolls, its rows beside it."""
     title = str(table._heading.title or "Table")
-    region = f'<div class="table-scroll" role="region" tabindex="0" aria-label="{html.escape(title, quote=True)}"'
-    shown = table.with_id(f"table{next(_TABLE_NUMBERS)}").as_raw_html().replace("<div ", f"{region} ", 1)
-    return {"text/html": shown, "text/plain": title, ROWS_MIME: _rows(title, pd.DataFrame(table._tbl_data))}
+    inner = table.with_id(f"table{next(_TABLE_NUMBERS)}").as_raw_html()
+    rows = packed(title, pd.DataFrame(table._tbl_data))
+    return {"text/html": region(inner, title), "text/plain": title, ROWS_MIME: rows}
 
 
-def show(*shown: GT | Markdown | HTML) -> None:
+def show(*shown: GT | Markdown | HTML | Shown) -> None:
     """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone."""
     for part in shown:
         display(part)  # type: ignore[no-untyped-call]

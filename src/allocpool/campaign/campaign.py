@@ -458,8 +458,9 @@ class Campaign:
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
         tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
-        tidy.write_tables(self.tidy_folder, tables)
-        write_provenance(self.tidy_folder, self.provenance())
+        if self.records() or not os.environ.get(SHOW_ONLY):  # a page leaves no tables of what nobody measured
+            tidy.write_tables(self.tidy_folder, tables)
+            write_provenance(self.tidy_folder, self.provenance())
         return tables
 
     @cached_property

@@ -2,28 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import html
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from great_tables import GT, loc, style
+from great_tables import GT
 
 from allocpool import stats
 from allocpool.decisions import Comparison
-from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Verdict, tally, verdict_table
+from allocpool.evidence.claims import (
+    MIXED,
+    NOT_MEASURED,
+    OPEN,
+    REFUTED,
+    Verdict,
+    published_says,
+    tally,
+    told_missing,
+)
+from allocpool.evidence.shown import Shown, region
 
-_OUTCOME_COLOURS = {REPRODUCED: "#1b7f3b", REFUTED: "#b00020", MIXED: "#8a5a00", OPEN: "#666666"}
 _CHANCES = ("p", "p_against")
+NOT_TESTED = "not tested"
+"""Of a claim of whose comparisons none was measured, where another one is open."""
+_NUMBERS = ("effect", "from", "to", "n")
+_COLUMNS = ("claim", "source", "its own figures", "judged on", "verdict", *_NUMBERS, "found", "missing")
 
 
-def verdicts_table(verdicts: Sequence[Verdict]) -> GT:
-    """The claims with their verdicts, coloured, and how many of each there are."""
-    rows = verdict_table(verdicts)
-    table = plain_table(rows, "Published claims on this machine", tally(verdicts))
-    for outcome, colour in _OUTCOME_COLOURS.items():
-        where = rows.index[rows["verdict"] == outcome].tolist()
-        table = table.tab_style(style.text(color=colour, weight="bold"), loc.body(columns="verdict", rows=where))
-    return table
+@dataclass(frozen=True)
+class Judged:
+    """The verdicts of one study; ``page``: where its evidence is, empty on its own page."""
+
+    verdicts: Sequence[Verdict]
+    page: str = ""
+    title: str = ""
+
+
+def outcome_of(verdict: Verdict) -> str:
+    """The verdict in a word: what nothing was measured of is not tested."""
+    untested = verdict.outcome == OPEN and not (verdict.evidence["shown"] != NOT_MEASURED).any()
+    return NOT_TESTED if untested else verdict.outcome
+
+
+def claim_rows(judged: Iterable[Judged]) -> pd.DataFrame:
+    """One row per verdict: claim, source, what the source's own figures say, the set-up that it was judged on, verdict,
+    and the comparison that decides it (effect, above 1 as claimed, its interval and trials); also id and page.
+
+    Of a claim that is refuted or mixed the comparison is the one most surely against it, else the one that is least
+    surely for it.
+    """
+    rows = []
+    for part in judged:
+        for verdict in part.verdicts:
+            effect = _deciding(verdict)
+            rows.append({
+                "claim": verdict.claim.text, "source": verdict.claim.source,
+                "its own figures": published_says(verdict.claim), "judged on": verdict.set_up,
+                "verdict": outcome_of(verdict), **effect, "found": verdict.sentence,
+                "missing": told_missing(verdict.missing), "id": verdict.claim.id, "page": part.page,
+            })  # fmt: skip
+    return pd.DataFrame(rows, columns=[*_COLUMNS, "id", "page"])
+
+
+def _deciding(verdict: Verdict) -> dict[str, float]:
+    rows = verdict.evidence
+    if not {"ratio", "p", "p_against"} <= set(rows) or not rows["ratio"].notna().any():
+        return dict.fromkeys(_NUMBERS, math.nan)
+    known = rows[rows["ratio"].notna()]
+    against = verdict.outcome in (REFUTED, MIXED)
+    row = known.nsmallest(1, "p_against").iloc[0] if against else known.nlargest(1, "p").iloc[0]
+    return dict(zip(_NUMBERS, (row["ratio"], row["low"], row["high"], row["trials"]), strict=True))
+
+
+def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Shown:
+    """Claims with their verdicts: columns sort on a page, each claim has an address (``#claim-ID``).
+
+    ``whole``: with what was found, what is missing, and the evidence, folded; else with a link to it.
+    """
+    rows = claim_rows(judged)
+    told = [name for name in _COLUMNS if whole or name not in ("found", "missing")]
+    shown = [name for name in told if name in ("claim", "verdict") or rows[name].fillna("").astype(bool).any()]
+    verdicts = [verdict for part in judged for verdict in part.verdicts]
+    pages = {part.page: part.title for part in judged}
+    heading = "".join(f'<th scope="col" class="{_css(name)}">{name}</th>' for name in (*shown, "evidence"))
+    addresses: set[str] = set()
+    body = "".join(
+        _claim_row(row, shown, verdict, whole, pages, addresses)
+        for row, verdict in zip(rows.to_dict("records"), verdicts, strict=True)
+    )
+    note = (
+        f"{tally(verdicts)} Not tested: nothing that it speaks of was measured; open: its trials do not decide it. "
+        "Effect: of the comparisons that it makes, the one most surely against a claim that is refuted or mixed, else "
+        "the one least surely for it; above 1 is as claimed."
+    )
+    table = (
+        f'<table class="sortable claims"><caption>{html.escape(title)}</caption><thead><tr>{heading}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+    return Shown(f"{region(table, title)}<p>{html.escape(note)}</p>", title, rows.drop(columns="page"))
+
+
+def verdicts_table(verdicts: Sequence[Verdict]) -> Shown:
+    """The claims of one page with their verdicts and, folded, the numbers behind them."""
+    return claims_table([Judged(verdicts)], "Published claims on this machine")
+
+
+def _css(name: str) -> str:
+    return "number" if name in _NUMBERS else "long" if name in ("claim", "found", "missing") else ""
+
+
+def _claim_row(
+    row: Mapping[Hashable, Any],
+    shown: Sequence[str],
+    verdict: Verdict,
+    whole: bool,
+    pages: Mapping[str, str],
+    addresses: set[str],
+) -> str:
+    stem = f"claim-{row['id']}"
+    address = next(each for each in (stem, *(f"{stem}-{n}" for n in range(2, 99))) if each not in addresses)
+    addresses.add(address)
+    cells = []
+    for name in shown:
+        value = row[name]
+        text = "" if value is None or value != value else html.escape(_figure(value))
+        if name == "claim":
+            text = f'{text} <a class="permalink" href="#{address}" aria-label="Address of this claim">#</a>'
+        if name == "verdict":
+            text = f'<strong class="{str(value).replace(" ", "-")}">{text}</strong>'
+        cells.append(f'<td class="{_css(name)}">{text}</td>')
+    if whole:
+        items = "".join(f"<li>{html.escape(text)}</li>" for text in _evidence_in_words(verdict))
+        behind = f"<details><summary>{len(verdict.evidence)} rows</summary><ul>{items}</ul></details>" if items else ""
+    else:
+        page = row["page"]
+        behind = f'<a href="{page}.ipynb#{address}">{html.escape(pages[page])}</a>' if page else "this page"
+    return f'<tr id="{address}">{"".join(cells)}<td>{behind}</td></tr>'
+
+
+def _evidence_in_words(verdict: Verdict) -> list[str]:
+    rows = evidence_table([verdict])
+    return [f"{row['comparison']}: {row['found']}" for row in rows.to_dict("records")]
 
 
 def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
@@ -48,7 +170,7 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
                 what = " ".join(str(item[name]) for name in names)
                 name = "" if isinstance(item[last], str) else f"{str(last).replace('_', ' ')} "
                 numbers = f"{name}{_figure(item[last])}: {item['shown']}"
-            row = {"claim": verdict.claim.id, "set-up": verdict.set_up, "comparison": what, "found": numbers}
+            row = {"claim": verdict.claim.text, "set-up": verdict.set_up, "comparison": what, "found": numbers}
             rows.append(row)
     table = pd.DataFrame(rows, columns=["claim", "set-up", "comparison", "found"])
     return table if table["set-up"].any() else table.drop(columns="set-up")

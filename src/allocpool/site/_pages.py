@@ -190,6 +190,7 @@ def _banner(kind: str, heading: str, text: str) -> str:
 
 _STYLE = re.compile(r"(?s)<style>.*?</style>")
 _PAGE_LINK = re.compile(rf"\b{FINDINGS}\.ipynb")
+_HREF = re.compile(r'href="([\w-]+)\.ipynb')
 _WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
@@ -205,8 +206,10 @@ def prepared(executed: NotebookNode) -> NotebookNode:
         cell.outputs = [each for each in cell.outputs if _WIDGET_MIME not in each.get("data", {})]
         for output in cell.outputs:
             for mime, text in output.get("data", {}).items():
-                if mime in ("text/markdown", "text/html"):
+                if mime == "text/markdown":
                     output.data[mime] = _PAGE_LINK.sub("index.ipynb", text)
+                elif mime == "text/html":
+                    output.data[mime] = _HREF.sub(r'href="\1.html', text).replace(f"{FINDINGS}.html", "index.html")
             if "gt_table" in (table := output.get("data", {}).get("text/html", "")):
                 output.data["text/html"] = _STYLE.sub("", table)
         if any(FINISHED_MIME in output.get("data", {}) for output in cell.outputs):

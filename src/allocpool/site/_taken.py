@@ -1,4 +1,4 @@
-"""What can be taken from a page: the rows of each figure and table, the executed notebook, the code that made a cell."""
+"""What can be taken from a page: the rows of each figure and table, the executed notebook, the code behind a cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from allocpool.notebook import ROWS_MIME
+from allocpool.evidence.shown import ROWS_MIME
 
 FOLDER = "taken"
 """Beside the pages: what can be taken from them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -407,3 +407,8 @@ ALLOCATION_CLAIMS: tuple[Claim[Costs], ...] = (
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Put every claim to a campaign's trials, set-up by set-up."""
     return claims.evaluate_apart(ALLOCATION_CLAIMS, lambda set_up: Costs(trials, set_up))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return evaluate(tables["trials"])

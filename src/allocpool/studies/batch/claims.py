@@ -6,7 +6,8 @@ same rule. Each is judged on the collectors that the article ran and, apart from
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -522,3 +523,8 @@ BATCH_CLAIMS: tuple[Claim[Batch], ...] = (
 def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Batch]] = BATCH_CLAIMS) -> list[Verdict]:
     """Put claims to a campaign's trials (one row per trial, failed ones included), each set-up apart."""
     return claims.evaluate_apart(some, lambda set_up: Batch(trials, set_up))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return evaluate(tables["trials"])

@@ -7,9 +7,9 @@ figures go through the same tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -287,3 +287,8 @@ ECHO_CLAIMS: tuple[Claim[Figures], ...] = (
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Put every claim to a campaign's trials, failed ones included, set-up by set-up."""
     return claims.evaluate_apart(ECHO_CLAIMS, lambda set_up: Campaign(trials, set_up))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return evaluate(tables["trials"])

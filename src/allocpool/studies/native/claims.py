@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -24,7 +26,6 @@ from allocpool.evidence.trials import NOT_PART
 from allocpool.packets.comparisons import IN_CPP
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
-from allocpool.studies.batch import claims as batch
 
 WITHOUT_ALLOCATION = ("flat", "slab")
 """Layouts of C++ in which a pooled packet and its parse results are never made anew."""
@@ -113,7 +114,11 @@ NATIVE_CLAIMS: tuple[Claim[pd.DataFrame], ...] = (
 )
 
 
-def evaluate(trials: pd.DataFrame, counters: pd.DataFrame) -> list[Verdict]:
-    """Put the claims about C++ to trials, and those about events to what was counted."""
-    of_events = claims.evaluate_apart(NATIVE_CLAIMS, lambda _set_up: counters)
-    return [*batch.evaluate(trials, batch.CPP_CLAIMS), *of_events]
+def evaluate(counters: pd.DataFrame) -> list[Verdict]:
+    """Put the claims about events to what was counted; the others about C++ belong to the study of batch."""
+    return claims.evaluate_apart(NATIVE_CLAIMS, lambda _set_up: counters)
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return evaluate(tables["counters"])

@@ -3,8 +3,9 @@ that it ran and, apart from them, on today's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,11 +31,12 @@ from allocpool.evidence.claims import (
 from allocpool.evidence.figures import as_figures
 from allocpool.evidence.trials import NOT_PART, records
 from allocpool.packets.cells import CONTROLS
-from allocpool.packets.comparisons import ON_CMS, SET_UPS, THEN_AND_NOW, Batch, with_families
+from allocpool.packets.comparisons import ON_CMS, SET_UPS, THEN_AND_NOW, with_families
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
 from allocpool.runtimes.collectors import collectors_that
-from allocpool.studies.batch.claims import A_MULTIPLE, WHICH_CMS
+from allocpool.studies.batch.claims import A_MULTIPLE
+from allocpool.studies.pauses import scaling
 from allocpool.studies.pauses.gc_table import per_trial
 from allocpool.studies.pauses.live_set import fit_live_set
 
@@ -417,7 +419,11 @@ PAUSES_CLAIMS: tuple[Claim[Pauses], ...] = (
 def evaluate(
     trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame
 ) -> list[Verdict]:
-    """Put these claims, and the batch study's on which collector "CMS" was, to a campaign, each set-up apart."""
-    batch = trials[trials["mode"] == "batch"]
-    judged = claims.evaluate_apart(PAUSES_CLAIMS, lambda set_up: Pauses.of(trials, collections, points, fits, set_up))
-    return [*judged, *claims.evaluate_apart([WHICH_CMS], lambda set_up: Batch(batch, set_up))]
+    """Put these claims to a campaign, each set-up apart."""
+    return claims.evaluate_apart(PAUSES_CLAIMS, lambda set_up: Pauses.of(trials, collections, points, fits, set_up))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    points = scaling.points(tables["trials"], tables["collections"], tables["cpu"])
+    return evaluate(tables["trials"], tables["collections"], points, scaling.fits(points))

@@ -8,7 +8,7 @@ single trials, and only to those that saw what the remark is about. The publishe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
-from allocpool.studies.realtime.cells import LOSES, published_cells, published_sweeps
+from allocpool.studies.realtime.cells import LOSES, published_cells, published_sweeps, realtime_cells, sweep_trials
 from allocpool.studies.realtime.contrasts import (
     CONFIRMATIONS,
     ENOUGH_SEARCHES,
@@ -792,3 +792,10 @@ def evaluate(cells: pd.DataFrame, trials: pd.DataFrame, searches: pd.DataFrame |
     tried = pd.Series(dtype=float) if searches is None else finished(searches)["high_ns"].astype(float)
     highest_ns = float(tried.min()) if len(tried) else 0.0
     return claims.evaluate_apart(REALTIME_CLAIMS, lambda set_up: Realtime.of(cells, trials, highest_ns, set_up))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    swept = settings.get("sweeps")
+    trials = sweep_trials(tables["trials"], settings["scale"], swept["interval_ns"]) if swept else tables["trials"]
+    return evaluate(realtime_cells(tables["searches"]), trials, tables["searches"])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -889,3 +890,17 @@ def evaluate(tables: Mapping[str, pd.DataFrame], target_ms: float, era: Era = TO
 def evaluate_published() -> list[Verdict]:
     """The published conclusions, put to the source's own figures."""
     return claims.evaluate(STREAM_CLAIMS, published_figures())
+
+
+def verdicts(tables: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:
+    """All verdicts of the page, judged together: on the source's collectors, on today's, and our own last."""
+    data = Stream(tables["trials"], tables["searches"], tables["switches"], target_ms)
+    by_era = [
+        replace(verdict, set_up=era.text) for era in (THEN, TODAY) for verdict in evaluate(tables, target_ms, era)
+    ]
+    return claims.judged_together([*by_era, claims.judge(ALLOCATION_COSTS, data)])
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return verdicts(tables, settings["target_ms"])

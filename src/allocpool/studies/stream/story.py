@@ -14,9 +14,7 @@ import pandas as pd
 
 from allocpool import decisions, stats
 from allocpool.campaign import campaign
-from allocpool.evidence import claims as judge
 from allocpool.evidence import reference, tables
-from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import finished
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.studies.stream.claims import (
@@ -30,15 +28,14 @@ from allocpool.studies.stream.claims import (
     THEN,
     TODAY,
     Pair,
-    Stream,
     allocated,
     compare_brackets,
-    evaluate,
     evaluate_published,
     held,
     held_by_g1,
     millions,
     only,
+    verdicts,
     within,
 )
 from allocpool.studies.stream.study import STUDY, StreamProfile
@@ -319,13 +316,6 @@ def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
         for (solution, way), group in done.groupby(["solution", "way"], sort=False)
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["solution", "from turn to turn", "n", "p10, ns", "p50, ns", "p90, ns"])
-
-
-def verdicts(measured: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:
-    """All verdicts of the page, judged together: on the source's collectors, on today's, and our own last."""
-    data = Stream(measured["trials"], measured["searches"], measured["switches"], target_ms)
-    by_era = [verdict for era in (THEN, TODAY) for verdict in evaluate(measured, target_ms, era)]
-    return judge.judged_together([*by_era, judge.judge(ALLOCATION_COSTS, data)])
 
 
 def claims_grid(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.DataFrame:

@@ -7,7 +7,8 @@ collector in it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -107,3 +108,8 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Every claim, judged."""
     return claims.evaluate(CLAIMS, Campaign(trials))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return evaluate(tables["trials"])

@@ -1,0 +1,198 @@
+"""The verdict grid of the first page: who wins, allocating or a pool, by buffers, collector and Java, and by how much
+of the heap is alive; beside it, at which rate with a deadline."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from allocpool import stats
+from allocpool.evidence import style
+from allocpool.evidence.trials import records
+from allocpool.packets import cells as cell_data
+from allocpool.packets.specs import CASES
+from allocpool.packets.tables import comparison_table
+from allocpool.runtimes.collectors import collector_named
+from allocpool.studies.realtime.story import ALLOCATING, NEITHER, POOLING, pool_or_allocate
+
+ALIVE = {"A": "little\nalive", "A10k": "little\nalive", "B": "realistic", "C": "half the\nheap alive"}
+"""The cases in words."""
+DEADLINE = "rate with\na deadline"
+REALISTIC = "B"
+POOL, ALLOC, EITHER, UNDECIDED, NO_WAY, NOT_MEASURED = "pool", "allocate", "either", "open", "neither", "not measured"
+COLUMNS = ["solution", "label", "column", "who", "ratio", "low", "high", "n"]
+_MOST = 4.0
+"""A ratio of so much has the full colour."""
+_COLOURS = LinearSegmentedColormap.from_list("who wins", [style.BLUE, "#ffffff", style.VERMILION])
+_NO_MATTER = "#d0d0d0"
+
+
+def label_of(row: Any) -> str:
+    """Buffers, collector and Java of a solution, or C++ with its layout."""
+    if row.language == "cpp":
+        return f"C++, {row.layout}"
+    collector = collector_named(row.collector).label.replace("generational", "gen.")
+    return f"{row.layout}, {collector}, {int(row.runtime)}"
+
+
+def costs(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row per solution and case measured both ways, with who is cheaper and by how much (`COLUMNS`); solutions of
+    Java are decided together, as are those of C++."""
+    rows: list[dict[str, Any]] = []
+    for language in ("java", "cpp"):
+        part = trials[(trials["language"] == language) & ~trials["collector"].isin(cell_data.CONTROLS)]
+        facts = {row.solution: label_of(row) for row in records(part.drop_duplicates("solution"))}
+        if len(part):
+            rows += [
+                {
+                    "solution": row.solution, "label": facts[row.solution], "column": row.case, "who": _who(row),
+                    "ratio": row.ratio, "low": row.low, "high": row.high, "n": row.n,
+                }
+                for row in records(comparison_table(part))
+            ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return _told_apart(table)
+
+
+def _who(row: Any) -> str:
+    if row.n == 0:
+        return NOT_MEASURED
+    return {1: POOL, -1: ALLOC}.get(row.direction, EITHER if row.equivalent else UNDECIDED)
+
+
+def _told_apart(table: pd.DataFrame) -> pd.DataFrame:
+    """Labels of several solutions get what tells them apart: the rest of their names."""
+    names = table.drop_duplicates("solution").groupby("label")["solution"].nunique()
+    several = table["label"].isin(names[names > 1].index)
+    rest = table["solution"].str.split(" / ").map(lambda words: " ".join(words[3:]))
+    return table.assign(label=table["label"].where(~several | (rest == ""), table["label"] + ", " + rest))
+
+
+def with_deadline(
+    table: pd.DataFrame, trials: pd.DataFrame, cells: pd.DataFrame, case: str = REALISTIC
+) -> pd.DataFrame:
+    """The grid with a column for real time: which way keeps up with the higher rate in this case; in reading order.
+
+    ``trials`` are those of the grid, ``cells`` those of real time.
+    """
+    found = pool_or_allocate(cells)
+    found = found[found["case"] == case] if len(found) else found
+    labels = dict(zip(table["solution"], table["label"], strict=True))
+    facts = {row.solution: label_of(row) for row in records(cells.drop_duplicates("solution"))}
+    who = {POOLING: POOL, ALLOCATING: ALLOC, NEITHER: NO_WAY}
+    rows = [
+        {
+            "solution": row.solution, "label": labels.get(row.solution, facts[row.solution]),
+            "column": DEADLINE, "who": who.get(row.decided, UNDECIDED),
+            "ratio": float(row.ratio.replace(",", "")) if row.ratio else math.nan, "low": math.nan, "high": math.nan,
+            "n": row.n,
+        }
+        for row in records(found)
+    ]  # fmt: skip
+    both = pd.concat([table, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True) if rows else table
+    order = cell_data.solution_order(pd.concat([trials, cells])) if len(both) else []
+    return both.sort_values("solution", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """The grid as a heatmap. A cell says who wins and by how many times; hatched: not shown; grey: no difference that
+    matters; empty: not measured."""
+    shown = table[table["who"] != NOT_MEASURED]
+    if shown.empty:
+        return style.nothing("nothing was measured both allocating and with a pool")
+    columns = [case for case in (*CASES, "A10k") if case in set(shown["column"])]
+    columns = [*dict.fromkeys(columns), *sorted(set(shown["column"]) - set(columns))]
+    labels = list(dict.fromkeys(shown["label"]))
+    cell = shown.set_index(["label", "column"])
+    strength = pd.DataFrame(np.nan, index=labels, columns=columns)
+    words = pd.DataFrame("", index=labels, columns=columns)
+    for (label, column), row in cell.iterrows():
+        strength.loc[label, column] = _strength(row)
+        words.loc[label, column] = in_short(row)
+    drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 1.1 + 0.3 * len(labels))
+    sns.heatmap(
+        strength, annot=words, fmt="", cmap=_COLOURS, vmin=-1, vmax=1, cbar=False, linewidths=1.5, ax=axis,
+        annot_kws={"fontsize": style.TEXT}, linecolor="#ffffff",
+    )  # fmt: skip
+    for (label, column), row in cell.iterrows():
+        place = columns.index(str(column)), labels.index(str(label))
+        if row["who"] in (EITHER, NO_WAY):
+            axis.add_patch(Rectangle(place, 1, 1, facecolor=_NO_MATTER, edgecolor="#ffffff", linewidth=1.5, zorder=1.5))
+        if row["who"] == UNDECIDED:
+            axis.add_patch(
+                Rectangle(place, 1, 1, fill=False, hatch="///", edgecolor="#00000055", linewidth=0, zorder=2)
+            )
+    for text in axis.texts:
+        text.set(color="#222222", zorder=4)
+    axis.set_xticklabels([ALIVE.get(column, column) for column in columns], rotation=0)
+    axis.set_yticklabels(labels, rotation=0)
+    axis.xaxis.tick_top()
+    axis.tick_params(length=0)
+    axis.set(xlabel="", ylabel="")
+    axis.grid(False)
+    keys = [
+        Patch(facecolor=_COLOURS(0.95), label="a pool wins"),
+        Patch(facecolor=_COLOURS(0.1), label="allocating wins"),
+        Patch(facecolor=_NO_MATTER, label="no difference matters"),
+        Patch(facecolor="#ffffff", edgecolor="#888888", hatch="///", label="not shown"),
+    ]
+    drawing.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False)
+    return style.describe(drawing, sentence(table))
+
+
+def _strength(row: pd.Series) -> float:
+    """From -1, allocating wins by far, to 1, a pool does; faint where it is not shown."""
+    if pd.isna(row["ratio"]):
+        return {POOL: 1.0, ALLOC: -1.0}.get(row["who"], 0.0)
+    part = max(-1.0, min(1.0, math.log(row["ratio"]) / math.log(_MOST)))
+    return part if row["who"] in (POOL, ALLOC) else part / 4
+
+
+def in_short(row: pd.Series) -> str:
+    """``pool 2.1``, ``alloc 1.3``; of what is not shown the side that looks better; else a word."""
+    who, ratio = row["who"], row["ratio"]
+    if who in (EITHER, NO_WAY):
+        return str(who)
+    if pd.isna(ratio):
+        return str(who) if who != UNDECIDED else "?"
+    if who == UNDECIDED:
+        who = POOL if ratio >= 1 else ALLOC
+    return f"{'alloc' if who == ALLOC else who} {stats.significant(max(ratio, 1 / ratio), 2)}"
+
+
+def caption(table: pd.DataFrame) -> str:
+    """How to read the grid, and how often who wins."""
+    return (
+        f"{sentence(table)} Hatched: not shown, with the side that looks better; grey: no difference that matters; "
+        "empty: not measured. Darker: by more."
+    )
+
+
+def sentence(table: pd.DataFrame) -> str:
+    """What the grid shows, in words: how often who wins."""
+    counts = table["who"].value_counts()
+    told = [
+        f"{words} in {counts[who]}"
+        for who, words in (
+            (POOL, "a pool wins"), (ALLOC, "allocating wins"), (EITHER, "no difference matters"),
+            (NO_WAY, "neither keeps up"), (UNDECIDED, "it is open"),
+        )
+        if who in counts
+    ]  # fmt: skip
+    measured = int((table["who"] != NOT_MEASURED).sum())
+    if not measured:
+        return "Nothing was measured both allocating and with a pool."
+    by_far = table[table["who"].isin([POOL, ALLOC])].dropna(subset=["ratio"])
+    most = ""
+    if len(by_far):
+        row = by_far.loc[by_far["ratio"].map(math.log).abs().idxmax()]
+        words = ALIVE.get(row["column"], row["column"]).replace("\n", " ")
+        most = f" Most: {row['label']}, {words}: {in_short(row)}."
+    return f"Of {measured} pairs of allocating and pooling, {', '.join(told)}.{most}"
