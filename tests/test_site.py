@@ -1,21 +1,30 @@
-"""The site, built from small executed notebooks and read back as HTML, and rendered by papermill for real."""
+"""The site, built from small executed notebooks, read back as HTML and in a browser, and rendered by papermill for
+real."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import nbformat
+import pandas as pd
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+from playwright.sync_api import Page as Tab
 
+from allocpool import notebook
 from allocpool.errors import UserError
+from allocpool.evidence import style, tables
+from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import build_site, render
-from allocpool.site._pages import Page, gap_page, index_text
+from allocpool.site._pages import Page, gap_page, in_words, list_of_pages
 
 v4: Any = nbformat.v4
 
@@ -37,14 +46,48 @@ PROVENANCE: dict[str, Any] = {
 
 
 def mark(name: str, provenance: dict[str, Any]) -> dict[str, Any]:
-    """The end mark as the notebook module makes it, caught on its way to the display."""
-    from allocpool import notebook
+    """The end mark as the notebook module makes it."""
+    (caught,) = displayed(lambda: notebook.finished(name, provenance, "**Pool.** Shown in all of them."))
+    return caught
 
-    caught: list[dict[str, Any]] = []
+
+def displayed(show: Callable[[], None]) -> list[Any]:
+    """What is caught on its way to the display."""
+    caught: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notebook, "display", lambda bundle, raw: caught.append(bundle))
-        notebook.finished(name, provenance, "**Pool.** Shown in all of them.")
-    return caught[0]
+        patch.setattr(notebook, "display", lambda shown, raw=False: caught.append(shown))
+        show()
+    return caught
+
+
+ROWS = pd.DataFrame({"solution": ["heap / G1 / 25", "C++ flat"], **{f"case {n}": [1.5 * n, 2.5] for n in range(12)}})
+CAPTION = "Cost of a packet. One dot per trial."
+
+
+def judged() -> tables.Shown:
+    """A table of claims: one that is as published, and one that is not."""
+
+    def claim(name: str, shown: str, p: float) -> Claim[float]:
+        row = {"larger": "alloc", "smaller": "pool", "ratio": 2.0, "low": 1.5, "high": 2.5, "trials": 5, "remark": ""}
+        rows = pd.DataFrame([{**row, "p": p, "p_against": 1 - p, "shown": shown}])
+        return Claim(name, f"Claim {name}.", "a source", lambda _data: Evidence(rows), lambda _evidence: "Told.")
+
+    claims = [claim("so", AS_PUBLISHED, 0.0), claim("not-so", OTHER_WAY, 1.0)]
+    return tables.verdicts_table(evaluate(claims, 0.0))
+
+
+def shown() -> list[Any]:
+    """A figure with its caption, a table and claims, as notebooks display them."""
+    drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 2.0)
+    axis.plot([1.0, 2.0], [3.0, 4.0], label="pool")
+    style.describe(drawing, "A line that rises from 3 to 4.")
+    picture, caption = displayed(lambda: notebook.figure(drawing, CAPTION))
+    bundles = [
+        picture,
+        {"text/markdown": caption.data},
+        notebook._table_bundle(tables.plain_table(ROWS, "A wide table")),
+    ]
+    return [v4.new_output("display_data", bundle) for bundle in (*bundles, judged()._repr_mimebundle_())]
 
 
 def save(path: Path, title: str, *outputs: Any) -> None:
@@ -54,9 +97,12 @@ def save(path: Path, title: str, *outputs: Any) -> None:
     nbformat.write(v4.new_notebook(cells=cells), path)  # type: ignore[no-untyped-call]
 
 
-def whole(path: Path, title: str, **changes: Any) -> None:
+def whole(path: Path, title: str, *outputs: Any, **changes: Any) -> None:
     bundle = mark(path.stem, {**PROVENANCE, **changes})
-    save(path, title, v4.new_output("display_data", bundle))
+    save(path, title, *outputs)
+    stored = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    stored.cells.append(v4.new_code_cell("the_end = 1", outputs=[v4.new_output("display_data", bundle)]))
+    nbformat.write(stored, path)  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +120,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, title in titles.items():
         save(sources / f"{name}.ipynb", title)
-    whole(executed / "00_findings.ipynb", "Findings")
+    answer = v4.new_output("display_data", {"text/markdown": "**Pool.** Shown in all of them."})
+    whole(executed / "00_findings.ipynb", "Findings", answer, *shown())
     whole(executed / "01_partial.ipynb", "Partial", statuses={"ok": 5, "crashed": 1}, missing=2)
     error = v4.new_output("error", ename="ValueError", evalue="first line\nthe last line of it", traceback=["..."])
     leads = v4.new_output("display_data", {"text/markdown": "### [What is missing?](04_absent.ipynb)"})
     save(executed / "02_failed.ipynb", "Failed", leads, error)
     save(executed / "03_dead.ipynb", "Dead")
     whole(executed / "05_unavailable.ipynb", "Unavailable", statuses={"ok": 6}, unavailable={"no Java 25": 2})
-    readme = root / "README.md"
-    readme.write_text("# Title\n\nThe question of the readme.\n\n## Commands\n\nNot for the site.\n", encoding="utf-8")
-    return build_site(executed, root / "html", sources, readme).parent
+    other = {"folder": "other", "label": "other, Abacus", "pages": ["index.html"]}
+    (root / "sites" / "other").mkdir(parents=True)
+    (root / "sites" / "other" / ".allocpool-site").write_text(json.dumps(other), encoding="utf-8")
+    (root / "sites" / "other" / "index.html").write_text("<title>Other</title>", encoding="utf-8")
+    return build_site(executed, root / "sites" / "html", sources).parent
 
 
 def page(site: Path, name: str) -> BeautifulSoup:
@@ -95,20 +144,29 @@ def banner(site: Path, name: str) -> str | None:
     return found.get_text() if found else None
 
 
+PAGES = ("index", "01_partial", "02_failed", "03_dead", "04_absent", "05_unavailable")
+
+
 def test_every_page_carries_a_provenance_box(site: Path) -> None:
-    pages = sorted(path.stem for path in site.glob("*.html"))
-    assert {"index", "search", "genindex", "00_findings", "04_absent"} <= set(pages)
-    for name in pages:
+    assert {path.stem for path in site.glob("*.html")} == {*PAGES, "search"}
+    for name in PAGES:
         assert len(page(site, name).select(".provenance")) == 1, name
 
 
 def test_provenance_names_host_date_commit_profile_and_n(site: Path) -> None:
-    box = page(site, "00_findings").select_one(".provenance")
+    box = page(site, "index").select_one(".provenance")
     assert box is not None
     line = box.summary.get_text() if box.summary else ""
     for fact in ("Abacus 9000 <beads>", "2026-01-01 to 2026-01-02", "0123456789", "-dirty", "quick", "n = 8 trials"):
         assert fact in line
-    assert "host.governor" in box.get_text()
+    assert [heading.get_text() for heading in box.select("h2")][:3] == ["Trials", "Machine", "Code"]
+    facts = {row.th.get_text(): row.td.get_text() for row in box.select("tr") if row.th and row.td}
+    assert facts["memory, in MB"] == "24000" and facts["governor"] == "none"
+
+
+def test_a_recorded_name_is_told_in_words() -> None:
+    names = ("host.memory_mb", "first_trial_utc", "profile.warmup_seconds", "runtimes")
+    assert list(map(in_words, names)) == ["memory, in MB", "first trial (UTC)", "warmup, in s", "runtimes"]
 
 
 def test_a_page_that_was_not_run_has_no_borrowed_provenance(site: Path) -> None:
@@ -129,22 +187,22 @@ def test_a_page_that_was_not_run_has_no_borrowed_provenance(site: Path) -> None:
 )
 def test_whatever_is_not_whole_has_a_banner(site: Path, name: str, words: str) -> None:
     assert words in (banner(site, name) or "")
-    listed = " ".join(row.get_text(" ") for row in page(site, "index").select("table tr"))
+    listed = " ".join(row.get_text(" ") for row in page(site, "index").select("article table tr"))
     assert words.rstrip(".") in listed
 
 
 def test_a_whole_page_has_no_banner(site: Path) -> None:
-    assert banner(site, "00_findings") is None
+    assert banner(site, "index") is None
 
 
-def test_the_first_page_has_the_answer_the_question_and_every_page(site: Path) -> None:
+def test_the_first_page_is_that_of_the_findings_and_leads_to_every_page(site: Path) -> None:
     first = page(site, "index")
-    text = first.get_text(" ")
-    assert "Pool. Shown in all of them." in " ".join(text.split())
-    assert "The question of the readme." in text
-    assert "Not for the site" not in text
-    links = {link["href"] for link in first.select("article table a")}
-    assert links == {path.name for path in site.glob("0*.html")}
+    text = " ".join(first.get_text(" ").split())
+    assert first.h1 is not None and first.h1.get_text().startswith("Findings")
+    assert "Pool. Shown in all of them." in text
+    links = {str(link["href"]) for link in first.select("article section:last-of-type table a")}
+    assert links >= {path.name for path in site.glob("0*.html")}
+    assert links >= {f"{name}.html" for name in PAGES if name != "index"}
 
 
 def test_a_link_that_a_cell_computed_leads_to_its_page(site: Path) -> None:
@@ -152,12 +210,27 @@ def test_a_link_that_a_cell_computed_leads_to_its_page(site: Path) -> None:
     assert link["href"] == "04_absent.html"
 
 
-def test_code_is_folded_and_the_marks_code_left_out(site: Path) -> None:
-    failed = page(site, "02_failed")
-    folded = failed.select_one("details div.cell_input, div.cell details")
-    assert folded is not None
-    assert "secret_source" in folded.get_text()
-    assert "secret_source" not in page(site, "00_findings").get_text()
+def test_code_is_there_and_that_of_the_mark_left_out(site: Path) -> None:
+    assert "secret_source" in page(site, "index").get_text()
+    assert "the_end" not in page(site, "index").get_text()
+
+
+def test_no_id_is_there_twice(site: Path) -> None:
+    for name in PAGES:
+        ids = [str(tag["id"]) for tag in page(site, name).select("[id]")]
+        assert len(set(ids)) == len(ids), name
+
+
+def test_what_a_page_shows_can_be_taken_along(site: Path) -> None:
+    links = [str(link["href"]) for link in page(site, "index").select(".taken a[download]")]
+    stems = [f"taken/index/{name}" for name in ("cost-of-a-packet", "a-wide-table", "published-claims-on-this-machine")]
+    assert links == [f"{stem}.{end}" for stem in stems for end in ("csv", "parquet")]
+    pd.testing.assert_frame_equal(pd.read_parquet(site / f"{stems[1]}.parquet"), ROWS)
+    pd.testing.assert_frame_equal(pd.read_csv(site / f"{stems[1]}.csv"), ROWS)
+    drawn = pd.read_csv(site / f"{stems[0]}.csv")
+    assert drawn[["series", "x", "y"]].to_dict("list") == {"series": ["pool"] * 2, "x": [1, 2], "y": [3, 4]}
+    notebook_link = page(site, "index").select_one(".page-tools a[download]")
+    assert notebook_link is not None and (site / str(notebook_link["href"])).is_file()
 
 
 def test_search_has_an_index(site: Path) -> None:
@@ -190,22 +263,168 @@ def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path, name
 
 def test_what_a_failed_notebook_said_is_text_and_no_markup() -> None:
     page = Page("01_a", "A", None, None, "ValueError: <script>alert(1)</script> [x](javascript:y)")
-    for text in (gap_page(page).cells[0].source, index_text([page], "")):
+    for text in (gap_page(page).cells[0].source, list_of_pages([page]).source):
         assert "<script" not in text and "[x](" not in text
 
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-@pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium on this machine: install chromium to see the site in a browser"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+in_a_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium on this machine: install chromium to see the site in a browser"
 )
-def test_a_browser_finds_a_page_by_search(site: Path, tmp_path: Path) -> None:
-    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
-    options = ["--virtual-time-budget=20000", "--dump-dom", f"file://{site}/search.html?q=zebra"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120, check=True)
-    found = BeautifulSoup(done.stdout, "html.parser").select("#search-results a")
-    assert "Findings" in {link.get_text() for link in found}
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+TOO_SMALL = """() => [...document.querySelectorAll("body *")].filter((each) => {
+  if (![...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) return false;
+  if (!each.getBoundingClientRect().width) return false;
+  const drawing = each.closest("svg");
+  const scale = drawing && drawing.viewBox.baseVal.width
+    ? drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width : 1;
+  return parseFloat(getComputedStyle(each).fontSize) * scale < 9;
+}).map((each) => each.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for all tests of the module."""
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    """A window of a desktop, whose console must stay empty."""
+    context = browser.new_context(viewport=DESKTOP)  # type: ignore[arg-type]
+    opened = context.new_page()
+    said: list[str] = []
+    opened.on("console", lambda message: said.append(_told(message)))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    yield opened
+    context.close()
+    assert not said
+
+
+def _told(message: ConsoleMessage) -> str:
+    return f"{message.location.get('url')}: {message.text}"
+
+
+def visit(tab: Tab, site: Path, name: str = "index", query: str = "") -> None:
+    tab.goto(f"file://{site}/{name}.html{query}")
+
+
+@in_a_browser
+def test_a_browser_finds_a_page_by_search(site: Path, tab: Tab) -> None:
+    visit(tab, site, "search", "?q=zebra")
+    tab.wait_for_selector("#search-results li a")
+    assert "Findings" in tab.locator("#search-results li a").all_inner_texts()
+
+
+@in_a_browser
+def test_provenance_is_not_searched(site: Path, tab: Tab) -> None:
+    visit(tab, site, "search", "?q=abacus")
+    tab.wait_for_selector("#search-results .search-summary, #search-results p")
+    assert not tab.locator("#search-results li a").all_inner_texts()
+
+
+@in_a_browser
+def test_links_and_anchors_lead_somewhere(site: Path, tab: Tab) -> None:
+    for name in PAGES:
+        visit(tab, site, name)
+        for href in tab.eval_on_selector_all("a[href]", "every => every.map((each) => each.getAttribute('href'))"):
+            target, _, anchor = href.partition("#")
+            if target.startswith(("http:", "https:")):
+                continue
+            file = site / unquote(target or f"{name}.html")
+            assert file.is_file(), f"{name}: {href}"
+            if anchor and file.suffix == ".html":
+                assert f'id="{anchor}"' in file.read_text(encoding="utf-8"), f"{name}: {href}"
+
+
+@in_a_browser
+def test_one_switch_shows_the_code_of_every_page(site: Path, tab: Tab) -> None:
+    visit(tab, site)
+    code, switch = tab.get_by_text("secret_source"), tab.get_by_role("button", name="Show code")
+    assert not code.is_visible()
+    switch.focus()
+    tab.keyboard.press("Enter")
+    assert code.is_visible()
+    visit(tab, site, "01_partial")
+    assert tab.get_by_text("secret_source").is_visible()
+    tab.get_by_role("button", name="Hide code").click()
+    assert not tab.get_by_text("secret_source").is_visible()
+
+
+@in_a_browser
+def test_claims_sort_and_have_addresses(site: Path, tab: Tab) -> None:
+    visit(tab, site, query="#claim-not-so")
+    claims = tab.locator("table.claims tbody tr")
+    assert claims.evaluate_all("rows => rows.map((row) => row.id)") == ["claim-so", "claim-not-so"]
+    tab.get_by_role("button", name="claim").first.click()
+    assert claims.evaluate_all("rows => rows.map((row) => row.id)") == ["claim-not-so", "claim-so"]
+    evidence = tab.get_by_text("alloc over pool").first
+    assert not evidence.is_visible()
+    tab.locator("table.claims summary").first.click()
+    assert evidence.is_visible()
+
+
+@in_a_browser
+def test_another_campaign_is_chosen_on_the_page(site: Path, tab: Tab) -> None:
+    visit(tab, site, "01_partial")
+    tab.get_by_label("campaign").select_option("other, Abacus")
+    tab.wait_for_url("**/other/index.html")
+
+
+@in_a_browser
+@pytest.mark.parametrize(
+    ("size", "scheme", "names"), [(DESKTOP, "light", PAGES), (PHONE, "light", PAGES), (PHONE, "dark", PAGES[:3])]
+)
+def test_it_is_readable_by_everyone(
+    site: Path, browser: Browser, size: dict[str, int], scheme: Any, names: tuple[str, ...]
+) -> None:
+    context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+    tab = context.new_page()
+    for name in names:
+        visit(tab, site, name)
+        across = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert tab.evaluate(across) == 0, name
+        assert tab.evaluate(TOO_SMALL) == [], name
+        nameless = "every => every.filter((each) => !(each.getAttribute('aria-label') || each.alt)).length"
+        assert tab.eval_on_selector_all("article svg[role=img], article img", nameless) == 0, name
+        found = Axe().run(tab, options={"resultTypes": ["violations"], "preload": False})
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    context.close()
+
+
+@in_a_browser
+def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, browser: Browser) -> None:
+    inks = []
+    for scheme in ("light", "dark"):
+        context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)  # type: ignore[arg-type]
+        tab = context.new_page()
+        visit(tab, site)
+        drawing = tab.get_by_role("img", name="A line that rises from 3 to 4.")
+        inks.append(drawing.evaluate("each => getComputedStyle(each).color"))
+        context.close()
+    assert inks[0] != inks[1]
+
+
+@in_a_browser
+def test_a_printed_page_has_no_switches_and_no_side_bars(site: Path, tab: Tab) -> None:
+    visit(tab, site)
+    tab.emulate_media(media="print")
+    for hidden in (".page-tools", ".sidebar-drawer", ".taken"):
+        assert not tab.locator(hidden).first.is_visible(), hidden
+    assert tab.get_by_text("Shown in all of them").is_visible()
+
+
+@in_a_browser
+def test_a_page_is_light(site: Path, tab: Tab) -> None:
+    """Everything that the first page fetches, scripts and styles of the theme with it."""
+    fetched: set[str] = set()
+    tab.on("request", lambda request: fetched.add(request.url.partition("?")[0]))
+    visit(tab, site)
+    assert not [url for url in fetched if not url.startswith("file:")]
+    assert sum(Path(unquote(url.removeprefix("file://"))).stat().st_size for url in fetched) < 400_000
 
 
 CHECKOUT_NOTEBOOKS = {
@@ -252,7 +471,7 @@ def test_a_notebook_that_does_not_reach_its_end_is_a_page_that_says_so(rendered:
 
 
 def test_a_notebook_that_reaches_its_end_is_whole(rendered: Path) -> None:
-    assert banner(rendered, "00_findings") is None
+    assert banner(rendered, "index") is None
     executed = rendered.parents[1] / "executed" / "tiny" / "00_findings.ipynb"
     outputs = [o for cell in json.loads(executed.read_text())["cells"] for o in cell.get("outputs", [])]
     assert any(FINISHED_MIME in output.get("data", {}) for output in outputs)

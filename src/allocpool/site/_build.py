@@ -40,6 +40,8 @@ def build_site(executed_dir: Path, output_dir: Path, notebooks_dir: Path | None 
         staging = Path(scratch)
         _stage(staging, pages, executed_dir)
         _run_sphinx(staging, output_dir)
+    for page in output_dir.glob("*.html"):
+        page.write_text(_pages.with_names(page.read_text(encoding="utf-8")), encoding="utf-8")
     (output_dir / _MARK).write_text(json.dumps(_about(pages, output_dir)), encoding="utf-8")
     _tell_campaigns(output_dir.parent)
     return output_dir / "index.html"

@@ -179,7 +179,7 @@ def banner(page: Page) -> str:
     if not progress["complete"]:
         return _banner("partial", "Incomplete campaign", progress["sentence"])
     if progress["unavailable"]:
-        return _banner("partial", "Not everything runs on this machine", progress["sentence"])
+        return _banner("note", "Not everything runs on this machine", progress["sentence"])
     return ""
 
 
@@ -235,6 +235,16 @@ def list_of_pages(pages: list[Page]) -> NotebookNode:
         f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{contents}\n```\n"
     )
     return cell
+
+
+_LANDMARKS = {'<aside class="sidebar-drawer': "Pages", '<aside class="toc-drawer': "On this page"}
+
+
+def with_names(page: str) -> str:
+    """A page whose two asides have names, by which who can't see them tells them apart."""
+    for aside, name in _LANDMARKS.items():
+        page = page.replace(aside, aside.replace("<aside ", f'<aside aria-label="{name}" '))
+    return page
 
 
 _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]<>#$|"})
