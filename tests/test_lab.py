@@ -79,6 +79,7 @@ def test_a_notebook_runs_in_jupyterlab(lab: str) -> None:
         tab.set_default_timeout(RUNS_S * 1000)
         tab.goto(f"{lab}lab/tree/story.ipynb?reset")
         tab.locator(".jp-NotebookPanel-notebook").wait_for()
+        tab.get_by_text("(ipykernel) | Idle").wait_for()
         tab.get_by_role("menuitem", name="Run", exact=True).click()
         tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         # JupyterLab shows errors as it shows a stream of errors: the refusal must be all there is.
