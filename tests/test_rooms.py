@@ -21,7 +21,7 @@ FLOORS = (
     {"evidence"},
     {"packets"},
     {"studies"},
-    {"findings", "notebook", "doctor", "prerequisites", "bench", "compare", "site", "cli"},
+    {"findings", "verdict_grid", "notebook", "doctor", "prerequisites", "bench", "compare", "site", "cli"},
 )
 """From the ground up. A room imports from lower floors, and from its own floor without going round in a circle."""
 HEAVY = {"pydantic", "pandas", "pandera", "pyarrow", "matplotlib", "seaborn", "great_tables", "scipy", "IPython"}

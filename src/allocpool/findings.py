@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 from great_tables import GT
+from matplotlib.figure import Figure
 
 from allocpool import stats, verdict_grid
 from allocpool.campaign import campaign
 from allocpool.campaign.registry import every_study, room, study_named
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, of_estimate
 from allocpool.errors import UserError
-from allocpool.evidence import claims, tables
+from allocpool.evidence import claims, style, tables
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
@@ -224,6 +225,15 @@ def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     if measured.profile == MEANINGLESS:
         return f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs. {told}"
     return told
+
+
+def decision_map(measured: Measured) -> tuple[Figure, str]:
+    """At which rate, with how much alive, which of the two keeps up, and what it shows in words."""
+    left = campaign.stored("realtime", measured.profile)[0]
+    if "map" not in left or left["map"].empty:
+        words = "No map of rates and live messages was measured under this profile."
+        return style.nothing("not measured under this profile"), words
+    return room("realtime", "plots").decision_map(left), room("realtime", "story").decision_map(left)
 
 
 MEANINGLESS = "smoke"

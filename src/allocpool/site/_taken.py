@@ -92,8 +92,12 @@ def _imported(notebook: NotebookNode) -> dict[str, Any]:
 
 
 def _resolved(module: str, name: str) -> Any:
-    holder = importlib.import_module(module)
-    return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")
+    """What is imported by that name, or None: an executed notebook may be older than the code beside it."""
+    try:
+        holder = importlib.import_module(module)
+        return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")
+    except ImportError:
+        return None
 
 
 def _statements(code: str) -> list[ast.stmt]:
