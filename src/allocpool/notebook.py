@@ -151,11 +151,12 @@ _TABLE_NUMBERS = itertools.count(1)
 
 
 def _pixels(drawing: Figure, words: str) -> str:
-    """The figure as a picture, twice as dense as screens once were."""
-    drawn_png = io.BytesIO()
-    drawing.savefig(drawn_png, format="png", dpi=2 * _SCREEN_PX / drawing.get_figwidth())
-    data = base64.b64encode(drawn_png.getvalue()).decode()
-    return f'<img src="data:image/png;base64,{data}" alt="{html.escape(words, quote=True)}" style="max-width:100%">'
+    """The figure as a picture, dense enough for screens of today."""
+    drawn_webp = io.BytesIO()
+    density = 1.5 * _SCREEN_PX / drawing.get_figwidth()
+    drawing.savefig(drawn_webp, format="webp", dpi=density, facecolor="white", pil_kwargs={"quality": 80})
+    data = base64.b64encode(drawn_webp.getvalue()).decode()
+    return f'<img src="data:image/webp;base64,{data}" alt="{html.escape(words, quote=True)}" style="max-width:100%">'
 
 
 def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
