@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -155,7 +155,7 @@ def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str) -> str
     if rows.empty:
         return f"**{sentence(words)}**: not measured."
     release = rows["label"].str.split(", ").str[2].astype(int)
-    row = rows.loc[release.idxmax()]
+    row = rows.iloc[int(release.to_numpy().argmax())]
     _, collector, java = str(row["label"]).split(", ")[:3]
     lead = f"JDK {java}, {collector}, {words}" if column != verdict_grid.DEADLINE and layout == "heap" else words
     return f"**{sentence(lead)}: {_told_ratio(row)}"
@@ -460,9 +460,7 @@ def judged(measured: Measured) -> list[tables.Judged]:
         return Both(Batch(of_batch[claim.id], set_up), realtime, measured.searches)
 
     together = [
-        verdict
-        for claim in FINDINGS_CLAIMS
-        for verdict in claims.evaluate_apart([claim], lambda set_up, claim=claim: both(claim, set_up))
+        verdict for claim in FINDINGS_CLAIMS for verdict in claims.evaluate_apart([claim], partial(both, claim))
     ]
     parts = [tables.Judged(claims.judged_together(together))]
     for study in every_study():

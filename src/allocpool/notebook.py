@@ -46,7 +46,8 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     word. Here every variable that is no import counts as a parameter: ``open_study`` refuses the names that
     its profile does not have, and a notebook without a study names what it takes in ``known``.
     """
-    if (shell := get_ipython()) is not None:
+    shell = get_ipython()
+    if shell is not None and shell.display_formatter is not None:
         shell.display_formatter.mimebundle_formatter.for_type(GT, _table_bundle)
     settings = {
         name: value
