@@ -13,7 +13,8 @@ from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
 
-SOLUTIONS = (
+Solutions = tuple[tuple[object, ...], ...]
+SOLUTIONS: Solutions = (
     ("java", "heap", "g1", 17, None, "heap / G1 / 17"),
     ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
     ("java", "native", "g1", 25, None, "native / G1 / 25"),
@@ -21,13 +22,15 @@ SOLUTIONS = (
 )
 
 
-def measured(factor: float, monkeypatch: pytest.MonkeyPatch, noise: float = 0.01) -> findings.Measured:
+def measured(
+    factor: float, monkeypatch: pytest.MonkeyPatch, noise: float = 0.01, solutions: Solutions = SOLUTIONS
+) -> findings.Measured:
     """A campaign in which allocating costs so many times what a pool does, and nothing else was measured."""
 
     def centre(row: dict[str, object]) -> float:
         return 100.0 * (factor if row["strategy"] == "alloc" else 1.0)
 
-    trials = synthetic.trials(blocks=9, noise=noise, centre=centre, solutions=SOLUTIONS)
+    trials = synthetic.trials(blocks=9, noise=noise, centre=centre, solutions=solutions)
     original = findings.Measured._table
     nothing = findings.Measured("nonesuch")
 
@@ -53,6 +56,12 @@ def test_the_answer_turns_with_the_data(factor: float, who: str, words: str, mon
     assert re.search(rf"^\*\*JDK 25, G1, heap buffers, realistic load: {words}", answer)
     assert re.search(rf"\*\*Off the heap: {words}", answer)
     assert answer.endswith("**With a deadline**: not measured.")
+
+
+def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = findings.answer(measured(2.0, monkeypatch, solutions=SOLUTIONS[-1:]))
+    assert answer.startswith("**C++, flat, little alive: pool.** Allocating costs ")
+    assert answer.endswith("Java was not measured both ways.")
 
 
 def test_what_is_not_shown_is_open_and_hatched(monkeypatch: pytest.MonkeyPatch) -> None:

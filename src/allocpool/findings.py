@@ -136,6 +136,10 @@ def answer(measured: Measured) -> str:
     found = measured.grid
     if not (found["who"] != verdict_grid.NOT_MEASURED).any():
         return f"**{UNDECIDED}.** Nothing has been measured both allocating and with a pool yet."
+    if not found["label"].str.match("heap|native").any():
+        row = found[found["who"] != verdict_grid.NOT_MEASURED].iloc[0]
+        alive = verdict_grid.ALIVE.get(row["column"], row["column"]).replace("\n", " ")
+        return f"**{row['label']}, {alive}: {_told_ratio(row)} Java was not measured both ways."
     parts = [_told_cell(found, "heap", verdict_grid.REALISTIC, "heap buffers, realistic load")]
     parts.append(_told_cell(found, "native", verdict_grid.REALISTIC, "off the heap"))
     parts.append(_told_cell(found, "heap", verdict_grid.DEADLINE, _to_spare(measured)))

@@ -195,4 +195,5 @@ def sentence(table: pd.DataFrame) -> str:
         row = by_far.iloc[int(np.abs(np.log(by_far["ratio"].to_numpy(float))).argmax())]
         words = ALIVE.get(row["column"], row["column"]).replace("\n", " ")
         most = f" Most: {row['label']}, {words}: {in_short(row)}."
-    return f"Of {measured} pairs of allocating and pooling, {', '.join(told)}.{most}"
+    pairs = "pair" if measured == 1 else "pairs"
+    return f"Of {measured} {pairs} of allocating and pooling, {', '.join(told)}.{most}"
