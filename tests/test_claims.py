@@ -10,6 +10,7 @@ import pytest
 import synthetic
 
 from allocpool import findings
+from allocpool.errors import UserError
 from allocpool.evidence import claims, reference, tables
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
@@ -25,6 +26,7 @@ from allocpool.evidence.claims import (
     Verdict,
     published_says,
 )
+from allocpool.evidence.tables import NOT_TESTED
 from allocpool.evidence.trials import failures, quiet_or_noisy
 from allocpool.packets import cells
 from allocpool.packets.columns import in_todays_words
@@ -427,7 +429,7 @@ def test_verdicts_are_told_with_their_set_up_what_was_published_and_what_is_miss
     assert len(rows) == len(found)
     assert list(rows) == ["claim", "set-up", "verdict", "found", "published figures", "missing"][: rows.shape[1]]
     evidence = tables.evidence_table(found)
-    assert set(evidence["claim"]) == set(BY_ID)
+    assert set(evidence["claim"]) == {claim.text for claim in BATCH_CLAIMS}
     against = tables.evidence_table(found, OTHER_WAY)
     assert 0 < len(against) < len(evidence) and against["found"].str.endswith(OTHER_WAY).all()
     assert claims.tally(found).startswith(f"Of {len(found)} verdicts on {len(BATCH_CLAIMS)} claims, ")
@@ -442,15 +444,18 @@ def test_what_is_missing_is_told_in_short() -> None:
     assert claims.told_missing([]) == ""
 
 
-def test_findings_say_what_was_published_of_batch_and_real_time_together() -> None:
+def test_findings_have_every_claim_of_every_study_before_anything_is_measured() -> None:
     measured = findings.Measured("nonesuch")
-    judged = findings.verdicts(measured)
-    assert {verdict.claim.id for verdict in judged} == {claim.id for claim in EVERY_CLAIM}
-    assert {verdict.outcome for verdict in judged if verdict.claim.id != "case-a-size"} == {OPEN}
+    judged = findings.judged(measured)
+    every = [verdict for part in judged for verdict in part.verdicts]
+    assert {verdict.claim.id for verdict in every} >= {claim.id for claim in EVERY_CLAIM}
+    rows = tables.claim_rows(judged).set_index("id")
+    assert set(rows.loc[[claim.id for claim in EVERY_CLAIM if claim.id != "case-a-size"], "verdict"]) == {NOT_TESTED}
     assert findings.answer(measured).startswith(f"**{UNDECIDED}.**")
-    assert findings.details(measured) == ""
-    assert findings.decided(measured) == "Whether the machine was quiet or noisy meanwhile is not recorded."
+    assert findings.surprise(judged[:1], measured) == "Nothing is shown to be other than its source has it."
     assert findings.primary_tables(measured) == []
+    with pytest.raises(UserError, match="allocpool findings --profile nonesuch"):
+        findings.provenance(measured)
 
 
 def test_a_cell_has_the_trials_of_one_study(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from allocpool import notebook
 from allocpool.errors import UserError
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
+from allocpool.evidence.shown import Shown
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import build_site, render
 from allocpool.site._pages import Page, gap_page, in_words, list_of_pages
@@ -45,7 +46,7 @@ PROVENANCE: dict[str, Any] = {
 }
 
 
-def mark(name: str, provenance: dict[str, Any]) -> dict[str, Any]:
+def mark(name: str, provenance: dict[str, Any]) -> Any:
     """The end mark as the notebook module makes it."""
     (caught,) = displayed(lambda: notebook.finished(name, provenance, "**Pool.** Shown in all of them."))
     return caught
@@ -64,7 +65,7 @@ ROWS = pd.DataFrame({"solution": ["heap / G1 / 25", "C++ flat"], **{f"case {n}":
 CAPTION = "Cost of a packet. One dot per trial."
 
 
-def judged() -> tables.Shown:
+def judged() -> Shown:
     """A table of claims: one that is as published, and one that is not."""
 
     def claim(name: str, shown: str, p: float) -> Claim[float]:

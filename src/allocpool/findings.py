@@ -8,19 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import pandas as pd
 from great_tables import GT
+from matplotlib.figure import Figure
 
 from allocpool import stats, verdict_grid
 from allocpool.campaign import campaign
 from allocpool.campaign.registry import every_study, room, study_named
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, of_estimate
 from allocpool.errors import UserError
-from allocpool.evidence import claims, tables
+from allocpool.evidence import claims, style, tables
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
     EQUIVALENT,
@@ -135,6 +136,10 @@ def answer(measured: Measured) -> str:
     found = measured.grid
     if not (found["who"] != verdict_grid.NOT_MEASURED).any():
         return f"**{UNDECIDED}.** Nothing has been measured both allocating and with a pool yet."
+    if not found["label"].str.match("heap|native").any():
+        row = found[found["who"] != verdict_grid.NOT_MEASURED].iloc[0]
+        alive = verdict_grid.ALIVE.get(row["column"], row["column"]).replace("\n", " ")
+        return f"**{row['label']}, {alive}: {_told_ratio(row)} Java was not measured both ways."
     parts = [_told_cell(found, "heap", verdict_grid.REALISTIC, "heap buffers, realistic load")]
     parts.append(_told_cell(found, "native", verdict_grid.REALISTIC, "off the heap"))
     parts.append(_told_cell(found, "heap", verdict_grid.DEADLINE, _to_spare(measured)))
@@ -154,7 +159,7 @@ def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str) -> str
     if rows.empty:
         return f"**{sentence(words)}**: not measured."
     release = rows["label"].str.split(", ").str[2].astype(int)
-    row = rows.loc[release.idxmax()]
+    row = rows.iloc[int(release.to_numpy().argmax())]
     _, collector, java = str(row["label"]).split(", ")[:3]
     lead = f"JDK {java}, {collector}, {words}" if column != verdict_grid.DEADLINE and layout == "heap" else words
     return f"**{sentence(lead)}: {_told_ratio(row)}"
@@ -224,6 +229,15 @@ def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     if measured.profile == MEANINGLESS:
         return f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs. {told}"
     return told
+
+
+def decision_map(measured: Measured) -> tuple[Figure, str]:
+    """At which rate, with how much alive, which of the two keeps up, and what it shows in words."""
+    left = campaign.stored("realtime", measured.profile)[0]
+    if "map" not in left or left["map"].empty:
+        words = "No map of rates and live messages was measured under this profile."
+        return style.nothing("not measured under this profile"), words
+    return room("realtime", "plots").decision_map(left), room("realtime", "story").decision_map(left)
 
 
 MEANINGLESS = "smoke"
@@ -450,9 +464,7 @@ def judged(measured: Measured) -> list[tables.Judged]:
         return Both(Batch(of_batch[claim.id], set_up), realtime, measured.searches)
 
     together = [
-        verdict
-        for claim in FINDINGS_CLAIMS
-        for verdict in claims.evaluate_apart([claim], lambda set_up, claim=claim: both(claim, set_up))
+        verdict for claim in FINDINGS_CLAIMS for verdict in claims.evaluate_apart([claim], partial(both, claim))
     ]
     parts = [tables.Judged(claims.judged_together(together))]
     for study in every_study():

@@ -30,8 +30,11 @@ POOL, ALLOC, EITHER, UNDECIDED, NO_WAY, NOT_MEASURED = "pool", "allocate", "eith
 COLUMNS = ["solution", "label", "column", "who", "ratio", "low", "high", "n"]
 _MOST = 4.0
 """A ratio of so much has the full colour."""
-_COLOURS = LinearSegmentedColormap.from_list("who wins", [style.BLUE, "#ffffff", style.VERMILION])
-_NO_MATTER = "#d0d0d0"
+_COLOURS = LinearSegmentedColormap.from_list("who wins", [style.BLUE, "#f6f6f6", style.VERMILION])
+_NO_MATTER = "#c4c4c4"
+_HATCH = "#9a9a9a"
+_ON_COLOUR = "#1a1a1a"
+"""Ink on a coloured field, which stays light on a dark page."""
 
 
 def label_of(row: Any) -> str:
@@ -107,30 +110,27 @@ def figure(table: pd.DataFrame) -> Figure:
     shown = table[table["who"] != NOT_MEASURED]
     if shown.empty:
         return style.nothing("nothing was measured both allocating and with a pool")
-    columns = [case for case in (*CASES, "A10k") if case in set(shown["column"])]
-    columns = [*dict.fromkeys(columns), *sorted(set(shown["column"]) - set(columns))]
+    known = [case for case in CASES if case in set(shown["column"])]
+    columns: list[str] = [*known, *sorted(set(shown["column"]) - set(known))]
     labels = list(dict.fromkeys(shown["label"]))
-    cell = shown.set_index(["label", "column"])
     strength = pd.DataFrame(np.nan, index=labels, columns=columns)
     words = pd.DataFrame("", index=labels, columns=columns)
-    for (label, column), row in cell.iterrows():
-        strength.loc[label, column] = _strength(row)
-        words.loc[label, column] = in_short(row)
+    for _, row in shown.iterrows():
+        strength.loc[row["label"], row["column"]] = _strength(row)
+        words.loc[row["label"], row["column"]] = in_short(row)
     drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 1.1 + 0.3 * len(labels))
     sns.heatmap(
         strength, annot=words, fmt="", cmap=_COLOURS, vmin=-1, vmax=1, cbar=False, linewidths=1.5, ax=axis,
         annot_kws={"fontsize": style.TEXT}, linecolor="#ffffff",
     )  # fmt: skip
-    for (label, column), row in cell.iterrows():
-        place = columns.index(str(column)), labels.index(str(label))
+    for _, row in shown.iterrows():
+        place = columns.index(row["column"]), labels.index(row["label"])
         if row["who"] in (EITHER, NO_WAY):
             axis.add_patch(Rectangle(place, 1, 1, facecolor=_NO_MATTER, edgecolor="#ffffff", linewidth=1.5, zorder=1.5))
         if row["who"] == UNDECIDED:
-            axis.add_patch(
-                Rectangle(place, 1, 1, fill=False, hatch="///", edgecolor="#00000055", linewidth=0, zorder=2)
-            )
+            axis.add_patch(Rectangle(place, 1, 1, fill=False, hatch="///", edgecolor=_HATCH, linewidth=0, zorder=2))
     for text in axis.texts:
-        text.set(color="#222222", zorder=4)
+        text.set(color=_ON_COLOUR, zorder=4)
     axis.set_xticklabels([ALIVE.get(column, column) for column in columns], rotation=0)
     axis.set_yticklabels(labels, rotation=0)
     axis.xaxis.tick_top()
@@ -141,7 +141,7 @@ def figure(table: pd.DataFrame) -> Figure:
         Patch(facecolor=_COLOURS(0.95), label="a pool wins"),
         Patch(facecolor=_COLOURS(0.1), label="allocating wins"),
         Patch(facecolor=_NO_MATTER, label="no difference matters"),
-        Patch(facecolor="#ffffff", edgecolor="#888888", hatch="///", label="not shown"),
+        Patch(facecolor="#f6f6f6", edgecolor=_HATCH, hatch="///", label="not shown"),
     ]
     drawing.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False)
     return style.describe(drawing, sentence(table))
@@ -192,7 +192,8 @@ def sentence(table: pd.DataFrame) -> str:
     by_far = table[table["who"].isin([POOL, ALLOC])].dropna(subset=["ratio"])
     most = ""
     if len(by_far):
-        row = by_far.loc[by_far["ratio"].map(math.log).abs().idxmax()]
+        row = by_far.iloc[int(np.abs(np.log(by_far["ratio"].to_numpy(float))).argmax())]
         words = ALIVE.get(row["column"], row["column"]).replace("\n", " ")
         most = f" Most: {row['label']}, {words}: {in_short(row)}."
-    return f"Of {measured} pairs of allocating and pooling, {', '.join(told)}.{most}"
+    pairs = "pair" if measured == 1 else "pairs"
+    return f"Of {measured} {pairs} of allocating and pooling, {', '.join(told)}.{most}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,7 @@ def _marks(axis: Axes, panel: str) -> Iterator[_Row]:
             for segment in artist.get_segments():
                 yield from _points(panel, "stroke", series, segment)
         elif isinstance(artist, QuadMesh):
-            values = np.ma.filled(np.ma.asarray(artist.get_array(), dtype=float), np.nan)
+            values: np.ndarray[Any, Any] = np.ma.filled(np.ma.asarray(artist.get_array(), dtype=float), np.nan)
             for (y, x), value in np.ndenumerate(np.atleast_2d(values)):
                 yield panel, "field", series, float(x), float(y), float(value)
         elif isinstance(artist, Rectangle) and artist is not axis.patch:

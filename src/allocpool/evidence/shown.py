@@ -16,9 +16,10 @@ ROWS_MIME = "application/vnd.allocpool.rows+json"
 
 def packed(title: str, rows: pd.DataFrame) -> dict[str, str]:
     """Rows to be taken along, as the value of `ROWS_MIME`; a column of several kinds is told as text."""
-    plain = rows.assign(**{name: rows[name].map(str) for name in rows if rows[name].dtype == object})
+    plain = rows.rename(columns=str)
+    plain = plain.assign(**{str(name): plain[name].map(str) for name in plain if plain[name].dtype == object})
     buffer = io.BytesIO()
-    plain.rename(columns=str).to_parquet(buffer, compression="zstd", index=False)
+    plain.to_parquet(buffer, compression="zstd", index=False)
     return {"title": title, "parquet": base64.b64encode(buffer.getvalue()).decode()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import hashlib
 import html
 import importlib
 import inspect
@@ -26,6 +27,7 @@ FOLDER = "taken"
 """Beside the pages: what can be taken from them."""
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST = 60
+_PICTURE = re.compile(r'src="data:image/(\w+);base64,([^"]*)"')
 _FIGURE = '<figure class="drawn"'
 
 
@@ -39,6 +41,7 @@ def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
         shown: list[NotebookNode] = []
         waiting: NotebookNode | None = None
         for output in outputs:
+            _picture_apart(output, page, folder)
             shown.append(output)
             if waiting is not None:  # a figure's caption comes before its links
                 shown.append(waiting)
@@ -51,6 +54,19 @@ def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
                 else:
                     shown.append(links)
         cell["outputs"] = [*shown, *([waiting] if waiting is not None else [])]
+
+
+def _picture_apart(output: NotebookNode, page: str, folder: Path) -> None:
+    """A figure in pixels becomes a file, which is fetched once it is near to being seen."""
+    text = output.get("data", {}).get("text/html", "")
+    if not text.startswith(_FIGURE) or not (found := _PICTURE.search(text)):
+        return
+    content = base64.b64decode(found[2])
+    path = folder / FOLDER / page / f"{hashlib.sha256(content).hexdigest()[:12]}.{found[1]}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    address = f'src="{path.relative_to(folder).as_posix()}" loading="lazy"'
+    output.data["text/html"] = _PICTURE.sub(lambda _found: address, text)
 
 
 def _rows(output: NotebookNode) -> dict[str, str] | None:
@@ -92,8 +108,12 @@ def _imported(notebook: NotebookNode) -> dict[str, Any]:
 
 
 def _resolved(module: str, name: str) -> Any:
-    holder = importlib.import_module(module)
-    return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")
+    """What is imported by that name, or None: an executed notebook may be older than the code beside it."""
+    try:
+        holder = importlib.import_module(module)
+        return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")
+    except ImportError:
+        return None
 
 
 def _statements(code: str) -> list[ast.stmt]:

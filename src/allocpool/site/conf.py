@@ -36,5 +36,5 @@ html_use_index = False
 html_show_search_summary = False  # it would fetch every page found, which a page opened as a file may not
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
-html_theme_options = {"top_of_page_buttons": []}
+html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
 html_context = {"told": _told}

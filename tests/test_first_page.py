@@ -1,0 +1,132 @@
+"""The first page on made campaigns: the words turn with the data, the grid can be read, claims have addresses."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+import synthetic
+
+from allocpool import findings, verdict_grid
+from allocpool.errors import UserError, unknown_choice
+from allocpool.evidence import style, tables
+from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
+
+Solutions = tuple[tuple[object, ...], ...]
+SOLUTIONS: Solutions = (
+    ("java", "heap", "g1", 17, None, "heap / G1 / 17"),
+    ("java", "heap", "g1", 25, None, "heap / G1 / 25"),
+    ("java", "native", "g1", 25, None, "native / G1 / 25"),
+    ("cpp", "flat", None, None, "glibc", "C++ flat"),
+)
+
+
+def measured(
+    factor: float, monkeypatch: pytest.MonkeyPatch, noise: float = 0.01, solutions: Solutions = SOLUTIONS
+) -> findings.Measured:
+    """A campaign in which allocating costs so many times what a pool does, and nothing else was measured."""
+
+    def centre(row: dict[str, object]) -> float:
+        return 100.0 * (factor if row["strategy"] == "alloc" else 1.0)
+
+    trials = synthetic.trials(blocks=9, noise=noise, centre=centre, solutions=solutions)
+    original = findings.Measured._table
+    nothing = findings.Measured("nonesuch")
+
+    def table(_measured: findings.Measured, study: str, name: str) -> pd.DataFrame:
+        return trials if study == "batch" else original(nothing, study, name)
+
+    monkeypatch.setattr(findings.Measured, "_table", table)
+    return findings.Measured("made-up")
+
+
+@pytest.mark.parametrize(
+    ("factor", "who", "words"),
+    [
+        (2.0, "pool", r"pool\.\*\* Allocating costs 2\.\d+ times what a pool does \(1\.9\d to 2\.\d+, n = 9\)\."),
+        (0.5, "allocate", r"allocate\.\*\* A pool costs (2\.\d+|1\.9\d) times what allocating does \(1\.9"),
+        (1.0, "either", r"either\.\*\* No difference that matters: allocating costs"),
+    ],
+)
+def test_the_answer_turns_with_the_data(factor: float, who: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = measured(factor, monkeypatch)
+    assert set(told.grid["who"]) == {who}
+    answer = findings.answer(told)
+    assert re.search(rf"^\*\*JDK 25, G1, heap buffers, realistic load: {words}", answer)
+    assert re.search(rf"\*\*Off the heap: {words}", answer)
+    assert answer.endswith("**With a deadline**: not measured.")
+
+
+def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = findings.answer(measured(2.0, monkeypatch, solutions=SOLUTIONS[-1:]))
+    assert answer.startswith("**C++, flat, little alive: pool.** Allocating costs ")
+    assert answer.endswith("Java was not measured both ways.")
+
+
+def test_what_is_not_shown_is_open_and_hatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = measured(1.2, monkeypatch, noise=0.9)
+    assert set(told.grid["who"]) == {"open"}
+    assert "realistic load: open.** As far as it was measured, " in findings.answer(told)
+    drawing = verdict_grid.figure(told.grid)
+    assert sum(patch.get_hatch() == "///" for patch in drawing.axes[0].patches) == len(told.grid)
+
+
+def test_the_grid_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = measured(2.0, monkeypatch).grid
+    drawing = verdict_grid.figure(grid)
+    assert list(grid["label"].unique()) == ["heap, G1, 17", "heap, G1, 25", "native, G1, 25", "C++, flat"]
+    assert [text.get_text()[:5] for text in drawing.axes[0].texts] == ["pool "] * len(grid)
+    assert style.smallest_text_px(drawing) >= style.LEAST_PX
+    assert style.alt(drawing).startswith("Of 12 pairs of allocating and pooling, a pool wins in 12. Most: ")
+
+
+def test_a_grid_of_nothing_says_so() -> None:
+    empty = pd.DataFrame(columns=verdict_grid.COLUMNS)
+    assert "nothing was measured" in style.alt(verdict_grid.figure(empty))
+
+
+def test_smoke_says_that_it_means_nothing() -> None:
+    host = {"cpu_model": "Abacus", "logical_cores": 2, "memory_mb": 2048}
+    about = {"host": host, "first_trial_utc": "2026-01-01T00", "last_trial_utc": "2026-01-02T00"}
+    words = {name: findings.where_and_when(findings.Measured(name), about) for name in ("smoke", "nonesuch")}
+    assert words["smoke"].startswith("**These figures mean nothing**")
+    assert words["nonesuch"].startswith("Measured on Abacus, 2 hardware threads, 2 GiB, 2026-01-01 to 2026-01-02.")
+
+
+def claim(name: str, shown: str, ratio: float = 2.0) -> Claim[float]:
+    """One whose only comparison is shown so."""
+    ends = {"ratio": ratio, "low": ratio / 1.1, "high": ratio * 1.1, "trials": 5, "remark": ""}
+    chances = {AS_PUBLISHED: (0.0, 1.0), OTHER_WAY: (1.0, 0.0)}.get(shown, (1.0, 1.0))
+    row = {"larger": "alloc", "smaller": "pool", **ends, "p": chances[0], "p_against": chances[1], "shown": shown}
+    return Claim(
+        name, f"Text of {name}.", "a source", lambda _data: Evidence(pd.DataFrame([row])), lambda _rows: "Told."
+    )
+
+
+def test_claims_have_addresses_and_not_tested_is_not_open() -> None:
+    claims = [claim("a", AS_PUBLISHED), claim("b", OTHER_WAY, 0.5), claim("c", OPEN), claim("d", NOT_MEASURED)]
+    part = tables.Judged(evaluate(claims, 0.0), "02_batch", "Batch?")
+    rows = tables.claim_rows([part])
+    assert rows["verdict"].tolist() == ["reproduced", "refuted", "open", tables.NOT_TESTED]
+    assert rows["effect"].tolist()[:2] == [2.0, 0.5]
+    first_page = tables.claims_table([part], "Claims", whole=False).html
+    own_page = tables.verdicts_table(part.verdicts).html
+    for page in (first_page, own_page):
+        assert re.findall(r'<tr id="([^"]*)"', page) == ["claim-a", "claim-b", "claim-c", "claim-d"]
+    assert 'href="02_batch.ipynb#claim-b"' in first_page and "<details>" not in first_page
+    assert "alloc over pool: 0.500" in own_page
+
+
+def test_the_largest_surprise_comes_first() -> None:
+    claims = [claim("mild", OTHER_WAY, 0.8), claim("strong", OTHER_WAY, 0.1), claim("none", AS_PUBLISHED)]
+    part = tables.Judged(evaluate(claims, 0.0), "02_batch", "Batch?")
+    found = findings.surprises([part], findings.Measured("nonesuch"))
+    assert [round(each.factor, 2) for each in found] == [9.09, 1.14]
+    told = findings.surprise([part], findings.Measured("nonesuch"))
+    assert "Text of strong." in told and "[More](02_batch.ipynb)" in told and "Of 2 findings" in told
+
+
+def test_a_refusal_renders_itself_in_one_line() -> None:
+    error: UserError = unknown_choice("profile", "enormous", ["smoke", "quick"])
+    assert error._render_traceback_() == ["UserError: unknown profile 'enormous': choose one of smoke, quick"]
