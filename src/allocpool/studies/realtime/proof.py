@@ -108,10 +108,10 @@ def _once(
     table = pd.DataFrame(found, columns=list(maps.BOUNDARY_COLUMNS[:7]))
     logs = np.log(DESIGN.lives)
     for _ in range(20):
-        live = math.exp(rng.uniform(logs[0], logs[-1]))
+        held = math.exp(rng.uniform(logs[0], logs[-1]))
         rate_per_s = 1e9 / math.exp(rng.uniform(math.log(DESIGN.low_ns), math.log(DESIGN.high_ns)))
-        alloc, pool = (1e9 / math.exp(np.interp(math.log(live), logs, np.log(edges[name]))) for name in maps.STRATEGIES)
-        named = maps.region_of_point(table, "made up", deadline_ms, (live, rate_per_s))
+        alloc, pool = (1e9 / math.exp(np.interp(math.log(held), logs, np.log(edges[name]))) for name in maps.STRATEGIES)
+        named = maps.region_of_point(table, "made up", deadline_ms, (held, rate_per_s))
         told["named"].append(named != maps.UNKNOWN)
         told["misnamed"].append(named not in (maps.UNKNOWN, maps.region(rate_per_s, alloc, pool)))
     return told
