@@ -21,7 +21,20 @@ FLOORS = (
     {"evidence"},
     {"packets"},
     {"studies"},
-    {"findings", "verdict_grid", "readme", "notebook", "doctor", "prerequisites", "bench", "compare", "advise", "site", "fleet", "cli"},
+    {
+        "findings",
+        "verdict_grid",
+        "readme",
+        "notebook",
+        "doctor",
+        "prerequisites",
+        "bench",
+        "compare",
+        "advise",
+        "site",
+        "fleet",
+        "cli",
+    },
 )
 """From the ground up. A room imports from lower floors, and from its own floor without going round in a circle."""
 HEAVY = {"pydantic", "pandas", "pandera", "pyarrow", "matplotlib", "seaborn", "great_tables", "scipy", "IPython"}

@@ -657,6 +657,8 @@ def map_errors() -> pd.DataFrame:
         for row in records(proof.load())
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
 def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Losses of the single trials by cell, queue and heap, in times of the published ones: solution, strategy, case, n,
     and of a million the median with the least and the greatest trial."""
