@@ -298,7 +298,7 @@ def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFram
 
 def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, trials: pd.DataFrame) -> None:
     figure = batch_plots.strategy_costs(results, trials)
-    strokes = sum(len(found.get_offsets()) for axis in figure.axes for found in axis.collections)
+    strokes = sum(len(np.asarray(found.get_offsets())) for axis in figure.axes for found in axis.collections)
     assert strokes == len(cells.with_cost(trials))
     assert "out of memory" in texts(figure)
 

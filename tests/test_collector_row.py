@@ -64,7 +64,7 @@ def drawn() -> Figure:
 
 def colours_in(figure: Figure) -> set[str]:
     marks = [found for axis in figure.axes for found in axis.collections if isinstance(found, PathCollection)]
-    return {to_hex(colour) for found in marks for colour in found.get_facecolors()}
+    return {to_hex(colour) for found in marks for colour in np.asarray(found.get_facecolor())}
 
 
 def legend_of(figure: Figure) -> list[str]:

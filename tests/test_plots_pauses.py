@@ -107,7 +107,7 @@ def test_a_timeline_has_the_pauses_of_one_trial_per_solution(
         drawn = [np.asarray(path.vertices)[-1] for path in strokes.get_paths()]
         same(drawn, zip(rows["start_s"], rows["duration_ms"], strict=True))
         collector = trials.loc[trials["solution"] == solution, "collector"].iloc[0]
-        assert to_hex(strokes.get_edgecolor()[0]) == colour_of(collector)
+        assert to_hex(np.asarray(strokes.get_edgecolor())[0]) == colour_of(collector)
     assert f"{len(SHOWN) * 3} pauses" in alt(figure)
 
 
@@ -249,7 +249,9 @@ def test_live_sets_are_drawn_by_measure_with_their_fits() -> None:
         here = rows[rows["measure"] == axis.get_title()]
         (marks,) = axis.collections
         same(np.asarray(marks.get_offsets()), zip(here["live_objects"] / 1e6, here["cost_ns"] / 1e6, strict=True))
-        assert [to_hex(colour) for colour in marks.get_facecolors()] == [colour_of(one) for one in here["collector"]]
+        assert [to_hex(colour) for colour in np.asarray(marks.get_facecolor())] == [
+            colour_of(one) for one in here["collector"]
+        ]
         (line,) = [
             line for line in with_marker(axis, "None") if line.get_linestyle() != ":"
         ]  # beside the published figure

@@ -114,7 +114,9 @@ def test_a_line_is_a_collector_on_so_many_threads(figure: Figure, table: pd.Data
     for line, (collector, threads) in zip(curves(panel), LINES, strict=True):
         tails = chosen(table, collector, threads).groupby("offered_items_per_second")[ANSWERS[answer]]
         expected = tails.median().astype(float).dropna()
-        np.testing.assert_allclose(xy(line), [expected.index / 1e6, expected])
+        np.testing.assert_allclose(
+            np.asarray(xy(line)), np.array([expected.index.to_numpy(float) / 1e6, expected.to_numpy(float)])
+        )
         assert to_hex(line.get_color()) == colour_of(collector)
     markers = {threads: {line.get_marker() for line, key in zip(curves(panel), LINES, strict=True) if key[1] == threads}
                for threads in (1, 2)}  # fmt: skip
@@ -133,9 +135,11 @@ def test_bars_reach_from_the_smallest_to_the_largest_trial(figure: Figure, table
 
 def test_a_rate_at_which_a_trial_fell_behind_has_an_open_mark_at_the_top(figure: Figure) -> None:
     marks = [found for found in panels(figure)["first"].collections if isinstance(found, PathCollection)]
-    assert sorted(to_hex(mark.get_edgecolors()[0]) for mark in marks) == sorted(map(colour_of, ("g1", "genzgc")))
+    assert sorted(to_hex(np.asarray(mark.get_edgecolor())[0]) for mark in marks) == sorted(
+        map(colour_of, ("g1", "genzgc"))
+    )
     assert all(np.asarray(mark.get_offsets(), float).tolist() == [[ITEMS[-1], 100.0]] for mark in marks)
-    assert all(len(mark.get_facecolors()) == 0 for mark in marks)
+    assert all(len(mark.get_facecolor()) == 0 for mark in marks)
 
 
 def test_the_target_is_a_line_in_every_panel(figure: Figure) -> None:

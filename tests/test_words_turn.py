@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -79,11 +80,11 @@ def test_what_pooling_saves_of_collecting_turns() -> None:
     """One collector costs the same whatever a strategy does, so it is the base; the others collect dearer with one."""
     heads = {}
     for dear in ("alloc", "pool"):
-        trials = synthetic.trials(
-            blocks=BLOCKS, noise=0.005,
-            centre=lambda row, dear=dear: 100.0 if row["collector"] == "parallel" else 400.0
-            if row["strategy"] == dear else 110.0,
-        )  # fmt: skip
+
+        def centre(row: Mapping[str, Any], dear: str = dear) -> float:
+            return 100.0 if row["collector"] == "parallel" else 400.0 if row["strategy"] == dear else 110.0
+
+        trials = synthetic.trials(blocks=BLOCKS, noise=0.005, centre=centre)
         heads[dear] = pauses_story.saved_sentence(lower_bound_overhead(trials, collecting(trials, dear)[1]))
     assert heads["alloc"].startswith("Pooling is shown to save collection cost")
     assert heads["pool"].startswith("Pooling is shown to add to the cost of collecting")

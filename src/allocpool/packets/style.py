@@ -129,7 +129,7 @@ def ends(rows: pd.DataFrame, value: str, names: Sequence[str], unit: str) -> str
     known = rows.dropna(subset=[value]).astype({value: float}).reset_index(drop=True)
     if known.empty:
         return "nothing measured"
-    least, most = known.loc[known[value].idxmin()], known.loc[known[value].idxmax()]
+    least, most = (known.iloc[int(place)] for place in (known[value].argmin(), known[value].argmax()))
     told = [
         f"{stats.significant(row[value])} {unit} ({', '.join(str(row[name]) for name in names)})"
         for row in (least, most)

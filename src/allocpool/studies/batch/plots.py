@@ -82,7 +82,7 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
     rows, colours = by_collector(
         rows.assign(panel=[f"{names[one]} {two}" for one, two in zip(rows["language"], rows["layout"], strict=True)])
     )
-    order = present([f"{names[one]} {layout}" for one in names for layout in LAYOUTS[one]], rows["panel"])
+    order = present([f"{names[one]} {layout}" for one, every in LAYOUTS.items() for layout in every], rows["panel"])
     columns = min(2, len(order))
     grid = sns.relplot(
         rows, x="published_ns", y="ns", hue="key", palette=colours, style="strategy", markers=MARKS, s=45, zorder=3,

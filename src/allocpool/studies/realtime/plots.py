@@ -84,11 +84,11 @@ def rates(cells: pd.DataFrame) -> Figure:
         axis.set(title=CASE_WORDS[case])
         without = cells[(cells["case"] == case) & cells["ndr_ns"].isna()]
         for solution, group in without.groupby("solution"):
-            words = {
+            answers = {
                 "loses" if row.answer == LOSES else row.gap_word if pd.notna(row.gap_word) else "few lost"
                 for row in records(group)
             }
-            axis.text(0.98, order.index(str(solution)) + 0.3, ", ".join(sorted(words)), ha="right", va="center",
+            axis.text(0.98, order.index(str(solution)) + 0.3, ", ".join(sorted(answers)), ha="right", va="center",
                       color=COLOURS[group["strategy"].iloc[0]] if len(group) == 1 else GREY, style="italic",
                       transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
     foot(grid, "million packets per second (log scale)", order)
@@ -263,8 +263,8 @@ def similarity(rows: pd.DataFrame) -> Figure:
     )  # fmt: skip
     for rule, axis in grid.axes_dict.items():
         mine = drawn[drawn["queue"] == rule]
-        bars = [mine[end].clip(lower=lowest / 1e4) for end in ("lost_low_percent", "lost_high_percent")]
-        brackets(mine["over_cost"], *bars, axis, color=GRID, linewidth=3, zorder=1)
+        low, high = (mine[end].clip(lower=lowest / 1e4) for end in ("lost_low_percent", "lost_high_percent"))
+        brackets(mine["over_cost"], low, high, axis, color=GRID, linewidth=3, zorder=1)
         log_axis(axis, float(drawn["over_cost"].min()), float(drawn["over_cost"].max()), room=1.3, most=4)
         log_axis(axis, lowest / 1e4, 100, "y", 1.6)
         axis.set(title=two_lines(rule.replace(", ", " / "), 30), xlabel="", ylabel="")

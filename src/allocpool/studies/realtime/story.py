@@ -667,7 +667,7 @@ def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             "solution": solution, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
-            "heap, times": "-" if pd.isna(heap) else f"{heap:g}", "n": len(group),
+            "heap, times": "-" if heap != heap else f"{heap:g}", "n": len(group),
             "lost of a million": f"{_number(lost.median())} ({_number(lost.min())} to {_number(lost.max())})",
         }
         for (solution, strategy, case, queue, heap), group in done.groupby(

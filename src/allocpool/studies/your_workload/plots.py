@@ -22,7 +22,6 @@ from allocpool.evidence.style import (
     SILVER,
     SKY,
     VERMILION,
-    decades_only,
     legend,
     log_axis,
     new_figure,
@@ -205,8 +204,7 @@ def _one_parameter(axis: Axes, tried: list[Explored], yours: float) -> None:
         axis.plot(place, each.ratio, marker="o", markersize=6, color=VERMILION if each.loses else INK)
     axis.axhspan(1 / EFFECT, EFFECT, color=SILVER, alpha=0.25, linewidth=0)
     axis.axvline(yours or zero, color=GREY, linestyle="--", linewidth=1.2)
-    log_axis(axis, float(table["value"].min()), float(table["value"].max()), room=2.0)
-    decades_only(axis)
+    log_axis(axis, float(table["value"].min()), float(table["value"].max()), room=2.0, most=3)
 
 
 def robustness_alt(advice: Advice) -> str:
