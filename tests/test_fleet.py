@@ -206,7 +206,8 @@ def test_a_scheduler_that_is_lost_loses_nothing_finished(data: Path, tmp_path: P
     try:
         start(2)
         first = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        until(lambda: records(data / "raw"))
+        until(lambda: records(data / "raw") or first.poll() is not None)
+        assert first.poll() is None, first.communicate()[1]
         programs[0].kill()
         _, said = first.communicate()
         assert first.returncode == 2 and "Traceback" not in said, said

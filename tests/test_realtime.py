@@ -32,7 +32,7 @@ from allocpool.studies.realtime.child.placement import Watched, own_cores, sibli
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES
 from allocpool.studies.realtime.measurement import Bracket
 from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
-from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime
+from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime, searched_cells
 from allocpool.studies.realtime.tables import tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
@@ -666,15 +666,17 @@ def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> No
     planned = plan_realtime(settings, Machine(cores=2))
     assert len({item.spec for item in planned}) == len(planned)
     assert planned == plan_realtime(settings, Machine(cores=2))
-    limit_s = {"smoke": 90, "quick": 480, "standard": 8 * 3600}.get(profile, 60 * 3600)
+    limit_s = {"smoke": 90, "quick": 480, "standard": 16 * 3600}.get(profile, 72 * 3600)
     assert 0 < estimate_seconds(settings) <= limit_s
-    assert profile == "smoke" or (settings.blocks >= ENOUGH_SEARCHES and settings.confirmations >= CONFIRMATIONS)
+    assert profile == "smoke" or settings.confirmations >= CONFIRMATIONS
+    assert profile == "smoke" or not searched_cells(settings) or settings.blocks >= ENOUGH_SEARCHES
 
 
 def test_the_article_profile_has_the_published_72_cells() -> None:
     settings = campaign.open_study("realtime", "article").profile
     assert isinstance(settings, RealtimeProfile)
-    searches = [item.spec for item in plan_realtime(settings, Machine(cores=2)) if isinstance(item.spec, SearchSpec)]
+    planned = [item.spec for item in plan_realtime(settings, Machine(cores=2))]
+    searches = [spec for spec in planned if isinstance(spec, SearchSpec) and spec.min_laps]  # those of the map have none
     cells = {(spec.solution.key, spec.strategy, spec.case) for spec in searches}
     today = {cell for cell in cells if cell[0].startswith("java/") and cell[0].split("/")[3] == "25"}
     assert {cell[0].split("/")[2] for cell in today} == {"parallel", "g1", "genzgc", "shenandoah"}

@@ -44,7 +44,7 @@ Realtime create(std::int64_t capacity, std::int64_t logs = 10'000) {
 }
 
 ap_source_config paced(double interval_ns, std::int64_t capacity, std::int64_t ticks) {
-  return {interval_ns, capacity, ticks, 0, 1'000, 1'000'000, -1, "auto"};
+  return {interval_ns, capacity, ticks, 0, 1'000, 1'000'000, -1, "auto", 0};
 }
 
 ap_source_config saturating(std::int64_t capacity, std::int64_t ticks) { return paced(0, capacity, ticks); }

@@ -103,15 +103,21 @@ def _execute(asked: Asked) -> None:
         )  # fmt: skip
 
 
+def _import_all() -> None:
+    """Import what notebooks import; what can't be imported is the matter of the notebook that asks for it."""
+    for name in STUDY_NAMES:
+        with suppress(ImportError):
+            for part in pkgutil.iter_modules(importlib.import_module(f"allocpool.studies.{name}").__path__):
+                if not part.ispkg:
+                    room(name, part.name)
+
+
 def main() -> None:
     """Execute the notebooks of the list, so many at a time; a line for each as it ends: its source, its exit status."""
     jobs, waiting = int(sys.argv[1]), json.loads(sys.argv[2])
     os.environ.setdefault("MPLBACKEND", _INLINE)
     papermill_engines.register(_ENGINE, _InThisProcess)
-    for name in STUDY_NAMES:
-        for part in pkgutil.iter_modules(importlib.import_module(f"allocpool.studies.{name}").__path__):
-            if not part.ispkg:
-                room(name, part.name)
+    _import_all()
     forks = multiprocessing.get_context("fork")
     running: dict[Any, tuple[str, BaseProcess]] = {}
     while waiting or running:

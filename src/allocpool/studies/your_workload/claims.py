@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -101,3 +101,8 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Every claim, judged."""
     return claims.evaluate(CLAIMS, Campaign(trials))
+
+
+def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
+    return evaluate(tables["trials"])
