@@ -92,7 +92,12 @@ def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
 
 def drawn(combined: pd.DataFrame) -> pd.DataFrame:
     """The questions that `forest` has room for."""
-    return combined[combined["primary"].astype(bool)].nlargest(_MOST, "spread", keep="first").reset_index(drop=True)
+    return (
+        combined[combined["primary"].astype(bool)]
+        .astype({"spread": float})
+        .nlargest(_MOST, "spread")
+        .reset_index(drop=True)
+    )
 
 
 def forest_caption(combined: pd.DataFrame) -> str:

@@ -663,11 +663,11 @@ def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Losses of the single trials by cell, queue and heap, in times of the published ones: solution, strategy, case, n,
     and of a million the median with the least and the greatest trial."""
     done = finished(trials)
-    done = done[done["intermediate_queue_ms"] == 0]
+    done = done[done["intermediate_queue_ms"] == 0].astype({"queue_factor": float, "heap_factor": float})
     rows = [
         {
             "solution": solution, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
-            "heap, times": "-" if heap != heap else f"{heap:g}", "n": len(group),
+            "heap, times": "-" if math.isnan(heap) else f"{heap:g}", "n": len(group),
             "lost of a million": f"{_number(lost.median())} ({_number(lost.min())} to {_number(lost.max())})",
         }
         for (solution, strategy, case, queue, heap), group in done.groupby(
