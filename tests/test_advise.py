@@ -456,7 +456,8 @@ PROGRAM = """
 public class Program {
     static final Object[] KEPT = new Object[5000];
     public static void main(String[] words) {
-        for (int i = 0; i < 60_000; i++) KEPT[i % KEPT.length] = new byte[i % 2 == 0 ? 1000 : 3000];
+        java.util.Random random = new java.util.Random(1);  // sizes in turn would meet the ends of TLABs in turn
+        for (int i = 0; i < 600_000; i++) KEPT[i % KEPT.length] = new byte[random.nextBoolean() ? 1000 : 3000];
         System.gc();
     }
 }
@@ -471,8 +472,9 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([find_javac().home / "bin" / "javac", "--release", "11", "Program.java"], cwd=folder, check=True)
     newest = find_runtimes()[max(find_runtimes())]
     events = ",".join(f"jdk.ObjectAllocation{where}TLAB#enabled=true" for where in ("InNew", "Outside"))
+    flags = ["-Xmx64m", "-XX:+UseG1GC", "-XX:TLABSize=512k", "-XX:-ResizeTLAB"]
     subprocess.run(
-        [newest.java, "-Xmx64m", "-XX:+UseG1GC", f"-XX:StartFlightRecording:filename=program.jfr,{events}", "Program"],
+        [newest.java, *flags, f"-XX:StartFlightRecording:filename=program.jfr,{events}", "Program"],
         cwd=folder, check=True, capture_output=True,
     )  # fmt: skip
     return folder / "program.jfr"

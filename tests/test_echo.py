@@ -211,7 +211,7 @@ def test_a_taken_port_is_refused_in_one_line(data: Path) -> None:
         (["io=stream", "threads=green"], r"unknown threads 'green': choose one of platform, virtual"),
         (["io=stream", "threads=virtual", "runtime=11"], r"runtime 11 has no virtual threads: choose runtime 21 or 25"),
         (["io=stream", "collector=cms", "runtime=25"], r"cms"),
-        (["io=stream", "conections=5"], r"unknown key 'conections' \(did you mean connections\? valid keys: .*connections"),
+        (["io=stream", "conections=5"], r"unknown key 'conections' \(did you mean connections\? valid keys: "),
         (["server=cpp", "io=epoll", "runtime=25"], r"runtime belong to server java"),
         (["io=stream", "connections=0"], r"connections"),
         (["io=stream", "connections=many"], r"connections"),

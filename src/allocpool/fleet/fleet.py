@@ -40,7 +40,7 @@ TRIAL = "TRIAL"
 """The resource of a worker that a trial takes."""
 START = f"dask worker SCHEDULER --nthreads 1 --resources {TRIAL}=1"
 """How a worker is started."""
-LOST_AFTER_S = 60.0
+LOST_AFTER_S = 180.0
 """A host without a worker for so long is given up."""
 _LOOK_S = 0.5
 _FIRST_S = 30.0
