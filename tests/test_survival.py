@@ -108,7 +108,6 @@ def records(data: Path, known: Mapping[str, int] | None = None) -> dict[str, int
 
 
 def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(data: Path, made_up: None) -> None:
-    endings = (signal.SIGKILL, signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
     blocks = 110
     before: dict[str, int] = {}
     unfinished = 0
@@ -117,12 +116,14 @@ def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(d
     for moment in range(KILLS):
         begun = len(os.listdir(data / "raw"))
         child = FORK.Process(target=_run_quietly, args=(one,))
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # until it can be ended without unwinding into this test
         child.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         while moment % 5 and child.is_alive() and len(os.listdir(data / "raw")) == begun:
             time.sleep(0.001)  # each fifth is ended while it starts
         time.sleep(0.0001 * (moment % 50))
         with suppress(ProcessLookupError):  # it had done all
-            os.kill(child.pid or 0, endings[moment % len(endings)])
+            os.kill(child.pid or 0, ENDINGS[moment % len(ENDINGS)])
         child.join(60)
         assert child.exitcode is not None
         after = records(data, before)
@@ -137,9 +138,17 @@ def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(d
     assert len(whole.tables()["trials"]) == blocks
 
 
+ENDINGS = (signal.SIGKILL, signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+
+
 def _run_quietly(one: campaign.Campaign) -> None:
-    with suppress(KeyboardInterrupt):
-        one.run()
+    with suppress(BaseException):
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
+            one.run()
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+    os._exit(0)
 
 
 def test_tables_are_whole_at_whatever_moment_their_writer_is_killed(data: Path, made_up: None) -> None:

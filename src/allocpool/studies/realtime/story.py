@@ -667,7 +667,7 @@ def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             "solution": solution, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
-            "heap, times": "-" if math.isnan(heap) else f"{heap:g}", "n": len(group),
+            "heap, times": f"{heap:g}".replace("nan", "-"), "n": len(group),
             "lost of a million": f"{_number(lost.median())} ({_number(lost.min())} to {_number(lost.max())})",
         }
         for (solution, strategy, case, queue, heap), group in done.groupby(
