@@ -46,7 +46,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     v4: Any = nbformat.v4
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
     stored = v4.new_notebook(cells=[v4.new_code_cell(code) for code in CELLS], metadata=kernel)
-    nbformat.write(stored, root / "story.ipynb")  # type: ignore[no-untyped-call]
+    nbformat.write(stored, root / "story.ipynb")
     own = {f"JUPYTER_{name}_DIR": str(root / name.lower()) for name in ("CONFIG", "RUNTIME", "DATA")}
     environment = {**os.environ, **own, "ALLOCPOOL_HOME": str(home.home())}
     options = ["--no-browser", "--allow-root", "--port=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={root}"]

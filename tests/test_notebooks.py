@@ -21,7 +21,7 @@ CODE_AND_LINKS = re.compile(r"`[^`]*`|\]\([^)]*\)")
 
 
 def read(path: Path) -> Any:
-    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    return nbformat.read(path, as_version=4)
 
 
 def source(path: Path, kind: str) -> list[str]:

@@ -14,6 +14,7 @@ from allocpool.errors import UserError
 from allocpool.packets.cells import too_short
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.pauses.specs import LiveSetSpec
+from allocpool.studies.pauses.study import PausesProfile
 from allocpool.studies.pauses.tables import tidy_pauses
 from allocpool.trial.child.gc_log import PAUSING, Collections
 from allocpool.trial.record import TrialRecord
@@ -45,7 +46,8 @@ def own(profile: str) -> list[Planned]:
 def test_trials_of_other_studies_are_not_run_again(profile: str) -> None:
     opened = campaign.open_study("pauses", profile)
     batch = {item.spec for item in planned("batch", profile)}
-    taken = opened.profile.groups["batch"]  # type: ignore[attr-defined]
+    assert isinstance(opened.profile, PausesProfile)
+    taken = opened.profile.groups["batch"]
     shared = [item for item in planned("pauses", profile) if item.spec in batch]
     assert len(shared) >= len(taken.solutions) * len(taken.strategies) * len(taken.cases) * opened.profile.blocks
     assert not [item for item in own(profile) if item.spec.mode == "realtime"]

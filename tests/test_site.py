@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote
 
 import nbformat
@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
 from playwright.sync_api import Page as Tab
 
 from allocpool import notebook
@@ -95,15 +95,15 @@ def save(path: Path, title: str, *outputs: Any) -> None:
     cells = [v4.new_markdown_cell(f"# {title}\n\nA zebra crossing the page."), v4.new_code_cell("secret_source = 1")]
     cells[1].outputs = list(outputs)
     path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(v4.new_notebook(cells=cells), path)  # type: ignore[no-untyped-call]
+    nbformat.write(v4.new_notebook(cells=cells), path)
 
 
 def whole(path: Path, title: str, *outputs: Any, **changes: Any) -> None:
     bundle = mark(path.stem, {**PROVENANCE, **changes})
     save(path, title, *outputs)
-    stored = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    stored = nbformat.read(path, as_version=4)
     stored.cells.append(v4.new_code_cell("the_end = 1", outputs=[v4.new_output("display_data", bundle)]))
-    nbformat.write(stored, path)  # type: ignore[no-untyped-call]
+    nbformat.write(stored, path)
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 in_a_browser = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: install chromium to see the site in a browser"
 )
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+DESKTOP, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=390, height=844)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 TOO_SMALL = """() => [...document.querySelectorAll("body *")].filter((each) => {
   if (![...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) return false;
   if (!each.getBoundingClientRect().width) return false;
@@ -295,7 +296,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Tab]:
     """A window of a desktop, whose console must stay empty."""
-    context = browser.new_context(viewport=DESKTOP)  # type: ignore[arg-type]
+    context = browser.new_context(viewport=DESKTOP)
     opened = context.new_page()
     said: list[str] = []
     opened.on("console", lambda message: said.append(_told(message)))
@@ -380,9 +381,9 @@ def test_another_campaign_is_chosen_on_the_page(site: Path, tab: Tab) -> None:
     ("size", "scheme", "names"), [(DESKTOP, "light", PAGES), (PHONE, "light", PAGES), (PHONE, "dark", PAGES[:3])]
 )
 def test_it_is_readable_by_everyone(
-    site: Path, browser: Browser, size: dict[str, int], scheme: Any, names: tuple[str, ...]
+    site: Path, browser: Browser, size: ViewportSize, scheme: Any, names: tuple[str, ...]
 ) -> None:
-    context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+    context = browser.new_context(viewport=size, color_scheme=scheme)
     tab = context.new_page()
     for name in names:
         visit(tab, site, name)
@@ -399,8 +400,8 @@ def test_it_is_readable_by_everyone(
 @in_a_browser
 def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, browser: Browser) -> None:
     inks = []
-    for scheme in ("light", "dark"):
-        context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)  # type: ignore[arg-type]
+    for scheme in SCHEMES:
+        context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)
         tab = context.new_page()
         visit(tab, site)
         drawing = tab.get_by_role("img", name="A line that rises from 3 to 4.")
@@ -451,7 +452,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
         metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
         (root / "notebooks").mkdir(exist_ok=True)
         stored = v4.new_notebook(cells=cells, metadata=metadata)
-        nbformat.write(stored, root / "notebooks" / f"{name}.ipynb")  # type: ignore[no-untyped-call]
+        nbformat.write(stored, root / "notebooks" / f"{name}.ipynb")
         if name != "04_unconfigured":
             (configs / f"{name}.yaml").write_text("profile: tiny\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:

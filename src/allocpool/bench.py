@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -61,13 +62,43 @@ def store(arguments: Sequence[str]) -> None:
     _run(home.home() / "benchmarks" / "bench_store.py", *arguments)
 
 
+_Command = TypeVar("_Command", bound=Callable[..., None])
+_Contender = TypeVar("_Contender")
+
+
+def _interleaved(rounds: int, warmup_seconds: float, scale: float) -> Callable[[_Command], _Command]:
+    """The options of a benchmark whose trials take turns, with their defaults."""
+
+    def decorated(command: _Command) -> _Command:
+        for option in (
+            click.option("--scale", default=scale, show_default=True, type=click.FloatRange(0.001, 4),
+                         help="Of the published sizes."),
+            click.option("--warmup-seconds", default=warmup_seconds, show_default=True, type=click.FloatRange(0),
+                         help="Before that."),
+            click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01),
+                         help="Measured per trial."),
+            click.option("--rounds", default=rounds, show_default=True, type=click.IntRange(1),
+                         help="Interleaved rounds."),
+        ):  # fmt: skip
+            command = option(command)
+        return command
+
+    return decorated
+
+
+def _taking_turns(
+    contenders: Iterable[_Contender], rounds: int, trial: Callable[[_Contender], dict[str, Any]]
+) -> dict[_Contender, list[dict[str, Any]]]:
+    """What each contender's trial told in each round; they take turns, in an order that turns with the rounds."""
+    told: dict[_Contender, list[dict[str, Any]]] = {contender: [] for contender in contenders}
+    for round_number in range(rounds):
+        for contender in list(told)[:: 1 if round_number % 2 == 0 else -1]:
+            told[contender].append(trial(contender))
+    return told
+
+
 @bench_command.command("packets")
-@click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
-@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
-@click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
-@click.option(
-    "--scale", default=1.0, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
-)
+@_interleaved(rounds=7, warmup_seconds=1.5, scale=1.0)
 @click.option("--case", "cases", multiple=True, default=("A", "B", "C"), show_default=True, help="May be repeated.")
 @click.option(
     "--collector", "collectors", multiple=True, default=("serial", "g1", "genzgc"), show_default=True,
@@ -96,12 +127,10 @@ def packets(
         spec = single.parse_spec(["mode=batch", *(f"{name}={value}" for name, value in settings.items())])
         return single.run_and_summarise(spec)
 
+    length = {"seconds": str(seconds), "warmup_seconds": str(warmup_seconds)}
     for case in cases:
-        costs: dict[str, list[float]] = {key: [] for key in contenders}
-        for round_number in range(rounds):
-            for key in list(costs) if round_number % 2 == 0 else list(costs)[::-1]:
-                summary = trial(key, case, seconds=str(seconds), warmup_seconds=str(warmup_seconds))
-                costs[key].append(summary["ns_per_packet"])
+        told = _taking_turns(contenders, rounds, partial(trial, case=case, **length))
+        costs = {key: [each["ns_per_packet"] for each in summaries] for key, summaries in told.items()}
         checksums = {trial(key, case, packets="5000000")["checksum"] for key in contenders}
         _report_case(case, pairs, costs, checksums)
 
@@ -140,7 +169,7 @@ _DEPARTURES = (
     ("the payload read and written", "cpp/flat", "cpp/flat/payload", "pool", "B", "B"),
     ("compiled for this processor", "cpp/flat", "cpp/flat/host_cpu", "pool", "B", "B"),
     (
-        "G1's pause target given to Parallel",
+        "Parallel with G1's pause target",
         "java/heap/parallel/11",
         "java/heap/parallel/11/pause_target",
         "alloc",
@@ -156,12 +185,7 @@ _DEPARTURES = (
 
 
 @bench_command.command("published")
-@click.option("--rounds", default=5, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
-@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
-@click.option("--warmup-seconds", default=1.0, show_default=True, type=click.FloatRange(0), help="Before that.")
-@click.option(
-    "--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
-)
+@_interleaved(rounds=5, warmup_seconds=1.0, scale=0.1)
 def published(rounds: int, seconds: float, warmup_seconds: float, scale: float) -> None:
     """What each departure from the published experiment does to the cost of a packet: departing over published.
 
@@ -173,7 +197,8 @@ def published(rounds: int, seconds: float, warmup_seconds: float, scale: float) 
     from allocpool.campaign import single
     from allocpool.packets.specs import Solution
 
-    def cost(solution: str, strategy: str, case: str) -> float:
+    def trial(side: tuple[str, str, str]) -> dict[str, Any]:
+        solution, strategy, case = side
         settings = Solution.parse(solution).model_dump(mode="json", exclude_none=True)
         spec = {
             name: ",".join(value) if isinstance(value, list) else value
@@ -182,18 +207,14 @@ def published(rounds: int, seconds: float, warmup_seconds: float, scale: float) 
         }
         words = [f"{name}={value}" for name, value in spec.items()]
         length = [f"seconds={seconds}", f"warmup_seconds={warmup_seconds}"]
-        return float(single.run_and_summarise(single.parse_spec(["mode=batch", *words, *length]))["ns_per_packet"])
+        return single.run_and_summarise(single.parse_spec(["mode=batch", *words, *length]))
 
     sides = {(base, strategy, case) for _, base, _, strategy, case, _ in _DEPARTURES}
     sides |= {(other, strategy, case) for _, _, other, strategy, _, case in _DEPARTURES}
-    costs: dict[tuple[str, str, str], list[float]] = {side: [] for side in sorted(sides)}
-    for round_number in range(rounds):
-        for side in list(costs)[:: 1 if round_number % 2 == 0 else -1]:
-            costs[side].append(cost(*side))
+    told = _taking_turns(sorted(sides), rounds, trial)
+    costs = {side: pd.Series([each["ns_per_packet"] for each in summaries]) for side, summaries in told.items()}
     for what, base, other, strategy, case, other_case in _DEPARTURES:
-        compared = decisions.compare(
-            pd.Series(costs[other, strategy, other_case]), pd.Series(costs[base, strategy, case])
-        )
+        compared = decisions.compare(costs[other, strategy, other_case], costs[base, strategy, case])
         click.echo(f"{what}: {other} {strategy} {other_case}: {compared.text()}, n = {compared.decision.n}")
 
 
@@ -201,12 +222,7 @@ _RIVALS = ("netty_pooled", "netty_adaptive", "agrona", "jctools")
 
 
 @bench_command.command("threads")
-@click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
-@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
-@click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
-@click.option(
-    "--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
-)
+@_interleaved(rounds=7, warmup_seconds=1.5, scale=0.1)
 @click.option("--threads", "workers", default=2, show_default=True, type=click.IntRange(1), help="Workers.")
 @click.option(
     "--topology", "topologies", multiple=True, default=("sharded", "pipeline"), show_default=True,
@@ -225,20 +241,19 @@ def threads(
 
     contenders = (ours, *_RIVALS)
 
-    def trial(topology: str, strategy: str, **length: str) -> dict[str, Any]:
+    def trial(strategy: str, topology: str, **length: str) -> dict[str, Any]:
         settings = {"topology": topology, "threads": workers, "layout": "native", "strategy": strategy, "scale": scale}
         words = [f"{name}={value}" for name, value in {**settings, **length}.items()]
         return single.run_and_summarise(single.parse_spec(["mode=threads", *words]))
 
+    length = {"seconds": str(seconds), "warmup_seconds": str(warmup_seconds)}
     for topology in topologies:
-        cpu: dict[str, list[float]] = {name: [] for name in contenders}
-        wall: dict[str, list[float]] = {name: [] for name in contenders}
-        for round_number in range(rounds):
-            for name in contenders if round_number % 2 == 0 else contenders[::-1]:
-                summary = trial(topology, name, seconds=str(seconds), warmup_seconds=str(warmup_seconds))
-                cpu[name].append(summary["cpu_ns_per_packet"])
-                wall[name].append(summary["ns_per_packet"])
-        checksums = {trial(topology, name, packets="1000000")["checksum"] for name in contenders}
+        told = _taking_turns(contenders, rounds, partial(trial, topology=topology, **length))
+        cpu, wall = (
+            {name: [each[key] for each in summaries] for name, summaries in told.items()}
+            for key in ("cpu_ns_per_packet", "ns_per_packet")
+        )
+        checksums = {trial(name, topology, packets="1000000")["checksum"] for name in contenders}
         _report_threads(topology, workers, ours, {"CPU": cpu, "wall": wall}, checksums)
 
 
@@ -269,12 +284,7 @@ _AT_ONCE = "sizes={size} temporaries=0"
 
 
 @bench_command.command("messages")
-@click.option("--rounds", default=7, show_default=True, type=click.IntRange(1), help="Interleaved rounds.")
-@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Measured per trial.")
-@click.option("--warmup-seconds", default=1.5, show_default=True, type=click.FloatRange(0), help="Before that.")
-@click.option(
-    "--scale", default=0.1, show_default=True, type=click.FloatRange(0.001, 4), help="Of the published sizes."
-)
+@_interleaved(rounds=7, warmup_seconds=1.5, scale=0.1)
 @click.option("--collector", default="g1", show_default=True, help="Of the Java trials, on the newest runtime.")
 def messages(rounds: int, seconds: float, warmup_seconds: float, scale: float, collector: str) -> None:
     """Known answers of mode messages: what the packets study finds, reuse where nothing is in flight, and what
@@ -288,7 +298,7 @@ def messages(rounds: int, seconds: float, warmup_seconds: float, scale: float, c
     length = f"seconds={seconds} warmup_seconds={warmup_seconds} collector={collector}"
     packets = f"mode=batch layout=heap case=B scale={scale} {length}"
     alike = f"mode=messages {_PACKETS_LIKE.format(live=live)} heap_mb={heap_mb} {length}"
-    cost = _taking_turns(
+    cost = _cpu_of(
         {
             f"{name}, {strategy}": f"{words} strategy={strategy}"
             for name, words in (("packets", packets), ("messages", alike))
@@ -299,7 +309,7 @@ def messages(rounds: int, seconds: float, warmup_seconds: float, scale: float, c
     _echo_ratios("as the packets study", cost, [("packets, alloc", "packets, pool"),
                                                ("messages, alloc", "messages, pool")])  # fmt: skip
     at_once = f"mode=messages {_AT_ONCE.format(size=1024)} heap_mb={heap_mb} {length}"
-    cost = _taking_turns({name: f"{at_once} strategy={name}" for name in ("alloc", "pool", "reuse")}, rounds)
+    cost = _cpu_of({name: f"{at_once} strategy={name}" for name in ("alloc", "pool", "reuse")}, rounds)
     _echo_ratios("nothing in flight", cost, [("alloc", "reuse"), ("pool", "reuse")])
     # Epsilon never collects: as many messages as a heap of this size holds.
     uncollected = {
@@ -308,7 +318,7 @@ def messages(rounds: int, seconds: float, warmup_seconds: float, scale: float, c
         for size in (256, 1024, 4096)
         for strategy in ("alloc", "reuse")
     }
-    cost = _taking_turns(uncollected, rounds)
+    cost = _cpu_of(uncollected, rounds)
     _echo_ratios(
         "never collected", cost, [(f"{size} bytes, alloc", f"{size} bytes, reuse") for size in (256, 1024, 4096)]
     )
@@ -317,16 +327,18 @@ def messages(rounds: int, seconds: float, warmup_seconds: float, scale: float, c
         click.echo(f"  allocation adds {added_ns:.4g} ns to a message of {size} bytes: {added_ns / size:.3g} ns a byte")
 
 
-def _taking_turns(contenders: dict[str, str], rounds: int) -> dict[str, list[float]]:
+def _cpu_of(contenders: dict[str, str], rounds: int) -> dict[str, list[float]]:
     """CPU of the whole process, ns an item, of every contender in every round."""
     from allocpool.campaign import single
 
-    cost: dict[str, list[float]] = {name: [] for name in contenders}
-    for round_number in range(rounds):
-        for name in list(cost) if round_number % 2 == 0 else list(cost)[::-1]:
-            summary = single.run_and_summarise(single.parse_spec(contenders[name].split()))
-            cost[name].append(float(summary["cpu_ns_per_" + ("packet" if summary["mode"] == "batch" else "message")]))
-    return cost
+    told = _taking_turns(
+        contenders, rounds, lambda name: single.run_and_summarise(single.parse_spec(contenders[name].split()))
+    )
+    item = {"batch": "packet", "messages": "message"}
+    return {
+        name: [float(each[f"cpu_ns_per_{item[each['mode']]}"]) for each in summaries]
+        for name, summaries in told.items()
+    }
 
 
 def _echo_ratios(title: str, cost: dict[str, list[float]], pairs: Sequence[tuple[str, str]]) -> None:

@@ -82,7 +82,7 @@ def elsewhere(profile: str) -> None:
     questions = hosts.questions_of_hosts(profile)
     together = hosts.combined(questions)
     show(say(by_host.agreement(questions, together), hosts.mixed(profile)))
-    if len(by_host.drawn(together)):
+    if len(by_host.furthest_apart(together)):
         figure(by_host.forest(questions, together), by_host.forest_caption(together))
 
 
@@ -137,9 +137,7 @@ def progress(provenance: Mapping[str, Any]) -> Progress:
 
 def say(*sentences: str) -> Markdown:
     """Computed prose as one Markdown paragraph."""
-    return Markdown(  # type: ignore[no-untyped-call]
-        " ".join(sentence for sentence in sentences if sentence)
-    )
+    return Markdown(" ".join(sentence for sentence in sentences if sentence))
 
 
 def figure(drawing: Figure, caption: str) -> None:
@@ -154,8 +152,8 @@ def figure(drawing: Figure, caption: str) -> None:
         picture = _pixels(drawing, words)
     picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{picture}</figure>'
     rows = packed(caption.partition(". ")[0], drawn(drawing))
-    display({"text/html": picture, "text/plain": words, ROWS_MIME: rows}, raw=True)  # type: ignore[no-untyped-call]
-    display(Markdown(f"*{caption}*"))  # type: ignore[no-untyped-call]
+    display({"text/html": picture, "text/plain": words, ROWS_MIME: rows}, raw=True)
+    display(Markdown(f"*{caption}*"))
 
 
 _TABLE_NUMBERS = itertools.count(1)
@@ -181,7 +179,7 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 def show(*shown: GT | Markdown | HTML | Shown) -> None:
     """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone."""
     for part in shown:
-        display(part)  # type: ignore[no-untyped-call]
+        display(part)
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
@@ -190,7 +188,7 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
     whole = campaign_progress.complete and not campaign_progress.unavailable
     colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    return HTML(f'<p style="{style}">{campaign_progress.sentence()}</p>')  # type: ignore[no-untyped-call]
+    return HTML(f'<p style="{style}">{campaign_progress.sentence()}</p>')
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:
@@ -207,4 +205,4 @@ def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None
         "provenance": dict(provenance),
     }
     bundle = {FINISHED_MIME: mark, "text/markdown": f"Finished. {campaign_progress.sentence()}"}
-    display(bundle, raw=True)  # type: ignore[no-untyped-call]
+    display(bundle, raw=True)

@@ -61,7 +61,7 @@ def _decided(questions: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFram
 def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
     """Cost ratios host by host with their intervals, and the mean over hosts: the primary questions on which hosts lie
     furthest apart."""
-    shown = drawn(combined)
+    shown = furthest_apart(combined)
     if shown.empty:
         return nothing("one host: nothing to set beside it")
     place = {key: line for line, key in enumerate(zip(shown["study"], shown["question"], strict=True))}
@@ -90,7 +90,7 @@ def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
     return figure
 
 
-def drawn(combined: pd.DataFrame) -> pd.DataFrame:
+def furthest_apart(combined: pd.DataFrame) -> pd.DataFrame:
     """The questions that `forest` has room for."""
     return (
         combined[combined["primary"].astype(bool)]
@@ -102,7 +102,7 @@ def drawn(combined: pd.DataFrame) -> pd.DataFrame:
 
 def forest_caption(combined: pd.DataFrame) -> str:
     """What the figure shows, and what it leaves out."""
-    shown, primary = drawn(combined), combined[combined["primary"].astype(bool)]
+    shown, primary = furthest_apart(combined), combined[combined["primary"].astype(bool)]
     left = len(primary) - len(shown)
     rest = f"; {left} others, on which hosts lie closer together, are left out" if left else ""
     few = int(combined["hosts"].min()) if len(combined) else 0

@@ -44,6 +44,9 @@ LOST_AFTER_S = 180.0
 """A host without a worker for so long is given up."""
 _LOOK_S = 0.5
 _FIRST_S = 30.0
+"""For a scheduler to answer."""
+_JOINED_S = 180.0
+"""For a first machine to take part: workers that a batch system starts are long in coming."""
 _MANY = 1_000
 """Trials whose tables are worth a process that makes them."""
 _T = TypeVar("_T")
@@ -330,7 +333,8 @@ def run_on(
     fleet = Fleet(client, tell)
     results: dict[str, HostResult] = {}
     threads: list[threading.Thread] = []
-    ends_s = time.monotonic() + _FIRST_S
+    begun_s = time.monotonic()
+    told = False
     with table_makers() as makers:
         while True:
             with suppress(Lost):  # told by each host
@@ -344,8 +348,12 @@ def run_on(
                     threads[-1].start()
             if threads and not any(thread.is_alive() for thread in threads):
                 return list(results.values())
-            if not threads and time.monotonic() > ends_s:
+            waited_s = time.monotonic() - begun_s
+            if not threads and waited_s > _JOINED_S:
                 raise UserError(f"no machine takes part: start a worker on each with `{START}`, of this commit")
+            if not threads and not told and waited_s > _LOOK_S:
+                tell(f"waiting for machines: start a worker on each with `{START}`, of this commit")
+                told = True
             time.sleep(_LOOK_S)
 
 

@@ -65,13 +65,13 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
             shutil.copy(executed_dir / f"{page.name}.ipynb", taken / notebook)
         if page.address == "index":
             shown.cells.append(_pages.list_of_pages(pages))
-        nbformat.write(shown, staging / f"{page.address}.ipynb")  # type: ignore[no-untyped-call]
+        nbformat.write(shown, staging / f"{page.address}.ipynb")
         told[page.address] = {
             "banner": _pages.banner(page), "provenance": _pages.provenance_box(page.provenance), "notebook": notebook,
         }  # fmt: skip
     if "index" not in told:
-        first = nbformat.v4.new_notebook(cells=[_pages.list_of_pages(pages)])  # type: ignore[no-untyped-call]
-        nbformat.write(first, staging / "index.ipynb")  # type: ignore[no-untyped-call]
+        first = nbformat.v4.new_notebook(cells=[_pages.list_of_pages(pages)])
+        nbformat.write(first, staging / "index.ipynb")
     (staging / "pages.json").write_text(json.dumps(told), encoding="utf-8")
 
 

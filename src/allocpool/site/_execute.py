@@ -51,12 +51,10 @@ class _Shell(InteractiveShell):
     error: NotebookNode | None = None
 
     def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: Sequence[str]) -> None:
-        self.error = v4.new_output(  # type: ignore[no-untyped-call]
-            "error", ename=etype.__name__, evalue=str(evalue), traceback=list(stb)
-        )
+        self.error = v4.new_output("error", ename=etype.__name__, evalue=str(evalue), traceback=list(stb))
 
 
-class _InThisProcess(Engine):  # type: ignore[misc]
+class _InThisProcess(Engine):
     """Papermill's engine without a kernel."""
 
     @classmethod
@@ -68,7 +66,7 @@ class _InThisProcess(Engine):  # type: ignore[misc]
             if cell.cell_type == "code" and cell.source.strip():
                 with capture_output() as shown:
                     shell.display_trap.hook = sys.displayhook  # the shell's own would print what a cell ends in
-                    done = shell.run_cell(cell.source, store_history=True)  # type: ignore[no-untyped-call]
+                    done = shell.run_cell(cell.source, store_history=True)
                 cell.execution_count = done.execution_count
                 cell.outputs = [*_outputs(shown), *([shell.error] if shell.error else [])]
             nb_man.cell_complete(cell, cell_index=index)
@@ -80,14 +78,11 @@ class _InThisProcess(Engine):  # type: ignore[misc]
 def _outputs(shown: CapturedIO) -> list[NotebookNode]:
     """What a cell showed, as a notebook keeps it."""
     streams = [
-        v4.new_output("stream", name=name, text=text)  # type: ignore[no-untyped-call]
+        v4.new_output("stream", name=name, text=text)
         for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))
         if text
     ]
-    rich = [
-        v4.new_output("display_data", data=output.data, metadata=output.metadata or {})  # type: ignore[no-untyped-call]
-        for output in shown.outputs
-    ]
+    rich = [v4.new_output("display_data", data=output.data, metadata=output.metadata or {}) for output in shown.outputs]
     return [*streams, *rich]
 
 

@@ -66,7 +66,7 @@ def read_page(source: Path, executed: Path) -> Page:
 
 
 def _read(path: Path) -> NotebookNode:
-    notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
     return notebook
 
 
@@ -197,7 +197,7 @@ _WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 def prepared(executed: NotebookNode) -> NotebookNode:
     """An executed notebook as the site shows it: tables in the site's dress, links to the first page, no bars of
     progress, the end mark's code left out."""
-    notebook: NotebookNode = nbformat.from_dict(executed)  # type: ignore[no-untyped-call]
+    notebook: NotebookNode = nbformat.from_dict(executed)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -220,8 +220,8 @@ def prepared(executed: NotebookNode) -> NotebookNode:
 def gap_page(page: Page) -> NotebookNode:
     """The page of a notebook that has no executed copy: a notebook too, so that links to it stay good."""
     text = f"# {page.title}\n\nThere is nothing to see here: {_one_line(page.problem or '')}."
-    cell = nbformat.v4.new_markdown_cell(text)  # type: ignore[no-untyped-call]
-    gap: NotebookNode = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
+    cell = nbformat.v4.new_markdown_cell(text)
+    gap: NotebookNode = nbformat.v4.new_notebook(cells=[cell])
     return gap
 
 
@@ -230,7 +230,7 @@ def list_of_pages(pages: list[Page]) -> NotebookNode:
     others = [page for page in pages if page.name != FINDINGS]
     listed = "\n".join(f"| [{page.title}]({page.name}) | {_one_line(page.state)} |" for page in others)
     contents = "\n".join(page.name for page in others)
-    cell: NotebookNode = nbformat.v4.new_markdown_cell(  # type: ignore[no-untyped-call]
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(
         f"## Pages\n\n| page | state |\n| --- | --- |\n{listed}\n\n"
         f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{contents}\n```\n"
     )

@@ -70,7 +70,8 @@ def _picture_apart(output: NotebookNode, page: str, folder: Path) -> None:
 
 
 def _rows(output: NotebookNode) -> dict[str, str] | None:
-    return output.get("data", {}).get(ROWS_MIME)  # type: ignore[no-any-return]
+    rows: dict[str, str] | None = output.get("data", {}).get(ROWS_MIME)
+    return rows
 
 
 def _written(rows: dict[str, str], page: str, folder: Path, names: set[str]) -> str:
@@ -93,7 +94,8 @@ def _links(address: str, title: str, sources: str) -> NotebookNode:
         for kind, end in (("CSV", "csv"), ("Parquet", "parquet"))
     )
     line = f'<p class="taken">Rows: {files}{sources}</p>'
-    return nbformat.v4.new_output("display_data", {"text/html": line})  # type: ignore[no-untyped-call, no-any-return]
+    links: NotebookNode = nbformat.v4.new_output("display_data", {"text/html": line})
+    return links
 
 
 def _imported(notebook: NotebookNode) -> dict[str, Any]:

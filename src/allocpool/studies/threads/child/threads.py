@@ -19,6 +19,7 @@ from allocpool.studies.threads.child import ticks
 from allocpool.studies.threads.measurement import ThreadsOutcome, ThreadsStretches, Ticked
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
+from allocpool.trial.child.books import Books, CppBooks, JavaBooks
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 8
@@ -27,40 +28,25 @@ _LEAST_PART = 20_000
 _TCP_ONE_IN = 16
 
 
-class Crew(ticks.Crew, Protocol):
+class Crew(ticks.Crew, Books, Protocol):
     """The workload on its threads, whichever language does the work."""
 
     def run(self, packets: int) -> Iteration:
         """Receive the next packets on all threads."""
 
-    def drain(self) -> None:
-        """Process what is queued."""
-
-    def counts(self) -> dict[str, int]:
-        """What happened since the start."""
-
     def received_by_ring(self) -> list[int]:
         """Packets of each ring."""
 
-    def checksum(self) -> int:
-        """The sum over what was parsed."""
 
-    def audit(self) -> str:
-        """One line on what is wrong; empty when nothing is."""
-
-    def close(self) -> None:
-        """Let the threads go."""
-
-
-class JavaCrew:
+class JavaCrew(JavaBooks):
     """The Java workload, in this process through JPype."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         jvm.start(launch)
-        self._trial = jvm.java_class("allocpool.threads.ThreadsTrial")(
+        super().__init__(jvm.java_class("allocpool.threads.ThreadsTrial")(
             spec["topology"], spec["threads"], spec["layout"], spec["strategy"], spec["pool_size"],
             spec["queue_size"], spec["stored_count"], spec["seed"], spec["padded"],
-        )  # fmt: skip
+        ))  # fmt: skip
         self._rings: Any = None
 
     def run(self, packets: int) -> Iteration:
@@ -74,44 +60,29 @@ class JavaCrew:
                 self._rings.add(jvm.direct_buffer(source.memory(ring)))
         return [seen_by(consumer) for consumer in self._trial.consume(self._rings, yields)]
 
-    def drain(self) -> None:
-        self._trial.drain()
-
-    def counts(self) -> dict[str, int]:
-        names = [str(name) for name in self._trial.countNames()]
-        return dict(zip(names, (int(count) for count in self._trial.counts()), strict=True))
-
     def received_by_ring(self) -> list[int]:
         return [int(count) for count in self._trial.receivedByRing()]
 
-    def checksum(self) -> int:
-        return int(self._trial.checksum())
 
-    def audit(self) -> str:
-        return str(self._trial.audit())
-
-    def close(self) -> None:
-        self._trial.close()
-
-
-class CppCrew:
+class CppCrew(CppBooks):
     """The C++ workload, in this process through cffi."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
-        self._ffi, self._library = native.load(launch)
+        ffi, library = native.load(launch)
         self._rings = int(spec["threads"])
-        names = {name: self._ffi.new("char[]", spec[name].encode()) for name in ("topology", "layout", "strategy")}
+        names = {name: ffi.new("char[]", spec[name].encode()) for name in ("topology", "layout", "strategy")}
         sizes = {name: spec[name] for name in ("threads", "pool_size", "queue_size", "stored_count", "seed")}
         sizes["padded"] = int(spec["padded"])
-        config = self._ffi.new("ap_threads_config*", names | sizes)
-        error = self._ffi.new("char[]", native.MESSAGE_BYTES)
-        self._handle = self._library.ap_threads_create(config, error, native.MESSAGE_BYTES)
-        if self._handle == self._ffi.NULL:
-            raise ValueError(self._ffi.string(error).decode())
+        config = ffi.new("ap_threads_config*", names | sizes)
+        error = ffi.new("char[]", native.MESSAGE_BYTES)
+        handle = library.ap_threads_create(config, error, native.MESSAGE_BYTES)
+        if handle == ffi.NULL:
+            raise ValueError(ffi.string(error).decode())
+        super().__init__(ffi, library, "threads", handle)
 
     def run(self, packets: int) -> Iteration:
         part = self._ffi.new("ap_iteration*")
-        self._checked(self._library.ap_threads_run, packets, part)
+        self._call("run", packets, part)
         return part.start_ns, part.end_ns, packets
 
     def consume(self, source: Source, yields: bool) -> ticks.Seen:
@@ -124,34 +95,10 @@ class CppCrew:
         delays = counted_delays(source)
         return [(consumption_of(source, seen[ring]), [] if ring else delays) for ring in range(source.rings)]
 
-    def drain(self) -> None:
-        self._checked(self._library.ap_threads_drain)
-
-    def counts(self) -> dict[str, int]:
-        counts = self._ffi.new("ap_threads_counts*")
-        self._checked(self._library.ap_threads_get_counts, counts)
-        return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_threads_counts").fields}
-
     def received_by_ring(self) -> list[int]:
         received = self._ffi.new("int64_t[]", self._rings)
-        self._checked(self._library.ap_threads_get_received, received, self._rings)
+        self._call("get_received", received, self._rings)
         return [int(count) for count in received]
-
-    def checksum(self) -> int:
-        checksum = self._ffi.new("uint64_t*")
-        self._checked(self._library.ap_threads_get_checksum, checksum)
-        return int(checksum[0])
-
-    def audit(self) -> str:
-        message = self._ffi.new("char[]", native.MESSAGE_BYTES)
-        self._checked(self._library.ap_threads_audit, message, native.MESSAGE_BYTES)
-        return str(self._ffi.string(message).decode())
-
-    def close(self) -> None:
-        self._library.ap_threads_destroy(self._handle)
-
-    def _checked(self, function: Any, *arguments: Any) -> None:
-        native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")
 
 
 def crew_of(spec: dict[str, Any], launch: dict[str, Any]) -> Crew:

@@ -16,6 +16,7 @@ from allocpool.studies.your_workload.measurement import MessagesOutcome, Message
 from allocpool.studies.your_workload.replay import mean_interval_ns
 from allocpool.trial.child import jvm, native
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb, rss_mb
+from allocpool.trial.child.books import Books, CppBooks, JavaBooks
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 8
@@ -27,7 +28,7 @@ ON_SHARE = 0.1
 """Of the time that an on-off source is on: a burst comes ten times as fast as messages do on average."""
 
 
-class Loops(Protocol):
+class Loops(Books, Protocol):
     """The workload on its threads, whichever language does the work."""
 
     def run(self, messages: int) -> Iteration:
@@ -39,34 +40,21 @@ class Loops(Protocol):
     def rest(self, runs: bool) -> None:
         """Begin or end the rest of the program."""
 
-    def drain(self) -> None:
-        """Read what is in flight."""
-
-    def counts(self) -> dict[str, int]:
-        """What happened since the start."""
-
     def delays(self) -> list[tuple[int, int]]:
         """(nanoseconds, messages) of the last stretch with due times."""
 
-    def checksum(self) -> int:
-        """The sum over what was read."""
 
-    def audit(self) -> str:
-        """One line on what is wrong; empty when nothing is."""
-
-    def close(self) -> None:
-        """Let the threads go."""
-
-
-class JavaLoops:
+class JavaLoops(JavaBooks):
     """The Java workload, in this process through JPype."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
         jvm.start(launch)
         trace = _mapped(spec)
-        self._trial = jvm.java_class("allocpool.messages.MessagesTrial")(
-            settings_of(spec, self._references(spec["temporary_bytes"])),
-            None if trace is None else jvm.direct_buffer(memoryview(trace)),
+        super().__init__(
+            jvm.java_class("allocpool.messages.MessagesTrial")(
+                settings_of(spec, self._references(spec["temporary_bytes"])),
+                None if trace is None else jvm.direct_buffer(memoryview(trace)),
+            )
         )
 
     @staticmethod
@@ -86,63 +74,40 @@ class JavaLoops:
     def rest(self, runs: bool) -> None:
         (self._trial.startRest if runs else self._trial.stopRest)()
 
-    def drain(self) -> None:
-        self._trial.drain()
-
-    def counts(self) -> dict[str, int]:
-        names = [str(name) for name in self._trial.countNames()]
-        return dict(zip(names, (int(count) for count in self._trial.counts()), strict=True))
-
     def delays(self) -> list[tuple[int, int]]:
         flat = [int(number) for number in self._trial.delays()]
         return list(zip(flat[::2], flat[1::2], strict=True))
 
-    def checksum(self) -> int:
-        return int(self._trial.checksum())
 
-    def audit(self) -> str:
-        return str(self._trial.audit())
-
-    def close(self) -> None:
-        self._trial.close()
-
-
-class CppLoops:
+class CppLoops(CppBooks):
     """The C++ workload, in this process through cffi."""
 
     def __init__(self, spec: dict[str, Any], launch: dict[str, Any]) -> None:
-        self._ffi, self._library = native.load(launch)
+        ffi, library = native.load(launch)
         self._trace = _mapped(spec)
-        error = self._ffi.new("char[]", native.MESSAGE_BYTES)
-        memory = self._ffi.NULL if self._trace is None else self._ffi.from_buffer(self._trace)
-        self._handle = self._library.ap_messages_create(
+        error = ffi.new("char[]", native.MESSAGE_BYTES)
+        memory = ffi.NULL if self._trace is None else ffi.from_buffer(self._trace)
+        handle = library.ap_messages_create(
             settings_of(spec, spec["temporary_bytes"]).encode(), memory, 0 if self._trace is None else len(self._trace),
             error, native.MESSAGE_BYTES,
         )  # fmt: skip
-        if self._handle == self._ffi.NULL:
-            line = self._ffi.string(error).decode()
+        if handle == ffi.NULL:
+            line = ffi.string(error).decode()
             raise MemoryError(line) if line.startswith("out of memory") else ValueError(line)
+        super().__init__(ffi, library, "messages", handle)
 
     def run(self, messages: int) -> Iteration:
         part = self._ffi.new("ap_iteration*")
-        self._checked(self._library.ap_messages_run, messages, part)
+        self._call("run", messages, part)
         return part.start_ns, part.end_ns, messages
 
     def run_for(self, seconds: float) -> tuple[int, int]:
         part = self._ffi.new("ap_iteration*")
-        self._checked(self._library.ap_messages_run_for, round(seconds * 1e9), part)
+        self._call("run_for", round(seconds * 1e9), part)
         return part.start_ns, part.end_ns
 
     def rest(self, runs: bool) -> None:
-        self._checked(self._library.ap_messages_rest, int(runs))
-
-    def drain(self) -> None:
-        self._checked(self._library.ap_messages_drain)
-
-    def counts(self) -> dict[str, int]:
-        counts = self._ffi.new("ap_messages_counts*")
-        self._checked(self._library.ap_messages_get_counts, counts)
-        return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof("ap_messages_counts").fields}
+        self._call("rest", int(runs))
 
     def delays(self) -> list[tuple[int, int]]:
         capacity = int(self._library.ap_messages_delays(self._handle, self._ffi.NULL, 0))
@@ -150,22 +115,6 @@ class CppLoops:
         self._library.ap_messages_delays(self._handle, flat, capacity)
         numbers = [int(number) for number in flat[0 : 2 * capacity]]
         return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-    def checksum(self) -> int:
-        checksum = self._ffi.new("uint64_t*")
-        self._checked(self._library.ap_messages_get_checksum, checksum)
-        return int(checksum[0])
-
-    def audit(self) -> str:
-        message = self._ffi.new("char[]", native.MESSAGE_BYTES)
-        self._checked(self._library.ap_messages_audit, message, native.MESSAGE_BYTES)
-        return str(self._ffi.string(message).decode())
-
-    def close(self) -> None:
-        self._library.ap_messages_destroy(self._handle)
-
-    def _checked(self, function: Any, *arguments: Any) -> None:
-        native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], _folder: Path) -> MessagesOutcome | OutOfMemory:

@@ -1,0 +1,83 @@
+"""What every workload on several threads can be asked for when it has run, whichever language did the work."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from allocpool.trial.child import native
+
+
+class Books(Protocol):
+    """The books of a workload."""
+
+    def drain(self) -> None:
+        """Process what is queued."""
+
+    def counts(self) -> dict[str, int]:
+        """What happened since the start, by name."""
+
+    def checksum(self) -> int:
+        """The sum over what was processed."""
+
+    def audit(self) -> str:
+        """One line on what is wrong; empty when nothing is."""
+
+    def close(self) -> None:
+        """Let the threads go."""
+
+
+class JavaBooks:
+    """Those of a Java trial, in this process through JPype."""
+
+    def __init__(self, trial: Any) -> None:
+        self._trial = trial
+
+    def drain(self) -> None:
+        self._trial.drain()
+
+    def counts(self) -> dict[str, int]:
+        names = [str(name) for name in self._trial.countNames()]
+        return dict(zip(names, (int(count) for count in self._trial.counts()), strict=True))
+
+    def checksum(self) -> int:
+        return int(self._trial.checksum())
+
+    def audit(self) -> str:
+        return str(self._trial.audit())
+
+    def close(self) -> None:
+        self._trial.close()
+
+
+class CppBooks:
+    """Those of a C++ trial, in this process through cffi; its functions are ``ap_<workload>_...`` of the library."""
+
+    def __init__(self, ffi: Any, library: Any, workload: str, handle: Any) -> None:
+        self._ffi, self._library, self._workload, self._handle = ffi, library, workload, handle
+
+    def drain(self) -> None:
+        self._call("drain")
+
+    def counts(self) -> dict[str, int]:
+        struct = f"ap_{self._workload}_counts"
+        counts = self._ffi.new(f"{struct}*")
+        self._call("get_counts", counts)
+        return {name: int(getattr(counts, name)) for name, _ in self._ffi.typeof(struct).fields}
+
+    def checksum(self) -> int:
+        checksum = self._ffi.new("uint64_t*")
+        self._call("get_checksum", checksum)
+        return int(checksum[0])
+
+    def audit(self) -> str:
+        message = self._ffi.new("char[]", native.MESSAGE_BYTES)
+        self._call("audit", message, native.MESSAGE_BYTES)
+        return str(self._ffi.string(message).decode())
+
+    def close(self) -> None:
+        getattr(self._library, f"ap_{self._workload}_destroy")(self._handle)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        """Call a function of the workload; raises what its status means."""
+        function = getattr(self._library, f"ap_{self._workload}_{name}")
+        native.checked(self._library, function(self._handle, *arguments), out_of_memory="C++ new failed")
