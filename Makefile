@@ -33,21 +33,23 @@ prerequisites:
 	  { echo 'missing: the venv module of $(PYTHON): install python3-venv (Debian)' >&2; exit 1; }
 	@PYTHONPATH=src $(PYTHON) -m allocpool.prerequisites
 
-# Fetching runtimes needs no package, so it goes on meanwhile; `setup` says what came of it. Modules are compiled as they
-# are imported: most never are.
+# Modules are compiled as they are imported: most never are.
 .venv/.installed: requirements.lock pyproject.toml
 	@$(MAKE) --no-print-directory prerequisites
 	@echo 'Installing the locked Python packages into .venv (about a minute)'
 	@$(PYTHON) -m venv .venv
-	@PYTHONPATH=src $(BIN)/python -m allocpool.runtimes >/dev/null 2>&1 & runtimes=$$!; \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary :all: \
-	  --require-hashes --requirement requirements.lock; installed=$$?; wait $$runtimes; exit $$installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary :all: \
+	  --require-hashes --requirement requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
 	  --no-build-isolation --editable .
 	@touch $@
 
-# Both steps look for themselves at what is there already.
-setup: .venv/.installed
+# Fetching runtimes and compiling need no package, so they go on while these are installed. Then both look again at what
+# is there, and say it.
+setup:
+	@[ -e .venv/.installed ] || { PYTHONPATH=src $(PYTHON) -m allocpool.runtimes && \
+	  PYTHONPATH=src $(PYTHON) -m allocpool.compile; } >/dev/null 2>&1 & before=$$!; \
+	  $(MAKE) --no-print-directory .venv/.installed; installed=$$?; wait $$before; exit $$installed
 	@$(BIN)/python -m allocpool.runtimes & runtimes=$$!; \
 	  $(BIN)/python -m allocpool.compile; built=$$?; wait $$runtimes && [ $$built -eq 0 ]
 

@@ -1,4 +1,7 @@
-"""``python -m allocpool.compile``: builds the native library and every Java module that the JDK here can."""
+"""``python -m allocpool.compile``: builds the native library and every Java module that trials use and the JDK here can.
+
+It needs no package, so that it goes on while these are installed.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from allocpool.compile import check_module, echo_library, java_classpaths, java_
 from allocpool.errors import UserError
 from allocpool.runtimes import find_javac
 
+_LITMUS = "-jcstress"
+"""Ends the names of modules that are only tests."""
+
 
 def main() -> int:
     """Builds everything, side by side; says what was left out and why. Returns the exit status."""
@@ -16,6 +22,8 @@ def main() -> int:
         javac = find_javac()
         buildable = []
         for module in java_modules():
+            if module.endswith(_LITMUS):
+                continue
             try:
                 check_module(module, javac)
                 buildable.append(module)

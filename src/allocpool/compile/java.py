@@ -11,9 +11,8 @@ import json
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
 from allocpool.compile._run import StepFailed, step
@@ -28,7 +27,8 @@ _OFFLINE = "in offline mode"
 """What Maven says when only a download is missing."""
 
 
-class JavaBuild(BaseModel):
+@dataclass(frozen=True)
+class JavaBuild:
     """The compiled jars of one Maven module and what they were made with.
 
     Attributes:
@@ -38,8 +38,6 @@ class JavaBuild(BaseModel):
         release: the Java release it is compiled for: it runs on that and on newer ones.
         javac_version: the JDK that compiled it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     module: str
     classpath: tuple[Path, ...]
@@ -87,9 +85,9 @@ def java_classpaths(modules: Sequence[str]) -> dict[str, JavaBuild]:
 
 
 def _load(folder: Path) -> JavaBuild:
-    record = JavaBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
+    record = JavaBuild(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
     # The checkout may have moved since.
-    return record.model_copy(update={"classpath": tuple(folder / jar.name for jar in record.classpath)})
+    return replace(record, classpath=tuple(folder / Path(jar).name for jar in record.classpath))
 
 
 def _folder(module: str, javac: Javac) -> Path:
@@ -155,7 +153,7 @@ def _keep(module: str, tree: Path, result: Path, javac: Javac, log: Path) -> Non
         release=max(module_release(name) for name in with_siblings(module)),
         javac_version=javac.version,
     )
-    (result / _RECORD).write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (result / _RECORD).write_text(json.dumps(asdict(record), indent=2, default=str) + "\n", encoding="utf-8")
     if folder.exists():
         shutil.rmtree(folder)
     result.rename(folder)

@@ -14,10 +14,9 @@ import shlex
 import shutil
 import sys
 import tempfile
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
-
-from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
 from allocpool.compile._run import StepFailed, step
@@ -52,7 +51,8 @@ _ECHO = _Project(
 )
 
 
-class NativeBuild(BaseModel):
+@dataclass(frozen=True)
+class NativeBuild:
     """A compiled native library and what it was made with.
 
     Attributes:
@@ -66,15 +66,13 @@ class NativeBuild(BaseModel):
             receives a number of packets and ends, for tools that count over a whole process.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     library: Path
     header: Path
     code_hash: str
     compiler: str
     compiler_version: str
     flags: str
-    programs: dict[str, Path] = {}
+    programs: dict[str, Path] = field(default_factory=dict)
 
 
 def native_library(*, host_cpu: bool = False) -> NativeBuild:
@@ -129,14 +127,13 @@ def _built(project: _Project, host_cpu: bool = False) -> NativeBuild:
 
 
 def _record(folder: Path) -> NativeBuild:
-    record = NativeBuild.model_validate_json((folder / _RECORD).read_text(encoding="utf-8"))
+    record = NativeBuild(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
     # The checkout may have moved since.
-    return record.model_copy(
-        update={
-            "library": folder / record.library.name,
-            "header": folder / record.header.name,
-            "programs": {name: folder / path.name for name, path in record.programs.items()},
-        }
+    return replace(
+        record,
+        library=folder / Path(record.library).name,
+        header=folder / Path(record.header).name,
+        programs={name: folder / Path(path).name for name, path in record.programs.items()},
     )
 
 
@@ -197,7 +194,7 @@ def _build(
             flags=_flags(tree),
             programs={name: folder / name for name in project.programs},
         )
-        (result / _RECORD).write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        (result / _RECORD).write_text(json.dumps(asdict(record), indent=2, default=str) + "\n", encoding="utf-8")
         if folder.exists():
             shutil.rmtree(folder)
         result.rename(folder)
