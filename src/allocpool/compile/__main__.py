@@ -1,4 +1,4 @@
-"""``python -m allocpool.compile``: builds the native library and every Java module that trials use and the JDK here can.
+"""``python -m allocpool.compile``: builds the native libraries and every Java module of trials that can be built here.
 
 It needs no package, so that it goes on while these are installed.
 """
