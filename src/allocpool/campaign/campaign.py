@@ -404,10 +404,10 @@ class Campaign:
         return tidy.frame(rows, QUESTIONS)
 
     def first_round_specs(self) -> list[TrialSpec]:
-        """All that is planned and can run here; in a sequential campaign also what its primary questions take to be
-        decided at all."""
+        """All that is planned and can run here; in a sequential campaign also the first trials of its questions."""
         specs = [item.spec for item in self.planned if not item.unavailable]
-        fewest = {cell: question.fewest for question in self.questions if question.primary for cell in question.cells}
+        asked = [question for question in self.questions if question.comes_first]
+        fewest = {cell: question.fewest for question in asked for cell in question.cells}
         if self.is_sequential:
             specs += [task.spec for cell, n in fewest.items() for task in itertools.islice(self._blocks(cell), n)]
         return list(dict.fromkeys(specs))

@@ -51,7 +51,8 @@ class Question(Generic[Cell]):
     Primary questions come before all others. Those of one ``family`` are decided together, primary ones apart from the
     others; ``effect`` is the smallest ratio that matters. ``judge`` compares the sides where a trial's figure is no
     cost by itself; it is equal to that of an equal question. ``about`` says what the sides are compared in, if that is
-    only a part of them; ``fewest`` trials a side come before any open question gets more.
+    only a part of them; ``fewest`` trials a side come before any open question gets more, for a question that is not
+    primary only where it states how many.
     """
 
     a: Cell
@@ -62,6 +63,11 @@ class Question(Generic[Cell]):
     judge: Judge = compare
     about: str = ""
     fewest: int = FEWEST
+
+    @property
+    def comes_first(self) -> bool:
+        """Whether its first trials come before any open question gets more."""
+        return self.primary or self.fewest != FEWEST
 
     @property
     def cells(self) -> tuple[Cell, Cell]:
@@ -130,11 +136,11 @@ def verdicts_of(questions: Sequence[Question[Cell]], decisions: Sequence[Decisio
 def first_round(
     questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float], left_s: float
 ) -> dict[Cell, int]:
-    """One more trial of each cell that has the fewest of those of primary questions that have fewer than these ask for.
+    """One more trial of each cell that has the fewest of those of first questions that have fewer than these ask for.
 
     Empty where none has, or none fits; dear questions take part only where time has no end. Arguments as `next_round`.
     """
-    asked = [question for question in questions if question.primary and not progress.given_up(question)]
+    asked = [question for question in questions if question.comes_first and not progress.given_up(question)]
     takes_s = [sum(map(seconds, question.cells)) for question in asked]
     limit_s = math.inf if math.isinf(left_s) or not asked else _DEAR * statistics.median(takes_s)
     cells = {cell for q, each_s in zip(asked, takes_s, strict=True) if each_s <= limit_s for cell in q.cells}

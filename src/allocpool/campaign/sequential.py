@@ -1,9 +1,10 @@
 """Measure campaigns whose questions decide what is run, within a time that all of them share.
 
-First every cell of a primary question gets the trials without which nothing is decided, in whole rounds over all
-studies, and those that are near a decision get it. Then whatever else is planned runs once. What is left goes to open
-questions, of all studies as one pool: primary ones first, those that are nearest to a decision first of all
-(`allocpool.campaign.schedule`). The order is random within a round, and the seed of the profile fixes it.
+First every cell of a primary question, and of one that states its number, gets the trials without which nothing is
+decided, in whole rounds over all studies, and those that are near a decision get it. Then whatever else is planned runs
+once. What is left goes to open questions, of all studies as one pool: primary ones first, those that are nearest to a
+decision first of all (`allocpool.campaign.schedule`). The order is random within a round, and the seed of the profile
+fixes it.
 
 The time is that of trials on record, whoever ran them and when: so a campaign that was killed goes on with what is left
 of it, a second one as long as the first measures nothing, and one with more time goes on from there.

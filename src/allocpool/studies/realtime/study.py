@@ -355,8 +355,11 @@ def place_trial(profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: 
 
 
 def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
-    """At each live set: does allocating keep up with a smaller interval than pooling? Primary for the longest deadline,
-    which trials are placed for; secondary for the others."""
+    """At each live set: does allocating keep up with a smaller interval than pooling?
+
+    They are secondary: the map's answer is where its lines are, with their bands. How far apart two of them are at one
+    place takes more trials than the places of both.
+    """
     part = profile.decision_map
     questions: list[Question[TrialSpec]] = []
     for text in part.solutions:
@@ -369,7 +372,7 @@ def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Questi
         for deadline_ms in part.design.deadlines_ms:
             for live in part.live_messages:
                 questions.append(Question(
-                    sides[0], sides[1], primary=deadline_ms == part.deadline_ms,
+                    sides[0], sides[1], primary=False,
                     judge=BoundaryJudge(part.live_messages, live, deadline_ms),
                     about=f"{live:,} live, {deadline_ms:g} ms", fewest=part.trials,
                 ))  # fmt: skip
