@@ -106,6 +106,11 @@ class Measured:
         """Its cells."""
         return realtime_cells(self.searches)
 
+    @cached_property
+    def mapped(self) -> pd.DataFrame:
+        """The trials of its decision map."""
+        return self._table("realtime", "map")
+
     def by_scale(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """All batch trials, those at the scale of the batch study first, with words that say which scale it is."""
         own = list(self.batch["scale"].unique())
@@ -127,7 +132,7 @@ class Measured:
             known |= set(part["solution"])
             parts += [part] if len(part) else []
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=verdict_grid.COLUMNS)
-        return verdict_grid.with_deadline(found, self.every_batch, self.realtime)
+        return verdict_grid.with_deadline(found, self.every_batch, self.realtime, self.mapped)
 
 
 def answer(measured: Measured) -> str:
@@ -190,11 +195,17 @@ def _told_ratio(row: pd.Series) -> str:
 
 
 def _to_spare(measured: Measured) -> str:
-    """What a deadline is here: the time that the input queue spares, of the searches."""
-    queues = finished(measured.searches)["input_queue_ms"].dropna().astype(float)
-    if queues.empty:
-        return "with a deadline"
-    return f"with {stats.significant(queues.median())} ms to spare"
+    """What a deadline is here: the time that the input queue spares, of the searches, or of the map's trials, and then
+    how much is alive."""
+    for trials, alive in (
+        (measured.searches, None),
+        (measured.mapped, verdict_grid.live_of_map(measured.every_batch, measured.mapped)),
+    ):
+        queues = finished(trials)["input_queue_ms"].dropna().astype(float)
+        if len(queues):
+            live = f" and {alive:,} messages alive" if alive else ""
+            return f"with {stats.significant(queues.median())} ms to spare{live}"
+    return "with a deadline"
 
 
 def provenance(measured: Measured) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from allocpool import stats
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT
 from allocpool.evidence import style
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import comparison_table
 from allocpool.runtimes.collectors import collector_named
+from allocpool.studies.realtime.decision_map import comparisons
 from allocpool.studies.realtime.story import ALLOCATING, NEITHER, POOLING, pool_or_allocate
 
 ALIVE = {"A": "little\nalive", "A10k": "little\nalive", "B": "realistic", "C": "half the\nheap alive"}
@@ -79,11 +81,12 @@ def _told_apart(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_deadline(
-    table: pd.DataFrame, trials: pd.DataFrame, cells: pd.DataFrame, case: str = REALISTIC
+    table: pd.DataFrame, trials: pd.DataFrame, cells: pd.DataFrame, mapped: pd.DataFrame, case: str = REALISTIC
 ) -> pd.DataFrame:
     """The grid with a column for real time: which way keeps up with the higher rate in this case; in reading order.
 
-    ``trials`` are those of the grid, ``cells`` those of real time.
+    ``trials`` are those of the grid, ``cells`` those of real time, and ``mapped`` the trials of the decision map, which
+    tells of solutions that were not searched: at `live_of_map`.
     """
     found = pool_or_allocate(cells)
     found = found[found["case"] == case] if len(found) else found
@@ -99,9 +102,38 @@ def with_deadline(
         }
         for row in records(found)
     ]  # fmt: skip
+    rows += _from_map(mapped, live_of_map(trials, mapped, case), labels, {row["solution"] for row in rows})
     both = pd.concat([table, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True) if rows else table
-    order = cell_data.solution_order(pd.concat([trials, cells])) if len(both) else []
+    order = cell_data.solution_order(pd.concat([trials, cells, mapped])) if len(both) else []
     return both.sort_values("solution", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+
+
+def live_of_map(trials: pd.DataFrame, mapped: pd.DataFrame, case: str = REALISTIC) -> int | None:
+    """That of the map's live sets that fills its heap most nearly as this case of the batch trials fills theirs; None
+    where either is missing."""
+    alike = trials[(trials["case"] == case) & trials["heap_mb"].notna()]
+    if alike.empty or mapped.empty:
+        return None
+    wanted, tried = (
+        (rows["queue_size"] + rows["stored_count"]) / rows["heap_mb"].astype(float) for rows in (alike, mapped)
+    )
+    nearest = int(np.abs(np.log(tried.to_numpy() / float(wanted.median()))).argmin())
+    row = mapped.iloc[nearest]
+    return int(row["queue_size"] + row["stored_count"])
+
+
+def _from_map(mapped: pd.DataFrame, live: int | None, labels: dict[str, str], known: set[str]) -> list[dict[str, Any]]:
+    if live is None:
+        return []
+    facts = {row.solution: label_of(row) for row in records(mapped.drop_duplicates("solution"))}
+    who = {A_CHEAPER: ALLOC, B_CHEAPER: POOL, EQUIVALENT: EITHER}
+    return [
+        {
+            "solution": row.solution, "label": labels.get(row.solution, facts[row.solution]), "column": DEADLINE,
+            "who": who.get(row.verdict, UNDECIDED), "ratio": row.ratio, "low": row.low, "high": row.high, "n": row.n,
+        }
+        for row in records(comparisons(mapped)) if row.live_messages == live and row.solution not in known
+    ]  # fmt: skip
 
 
 def figure(table: pd.DataFrame) -> Figure:

@@ -258,9 +258,13 @@ def _belief(design: Design, shown: tuple[Shown, ...]) -> tuple[Array, ...]:
 @functools.lru_cache(maxsize=4096)
 def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int] = frozenset()) -> tuple[int, float]:
     """The live set and the interval (ns) at which a boundary is least known after these trials, but for live sets that
-    can't be had. Where several are unknown alike, a fixed seed and the number of trials choose."""
+    can't be had. Every live set gets one trial before any gets two, or a parabola alone would vouch for it; where
+    several are unknown alike, a fixed seed and the number of trials choose."""
     _, at, _ = _grid(design.box, design.lives, _PLACES)
     order = np.random.default_rng([_SEED, len(shown), len(without)]).permutation(len(design.lives))
+    can_be_had = [int(number) for number in order if design.lives[number] not in without]
+    tried = {number for number, _, _ in shown}
+    candidates = [number for number in can_be_had if number not in tried] or can_be_had
     best, found = -1.0, (design.lives[int(order[0])], sum(design.box[0]) / 2)
     for which, belief in enumerate(_belief(design, shown)):
         likely = np.exp(belief - belief.max()).sum(axis=0)
@@ -268,9 +272,7 @@ def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int]
         # A deadline that trials tell little of, because the source stands still for half of it, is asked for less.
         telling = sum(losses[which] is not None for _, _, losses in shown)
         counts = (telling + 1) / (len(shown) + 1) * (1.0 if which == len(design.deadlines_ms) - 1 else _OTHER_DEADLINE)
-        for number in order:
-            if design.lives[number] in without:
-                continue
+        for number in candidates:
             mean = float(likely @ at[number])
             spread = counts * math.sqrt(max(0.0, float(likely @ (at[number] - mean) ** 2)))
             if spread > best * (1 + 1e-9):
