@@ -294,7 +294,14 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     trials = made_up({name: CENTRES_NS[name] for name in ("alloc", "locked", "copy_on_keep")}, 5, (1, 2))
     advice = story.advice(trials).splitlines()
     assert [line[:2] for line in advice] == ["1.", "2.", "3."]
-    assert "copy_on_keep" in advice[0]
+    assert (
+        "on the Java heap **pool**: copy_on_keep is cheaper than alloc by" in advice[0] and "together with" in advice[0]
+    )
+    turned = story.advice(made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 200.0}, 5, (1, 2)))
+    assert "on the Java heap **allocate**: alloc is cheaper than copy_on_keep by" in turned and "**pool**" not in turned
+    alike = story.advice(made_up({"alloc": 200.0, "locked": 200.0}, 12, (2,)))
+    assert "in C++ **either**: no difference that matters" in alike
+    assert "nothing has the trials that a verdict takes" in story.advice(made_up(CENTRES_NS, 1, (2,)))
     cheapest = story.ladder(trials, "sharded").iloc[0]
     assert (cheapest["solution"], cheapest["strategy"]) == ("heap / G1 / 25", "copy_on_keep")
     faster = story.scaling(trials)

@@ -7,7 +7,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import INK, legend, new_figure, nothing
+from allocpool.evidence.style import INK, TEXT, legend, new_figure, nothing
 from allocpool.evidence.trials import counted, finished
 from allocpool.studies.threads.cells import CPU, WALL
 from allocpool.studies.threads.strategies import STRATEGIES
@@ -41,23 +41,23 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     palette = {name: STRATEGIES[name].colour for name in strategies}
     for axis, solution in zip(axes, solutions, strict=False):
         mine = done[done["solution"] == solution]
-        sns.lineplot(
-            mine, x="threads", y=value, hue="strategy", hue_order=strategies, palette=palette, estimator="median",
-            errorbar=("pi", 100), err_style="bars", ax=axis, legend=False, linewidth=1.2,
+        shared = {"x": "threads", "y": value, "hue": "strategy", "hue_order": strategies, "palette": palette}
+        # Beside each other at a number of workers, or they hide each other.
+        apart = 0.8 - 0.8 / len(strategies) if len(strategies) > 1 else False
+        sns.pointplot(
+            mine, estimator="median", errorbar=("pi", 100), dodge=apart, markersize=0, linewidth=1.2, legend=False,
+            ax=axis, **shared,
         )  # fmt: skip
-        sns.scatterplot(
-            mine, x="threads", y=value, hue="strategy", hue_order=strategies, palette=palette, ax=axis, legend=False,
-            s=14, linewidth=0,
-        )  # fmt: skip
+        sns.stripplot(mine, dodge=len(strategies) > 1, size=4, jitter=False, legend=False, ax=axis, **shared)
         axis.set_title(solution, color=INK)
-        axis.set_xticks(sorted(set(mine["threads"])))
         axis.set_xlabel("workers")
-        axis.set_ylabel(_TITLES[value])
+        axis.set_ylabel("")
         axis.set_ylim(bottom=0)
     for axis in axes[len(solutions) :]:
         axis.set_axis_off()
     handles = [Line2D([], [], color=palette[name], marker="o", markersize=4, label=name) for name in strategies]
     legend(figure, handles, min(3, len(handles)))
+    figure.supylabel(_TITLES[value], fontsize=TEXT)
     return figure
 
 
@@ -80,10 +80,11 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
         sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
         sns.stripplot(mine, size=4, jitter=False, ax=axis, **shared)
         axis.set_title(f"{solution}, {int(mine['threads'].iloc[0])} workers", color=INK)
-        axis.set_xlabel(_TITLES[CPU])
+        axis.set_xlabel("")
         axis.set_ylabel("")
     for axis in axes[len(solutions) :]:
         axis.set_axis_off()
+    figure.supxlabel(_TITLES[CPU], fontsize=TEXT)
     return figure
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign.campaign import read_profile, read_tables
 from allocpool.campaign.study import Machine
-from allocpool.decisions import compare, in_words
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, FEWEST, OPEN, compare, in_words, together
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
@@ -255,28 +256,37 @@ def books(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", *_BOOKS])
 
 
-def _best(campaign: Campaign, topology: str, language: str) -> str | None:
-    """What costs least in a topology, against allocation, or where that is it, against the cheapest pool; in words."""
+_BUFFERS = ("on the Java heap", "off it", "in C++")
+
+
+def _where(solution: str) -> str:
+    if solution.startswith("C++"):
+        return _BUFFERS[2]
+    return _BUFFERS[0] if solution.startswith("heap") else _BUFFERS[1]
+
+
+def _best(campaign: Campaign, topology: str, where: str) -> str | None:
+    """Allocate or pool in a topology: every pool that has trials enough against allocating, all decided together, so
+    that the one that is named was not chosen by the trials that speak for it alone; in words."""
     found = [
-        cell
-        for cell in campaign.at_most_threads()
-        if cell.topology == topology and (cell.solution.startswith("C++") == (language == "C++"))
+        cell for cell in campaign.at_most_threads() if cell.topology == topology and _where(cell.solution) == where
     ]
-    found = [cell for cell in found if len(campaign.costs(cell))]
-    if not found:
-        return None
-
-    def cost(cell: Cell) -> float:
-        return stats.geometric_mean(campaign.costs(cell))
-
-    best = min(found, key=cost)
-    beside = [cell for cell in found if cell == best._replace(strategy=cell.strategy) and cell != best]
-    rivals = beside if best.strategy == "alloc" else [cell for cell in beside if cell.strategy == "alloc"]
-    if not rivals:
-        return f"in {language} {best.label} costs least, with nothing beside it to compare with"
-    rival = min(rivals, key=cost)
-    told = in_words(campaign.compared(best, rival).decision, best.strategy, rival.strategy)
-    return f"in {language} {best.label} costs least ({told})"
+    enough = {cell for cell in found if len(campaign.costs(cell)) >= FEWEST}
+    pairs = [(cell, cell._replace(strategy="alloc")) for cell in found if cell in enough and cell.strategy != "alloc"]
+    pairs = [(pool, alloc) for pool, alloc in pairs if alloc in enough]
+    if not pairs:
+        return f"{where} nothing has the trials that a verdict takes" if found else None
+    judged = together([
+        partial(compare, campaign.costs(pool), campaign.costs(alloc), EFFECT) for pool, alloc in pairs
+    ])  # fmt: skip
+    place = {B_CHEAPER: 1, EQUIVALENT: 2, OPEN: 3, A_CHEAPER: 4}  # whatever is open is no reason to allocate
+    told, (pool, alloc) = max(
+        zip(judged, pairs, strict=True), key=lambda each: (place[each[0].verdict], -each[0].decision.ratio)
+    )
+    lead = {A_CHEAPER: "pool", B_CHEAPER: "allocate", EQUIVALENT: "either", OPEN: "open"}[told.verdict]
+    words = in_words(told.decision, pool.strategy, alloc.strategy).removeprefix("open: ")
+    several = f", decided together with {len(pairs) - 1} more" if len(pairs) > 1 else ""
+    return f"{where} **{lead}**: {words} ({pool.solution}, {pool.threads} threads, n = {told.decision.n}{several})"
 
 
 def advice(trials: pd.DataFrame) -> str:
@@ -288,8 +298,8 @@ def advice(trials: pd.DataFrame) -> str:
         ("pipeline", "Where another thread frees it"),
         ("virtual", "On virtual threads"),
     ):
-        best = [_best(campaign, topology, language) for language in ("Java", "C++")]
-        told = ", and ".join(clause for clause in best if clause)
+        best = [_best(campaign, topology, buffers) for buffers in _BUFFERS]
+        told = "; ".join(clause for clause in best if clause)
         sentences.append(f"{where}, {told}." if told else f"{where}: not part of this campaign.")
     return "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(sentences, 1))
 
