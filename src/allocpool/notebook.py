@@ -177,9 +177,13 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 
 
 def show(*shown: GT | Markdown | HTML | Shown) -> None:
-    """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone."""
+    """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone.
+
+    A paragraph of nothing is left out: it would be shown as the name of its class.
+    """
     for part in shown:
-        display(part)
+        if not isinstance(part, Markdown) or part.data:
+            display(part)
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:

@@ -416,7 +416,12 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> N
         axis.plot(lives, 1e9 / edges, color=colour, linestyle=line, marker=marker, markeredgecolor="white", zorder=4)
         lines[strategy] = (lives, 1e9 / edges)
     shared = sorted(set(lines["alloc"][0]) & set(lines["pool"][0]))
-    for row in records(panel[panel["gap"].notna()].drop_duplicates("live_messages")):
+    gaps = panel[panel["gap"].notna()]
+    of_whole_lines = gaps[gaps.groupby("strategy", observed=True)["live_messages"].transform("nunique")
+                          == panel["live_messages"].nunique()]  # fmt: skip
+    missing = [f"no line of {row.strategy}:\n{row.gap}" for row in records(of_whole_lines.drop_duplicates("strategy"))]
+    axis.text(0.5, 0.03, "\n".join(missing), transform=axis.transAxes, fontsize=8, color=INK, ha="center", zorder=5)
+    for row in records(gaps.drop(of_whole_lines.index).drop_duplicates("live_messages")):
         axis.axvspan(row.live_messages / 1.3, row.live_messages * 1.3, color=GRID, zorder=0.5)
         axis.text(
             row.live_messages, math.sqrt(rates[0] * rates[1]), f"{row.strategy}: {row.gap}", fontsize=8, color=INK,
