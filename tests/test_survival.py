@@ -113,7 +113,9 @@ def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(d
     unfinished = 0
     (data / "raw").mkdir(parents=True)
     one = opened(blocks)
+    one.prepare()  # what runners would all find anew of machine, sources and, below, of the records before
     for moment in range(KILLS):
+        one.records()
         begun = len(os.listdir(data / "raw"))
         child = FORK.Process(target=_run_quietly, args=(one,))
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # until it can be ended without unwinding into this test

@@ -24,9 +24,8 @@ _MARKS = ("<!-- answer: made by `make readme` -->", "<!-- end of answer -->")
 _STUDIES = ("<!-- studies: made by `make readme` -->", "<!-- end of studies -->")
 
 
-def answer() -> str:
+def answer(measured: findings.Measured) -> str:
     """The sentences of the first page over the shipped results, where and when, and the picture."""
-    measured = _shipped()
     grid = measured.grid
     about = findings.where_and_when(measured, findings.provenance(measured))
     return (
@@ -36,11 +35,11 @@ def answer() -> str:
     )
 
 
-def picture() -> str:
+def picture(measured: findings.Measured) -> str:
     """The verdict grid of the shipped results as SVG, the same whenever it is drawn."""
     drawn = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "allocpool", "svg.fonttype": "path"}):
-        verdict_grid.figure(_shipped().grid).savefig(drawn, format="svg", metadata={"Date": None}, facecolor="white")
+        verdict_grid.figure(measured.grid).savefig(drawn, format="svg", metadata={"Date": None}, facecolor="white")
     return re.sub(r"[ \t]+\n", "\n", drawn.getvalue())
 
 
@@ -55,21 +54,22 @@ def studies() -> str:
     return "\n".join(rows)
 
 
-def filled(text: str) -> str:
+def filled(text: str, measured: findings.Measured) -> str:
     """The README with what stands between its marks made anew.
 
     Raises:
         UserError: a mark is missing.
     """
-    for marks, part in ((_MARKS, answer()), (_STUDIES, studies())):
+    for marks in (_MARKS, _STUDIES):
         if not all(text.count(mark) == 1 for mark in marks):
             raise UserError(f"README.md has lost its marks: {' and '.join(marks)}")
+    for marks, part in ((_MARKS, answer(measured)), (_STUDIES, studies())):
         before, rest = text.split(marks[0])
         text = f"{before}{marks[0]}\n{part}\n{marks[1]}{rest.split(marks[1])[1]}"
     return text
 
 
-def _shipped() -> findings.Measured:
+def shipped() -> findings.Measured:
     """The shipped tables, whatever was measured here.
 
     Raises:
@@ -84,10 +84,11 @@ def _shipped() -> findings.Measured:
 def main() -> None:
     """Write the README and its picture."""
     readme = home.home() / "README.md"
-    readme.write_text(filled(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    measured = shipped()
+    readme.write_text(filled(readme.read_text(encoding="utf-8"), measured), encoding="utf-8")
     target = home.home() / PICTURE
     target.parent.mkdir(exist_ok=True)
-    target.write_text(picture(), encoding="utf-8")
+    target.write_text(picture(measured), encoding="utf-8")
     print(json.dumps({"README": str(readme), "picture": str(target)}))
 
 

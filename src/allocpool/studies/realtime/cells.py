@@ -41,7 +41,7 @@ _FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
 def searches_of(done: pd.DataFrame, goal: str) -> Searches:
     """The searches of one cell, for one goal."""
     passes = done[f"{goal}_ns"].astype(float).fillna(math.inf)
-    without = done[~np.isfinite(passes)]
+    without = done.loc[~np.isfinite(passes), ["highest_trials", "highest_losing"]]
     return Searches(
         tuple(zip(done[f"{goal}_fails_ns"].astype(float), passes, strict=True)),
         confirmations=int(done["confirmations"].min()),
@@ -95,8 +95,8 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
             answer["answer"] = goal
             ends = ("", "low_", "high_")
             answer |= {f"{goal}_{end}ns": ns for end, ns in zip(ends, found.interval_ns(), strict=True)}
-    compared = done[done["compared_ns"].notna()]
-    larger = done[done["larger_heap_factor"].notna()]
+    compared = done.loc[done["compared_ns"].notna(), ["compared_ns", "compared_lost_ppm"]]
+    larger = done.loc[done["larger_heap_factor"].notna(), ["larger_heap_factor", "larger_heap_lost_ppm"]]
     return answer | {
         "repeated": answer[f"every_{PDR}"].decides,
         "confirmations": answer[f"every_{PDR}"].confirmations,
