@@ -28,6 +28,7 @@ from allocpool.studies.buffered_io.tables import PARTS, tidy_buffered_io
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import TrialRecord
 
+pytestmark = pytest.mark.usefixtures("first_compiler_only")
 SHORT = ("mode=echo", "connections=20", "rate=400", "seconds=0.3", "warmup_seconds=0.1", "heap_mb=64")
 KEYS = (
     "java/buffered_reader:256/platform/11",

@@ -14,7 +14,9 @@ def test_answer_table_and_picture_are_those_of_the_shipped_results(data: Path) -
     text = (home.home() / "README.md").read_text(encoding="utf-8")
     measured = readme.shipped()
     assert readme.filled(text, measured) == text, "`make readme` makes it anew"
-    assert readme.picture(measured) == (home.home() / readme.PICTURE).read_text(encoding="utf-8"), "`make readme` draws it anew"
+    assert readme.picture(measured) == (home.home() / readme.PICTURE).read_text(encoding="utf-8"), (
+        "`make readme` draws it anew"
+    )
 
 
 def test_a_readme_without_its_marks_is_refused(data: Path) -> None:

@@ -39,6 +39,7 @@ from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, TRIALS, tidy_
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import TrialRecord
 
+pytestmark = pytest.mark.usefixtures("first_compiler_only")
 SHORT: dict[str, Any] = {
     "events_per_second": 5000, "keys": 100, "window_ms": 100, "slide_ms": 10, "seconds": 0.4, "warmup_seconds": 0.2,
     "heap_mb": 256, "patience_seconds": 20, "late_ms": 10_000,
