@@ -190,6 +190,8 @@ class Campaign:
         self._launcher = Launcher()
         self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
         self._looked: dict[str, list[TrialRecord]] | None = None
+        self._made: tuple[list[TrialRecord], dict[str, pd.DataFrame]] | None = None
+        """The latest tables, and of which records: a page asks for what its run has just made."""
         self._in_block: dict[tuple[TrialSpec, int], Task] = {}
         self.retries_failed = False
         """Whether trials that did not end well get a second attempt, beside those that were disturbed."""
@@ -551,7 +553,10 @@ class Campaign:
             unavailable_record(item.spec, item.unavailable, self.host) for item in self.planned if item.unavailable
         ]
         with self.one_look():
-            tables = tidy.tables_of(self.study, [*self.records(), *self._stood_in_for(), *unavailable])
+            told = [*self.records(), *self._stood_in_for(), *unavailable]
+            if self._made is not None and self._made[0] == told and (self.tidy_folder / "provenance.json").exists():
+                return self._made[1]
+            tables = tidy.tables_of(self.study, told)
             if os.environ.get(SHOW_ONLY) and not self.records():  # a page leaves no tables of what nobody measured
                 return tables
             try:
@@ -561,6 +566,7 @@ class Campaign:
                 if error.errno not in (errno.EROFS, errno.EACCES):
                     raise
                 print(f"allocpool: {self.tidy_folder} takes no files: tables are shown, not kept", file=sys.stderr)
+        self._made = (told, tables)
         return tables
 
     @cached_property

@@ -10,6 +10,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -130,7 +131,8 @@ def child_sources(module: str) -> list[Path]:
         file = todo.pop()
         if file not in files:
             files.add(file)
-            todo += [f for name in _imports(file) for f in _module_files(package, name)]
+            imported = _imports(file.read_text(encoding="utf-8"))
+            todo += [f for name in imported for f in _module_files(package, name)]
     return sorted(files)
 
 
@@ -144,14 +146,18 @@ def _module_files(package: Path, name: str) -> Iterator[Path]:
     return (candidate for candidate in candidates if candidate.is_file())
 
 
-def _imports(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+@cache
+def _imports(source: str) -> tuple[str, ...]:
+    """The names of this package that a module imports. Children of all studies import the same modules."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        yield from (name for name in names if name.split(".")[0] == "allocpool")
+        found += [name for name in names if name.split(".")[0] == "allocpool"]
+    return tuple(found)
 
 
 def _below(folder: Path) -> list[Path]:
