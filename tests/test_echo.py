@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -160,10 +160,12 @@ def awaited(condition: Callable[[], Any]) -> Any:
 def load_of(runner: subprocess.Popen[str]) -> psutil.Process | None:
     if runner.poll() is not None:
         raise AssertionError(f"the trial ended: {runner.communicate()}")
-    children = psutil.Process(runner.pid).children(recursive=True)
-    found = [child for child in children if child.name() == "allocpool_load"]
-    # Connected: before that, its death is one of an empty run.
-    return found[0] if found and len(found[0].net_connections()) >= 20 else None
+    with suppress(psutil.NoSuchProcess):  # one that ended after it was listed
+        children = psutil.Process(runner.pid).children(recursive=True)
+        found = [child for child in children if child.name() == "allocpool_load"]
+        # Connected: before that, its death is one of an empty run.
+        return found[0] if found and len(found[0].net_connections()) >= 20 else None
+    return None
 
 
 @pytest.mark.parametrize("key", ["java/buffered_reader/platform/25", "cpp/epoll"])
