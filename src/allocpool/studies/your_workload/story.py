@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
+from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.cells import Campaign
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
@@ -152,6 +153,34 @@ def _headroom(name: str, room: Headroom, workload: Workload) -> str:
     return f"The head-room of {NAMES[name]} is not known yet."
 
 
+def own_point(advice: Advice) -> tuple[float, float]:
+    """Where the workload lies in the decision map: messages alive, messages a second."""
+    return float(max(1, advice.workload.held)), advice.workload.rate_per_s
+
+
+def on_the_map(advice: Advice, tables: Mapping[str, pd.DataFrame]) -> str:
+    """In which region of the decision map (table ``map`` of the real-time study) the workload lies, by collector and
+    deadline, and what the map has that is not the reader's; one line where this machine has none."""
+    found = maps.boundaries(tables["map"])
+    if not found["edge_ns"].notna().any():
+        return "No decision map is stored for this machine and profile: `allocpool run realtime` measures one."
+    live, rate = own_point(advice)
+    told = [
+        f"{solution} within {deadline_ms:g} ms: {maps.region_of_point(found, solution, deadline_ms, (live, rate))}"
+        for solution, deadline_ms in found[["solution", "deadline_ms"]].drop_duplicates().itertuples(index=False)
+    ]
+    beyond = not found["live_messages"].min() <= live <= found["live_messages"].max()
+    why = " The map has no such live set, and nothing is told beyond it." if beyond else ""
+    return (
+        f"With {live:,.0f} messages alive and {_rate(rate)} you are in, {'; '.join(told)}.{why} "
+        f"*{maps.UNKNOWN.capitalize()}*: a boundary that is not known well enough, or not at all. The map is of the "
+        f"article's packets in a heap of {stats.span(tables['map']['heap_mb'].dropna().astype(float))} MiB; yours are "
+        f"{round(advice.workload.mean_bytes, 1):,.10g} bytes"
+        + (f" in a heap of {advice.workload.heap_mb:,} MiB" if advice.workload.layout != "malloc" else "")
+        + f", with {advice.workload.delay_ms:g} ms to spare: what was measured of your own goes before it."
+    )
+
+
 def robustness(advice: Advice) -> str:
     """Which parameter would turn the answer, and at what value."""
     told = [sentence for turn in advice.turns if (sentence := turn_in_words(turn, advice.workload))]
@@ -165,9 +194,7 @@ def turn_in_words(turn: Turn, workload: Workload) -> str:
     what, yours = _PARAMETERS[turn.parameter], _exactly(turn.parameter, turn.yours)
     if turn.answer is not None and turn.at is not None and turn.low is not None and turn.high is not None:
         pooling = "use one buffer again" if workload.pooled == REUSE else "pool"
-        word = {ALLOCATE: "Allocate", TAKE_FROM_POOL: pooling.capitalize(), EITHER: "Either does"}.get(
-            turn.answer, "Neither keeps up"
-        )
+        word = {ALLOCATE: "Allocate", TAKE_FROM_POOL: pooling.capitalize()}.get(turn.answer, "Neither keeps up")
         way = "from" if turn.direction > 0 else "below"
         why = "" if turn.by == COST else ", because of losses"
         low, high = _exactly(turn.parameter, turn.low), _exactly(turn.parameter, turn.high)
