@@ -171,10 +171,11 @@ def on_the_map(advice: Advice, tables: Mapping[str, pd.DataFrame]) -> str:
     ]
     beyond = not found["live_messages"].min() <= live <= found["live_messages"].max()
     why = " The map has no such live set, and nothing is told beyond it." if beyond else ""
+    heaps = " or ".join(f"{heap_mb:,.0f}" for heap_mb in sorted(tables["map"]["heap_mb"].dropna().unique()))
     return (
-        f"With {live:,.0f} messages alive and {_rate(rate)} you are in, {'; '.join(told)}.{why} "
+        f"With {live:,.0f} messages alive and {_rate(rate)} the map says, {'; '.join(told)}.{why} "
         f"*{maps.UNKNOWN.capitalize()}*: a boundary that is not known well enough, or not at all. The map is of the "
-        f"article's packets in a heap of {stats.span(tables['map']['heap_mb'].dropna().astype(float))} MiB; yours are "
+        f"article's packets in a heap of {heaps} MiB; yours are "
         f"{round(advice.workload.mean_bytes, 1):,.10g} bytes"
         + (f" in a heap of {advice.workload.heap_mb:,} MiB" if advice.workload.layout != "malloc" else "")
         + f", with {advice.workload.delay_ms:g} ms to spare: what was measured of your own goes before it."
@@ -315,7 +316,8 @@ def understood(workload: Workload) -> str:
 def report(advice: Advice) -> str:
     """The whole advice as plain text for a shell."""
     if not advice.trials:
-        return f"{_NOTHING} Understood: {understood(advice.workload)}"
+        parts = [answer(advice).replace("**", ""), *advice.notes, f"Understood: {understood(advice.workload)}"]
+        return "\n".join([*parts, ended(advice)])
     table = strategies(advice)
     parts = [
         answer(advice).replace("**", ""),
