@@ -118,6 +118,8 @@ def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
     assert told.effect.n < 5
     assert told.answer == "open"
+    assert "from which nothing is decided" in story.answer(told)
+    assert "any stopping time" not in story.answer(told)
     assert told.minutes_more
     assert told.minutes_more > 0
 
@@ -357,7 +359,9 @@ def map_of(edges_ns: dict[str, tuple[float, float]]) -> pd.DataFrame:
 def test_the_reader_is_told_where_on_the_map_the_workload_lies(
     monkeypatch: pytest.MonkeyPatch, alloc: tuple[float, float], pool: tuple[float, float], live: str, region: str
 ) -> None:
-    monkeypatch.setattr(story.maps, "boundaries", lambda _: map_of({"alloc": alloc, "pool": pool}))
+    monkeypatch.setattr(
+        "allocpool.studies.realtime.decision_map.boundaries", lambda _: map_of({"alloc": alloc, "pool": pool})
+    )
     told = story.on_the_map(ask(Laboratory(), None, in_flight=live), {"map": pd.DataFrame({"heap_mb": [256, 256]})})
     assert f"heap / G1 / 25 within 100 ms: {region}." in told
     assert ("no such live set" in told) == (live == "200000")

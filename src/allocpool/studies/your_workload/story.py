@@ -9,7 +9,7 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign.campaign import read_tables
-from allocpool.decisions import EFFECT, compare
+from allocpool.decisions import EFFECT, FEWEST, compare
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
@@ -82,9 +82,10 @@ def _effect(advice: Advice) -> str:
         return _NOTHING
     spread = ", spread unknown" if told.low is None or told.high is None else f", {stats.ends(told.low, told.high)}"
     within = f"; within {EFFECT - 1:.0%} nothing matters" if advice.answer == EITHER else ""
+    interval = "interval at any stopping time" if told.n >= FEWEST else "first interval, from which nothing is decided"
     return (
         f"A message that is allocated costs {significant(told.ratio)} times the CPU of {_of(advice.workload.pooled)} "
-        f"(95% interval at any stopping time{spread}; n = {told.n} trials a side{within})."
+        f"(95% {interval}{spread}; n = {told.n} trials a side{within})."
     )
 
 
@@ -134,22 +135,23 @@ def headroom(advice: Advice) -> str:
 
 def _headroom(name: str, room: Headroom, workload: Workload) -> str:
     limit = "" if room.limited_by == NOT_SEEN else f", limited by {_LIMITS[room.limited_by]}"
+    n = f"n = {room.trials} trials"
     if room.rate_per_s is not None and room.factor is not None:
         low = significant(room.low_per_s) if room.low_per_s else "unknown"
         high = significant(room.high_per_s) if room.high_per_s and math.isfinite(room.high_per_s) else "unknown"
         return (
-            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({low} to {high}; n = {room.trials} trials), "
+            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({low} to {high}; {n}), "
             f"{significant(room.factor, 2)} times your rate{limit}."
         )
     if room.factor is not None and room.held_per_s and room.lost_per_s:
         return (
-            f"{_name(name)} holds {significant(room.held_per_s)} and loses at {_rate(room.lost_per_s)}, about "
-            f"{significant(room.factor, 2)} times your rate{limit}."
+            f"{_name(name)} held {significant(room.held_per_s)} and lost at {_rate(room.lost_per_s)}, about "
+            f"{significant(room.factor, 2)} times your rate{limit} ({n}; no edge is fitted yet)."
         )
     if room.held_per_s:
-        return f"{_name(name)} holds {_rate(room.held_per_s)}; no rate was tried that it loses at."
+        return f"{_name(name)} held {_rate(room.held_per_s)} ({n}); no rate was tried that it loses at."
     if room.lost_per_s:
-        return f"{_name(name)} loses at {_rate(room.lost_per_s)} already{limit}; no rate was tried that it holds."
+        return f"{_name(name)} lost at {_rate(room.lost_per_s)} already{limit} ({n}); no rate was tried that it holds."
     return f"The head-room of {NAMES[name]} is not known yet."
 
 
