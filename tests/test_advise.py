@@ -298,6 +298,15 @@ def test_collectors_are_compared_and_the_cheapest_is_advised() -> None:
     assert set(told.collectors) == {"serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah"}
     assert "Parallel" in story.answer(told)
     assert len(story.collectors(told)) == 2 * len(told.collectors)
+    assert "Parallel was cheapest" in story.chosen(told)
+    assert re.search(r"over the next, \S.*: 0\.5\d* times \(", story.chosen(told))
+    assert story.chosen(told) in story.report(told)
+
+
+def test_a_collector_that_is_not_shown_to_be_cheapest_is_told_so() -> None:
+    told = ask(Laboratory(noise=0.3), minutes=12.0, collector=CHOOSE)
+    assert ": open (" in story.chosen(told)
+    assert story.chosen(ask(Laboratory(), minutes=1.0)) == ""
 
 
 def test_what_would_settle_it_counts_every_collector() -> None:

@@ -269,7 +269,7 @@ def set_ups(trials: pd.DataFrame) -> Figure:
         return nothing(_NOTHING)
     figure, (axis,) = new_figure(1, 1, 10.0, 1.4 + 0.5 * len(rows))
     table = pd.DataFrame({
-        "set-up": [textwrap.fill(f"{label} ({pool})", 50) for label, pool, _ in rows],
+        "set-up": [textwrap.fill(f"{label} ({pool})", 62) for label, pool, _ in rows],
         "pool": [pool for _, pool, _ in rows],
         "ratio": [told.estimate for _, _, told in rows],
     })  # fmt: skip

@@ -9,7 +9,7 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign.campaign import read_tables
-from allocpool.decisions import EFFECT, FEWEST, compare
+from allocpool.decisions import ALPHA, EFFECT, FEWEST, compare
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
@@ -270,6 +270,23 @@ def collectors(advice: Advice) -> pd.DataFrame:
     return pd.DataFrame([row for _, row in sorted(rows, key=lambda item: item[0])])
 
 
+def chosen(advice: Advice) -> str:
+    """Whether the collector that was chosen is shown to cost less than the next; empty where none were compared."""
+    costs = {
+        name: min(kept, key=stats.geometric_mean)
+        for name, sides in advice.collectors.items()
+        if (kept := [side.costs for side in sides.values() if side.costs and side.standing != LOSES])
+    }
+    rivals = [name for name in costs if name != advice.collector]
+    if advice.collector not in costs or not rivals:
+        return ""
+    following = min(rivals, key=lambda name: stats.geometric_mean(costs[name]))
+    # The next one is the best of all others: each of them might have been.
+    told = compare(costs[advice.collector], costs[following], alpha=ALPHA / len(rivals))
+    first, second = (collector_named(name).label for name in (advice.collector, following))
+    return f"{first} was cheapest, at its better side; what it costs over the next, {second}: {told.text()}."
+
+
 def _row(name: str, figures: Figures) -> dict[str, str]:
     delays = [figures.delay_p50_ms, figures.delay_p99_ms, figures.delay_p999_ms]
     return {
@@ -329,7 +346,7 @@ def report(advice: Advice) -> str:
         "\n".join(f"{column:28} {'   '.join(f'{value:>26}' for value in table[column])}" for column in table),
     ]
     if advice.collectors:
-        parts.append(collectors(advice).to_string(index=False))
+        parts += [collectors(advice).to_string(index=False), chosen(advice)]
     parts += [beware(advice), *advice.notes, f"Understood: {understood(advice.workload)}", ended(advice)]
     return "\n".join(part for part in parts if part)
 
