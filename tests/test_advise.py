@@ -10,15 +10,18 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from allocpool.advise import advise_command
+from allocpool.campaign import tidy
 from allocpool.cli import main
 from allocpool.decisions import decide
 from allocpool.errors import UserError
 from allocpool.runtimes import find_javac, find_runtimes
-from allocpool.studies.your_workload import plots, story
+from allocpool.studies.realtime.tables import SCHEMAS as REALTIME_SCHEMAS
+from allocpool.studies.your_workload import packets, plots, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.check import WORKLOADS, at_length
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
@@ -115,6 +118,8 @@ def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
     assert told.effect.n < 5
     assert told.answer == "open"
+    assert "from which nothing is decided" in story.answer(told)
+    assert "any stopping time" not in story.answer(told)
     assert told.minutes_more
     assert told.minutes_more > 0
 
@@ -177,6 +182,44 @@ def test_losses_turn_an_answer_too() -> None:
     assert (turn.answer, turn.by) == ("pool", "losses")
     assert turn.high is not None
     assert turn.high >= 100_000
+
+
+def test_what_is_not_shown_turns_nothing() -> None:
+    """From 100,000 in flight every other trial of allocation loses: it neither keeps up nor is it shown not to."""
+    half = Laboratory(
+        lambda _: 0.7,
+        edge=lambda spec: spec.rate_per_s or 3e6 if spec.in_flight > 1e5 and spec.strategy == "alloc" else 1e9,
+    )
+    told = ask(half, minutes=30.0)
+    assert told.answer == "allocate"
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert turn.answer is None
+    assert max(value.value for value in told.explored if value.parameter == "in_flight") > 1e5
+
+
+@pytest.mark.parametrize("by", ["cost", "losses"])
+def test_both_ends_of_a_turn_are_shown_by_five_trials_a_side(by: str) -> None:
+    def is_far(spec: MessagesSpec) -> bool:
+        return spec.in_flight > 150_000
+
+    laboratory = (
+        Laboratory(lambda spec: 0.6 if is_far(spec) else 1.4)
+        if by == "cost"
+        else Laboratory(lambda _: 0.7, edge=lambda spec: 1e5 if is_far(spec) and spec.strategy == "alloc" else 1e9)
+    )
+    told = ask(laboratory, minutes=20.0)
+    (turn,) = [turn for turn in told.turns if (turn.parameter, turn.direction) == ("in_flight", 1)]
+    assert turn.by == by
+    assert turn.low is not None
+    assert turn.high is not None
+    assert turn.at is not None
+    assert told.workload.in_flight <= turn.low <= 150_000 < turn.high
+    assert turn.low <= turn.at <= turn.high
+    for end in {turn.low, turn.high} - {20_000}:
+        for side in told.workload.sides:
+            there = [spec for spec in laboratory.records if (spec.in_flight, spec.strategy) == (end, side)]
+            assert sum(spec.rate_per_s is not None for spec in there) >= 5
+            assert by == "losses" or sum(spec.rate_per_s is None for spec in there) >= 5
 
 
 def test_it_says_how_far_nothing_turned_it_and_why_it_went_no_further() -> None:
@@ -255,6 +298,22 @@ def test_collectors_are_compared_and_the_cheapest_is_advised() -> None:
     assert set(told.collectors) == {"serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah"}
     assert "Parallel" in story.answer(told)
     assert len(story.collectors(told)) == 2 * len(told.collectors)
+    assert "Parallel was cheapest" in story.chosen(told)
+    assert re.search(r"over the next, \S.*: 0\.5\d* times \(", story.chosen(told))
+    assert story.chosen(told) in story.report(told)
+
+
+def test_a_collector_that_is_not_shown_to_be_cheapest_is_told_so() -> None:
+    told = ask(Laboratory(noise=0.3), minutes=12.0, collector=CHOOSE)
+    assert ": open (" in story.chosen(told)
+    assert story.chosen(ask(Laboratory(), minutes=1.0)) == ""
+
+
+def test_what_would_settle_it_counts_every_collector() -> None:
+    told = ask(Laboratory(), minutes=0.5, collector=CHOOSE)
+    assert told.effect.n < 5
+    assert told.minutes_more
+    assert told.minutes + told.minutes_more > len(told.collectors) * 2 * (5 + 3) * 4.0 / 60
 
 
 def test_where_nothing_is_in_flight_one_buffer_stands_against_allocation() -> None:
@@ -271,6 +330,106 @@ def test_json_has_what_programs_read() -> None:
     assert told["minutes_more"] == 0.0
     assert told["parameters"]["in_flight"] == 20_000
     assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+@pytest.mark.parametrize("stops_after", [0, 11])
+def test_ctrl_c_at_the_shell_leaves_json(monkeypatch: pytest.MonkeyPatch, stops_after: int) -> None:
+    monkeypatch.setattr("allocpool.advise.Machine", lambda starts: Laboratory(stops_after=stops_after))
+    words = ["--rate", "1e5", "--in-flight", "2000", "--heap", "128m", "--json"]
+    done = CliRunner().invoke(main, ["advise", *words])
+    assert done.exit_code == 0
+    told = json.loads(done.stdout)
+    assert set(told) >= KEYS
+    assert (told["ended"], told["trials"], told["answer"]) == (INTERRUPTED, stops_after, "open")
+    assert told["minutes_more"] > 0
+
+
+def map_of(edges_ns: dict[str, tuple[float, float]]) -> pd.DataFrame:
+    """Boundaries of both strategies at two live sets, the ends of an interval each, the same for both."""
+    columns = ["solution", "strategy", "deadline_ms", "live_messages", "edge_ns", "edge_low_ns", "edge_high_ns"]
+    rows = [
+        ["heap / G1 / 25", strategy, 100.0, live, math.sqrt(low * high), low, high]
+        for strategy, (low, high) in edges_ns.items()
+        for live in (1_000, 100_000)
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("alloc", "pool", "live", "region"),
+    [
+        ((100.0, 200.0), (100.0, 200.0), "20000", "either"),
+        ((2000.0, 3000.0), (100.0, 200.0), "20000", "pool only"),
+        ((500.0, 3000.0), (100.0, 200.0), "20000", "open"),
+        ((2000.0, 3000.0), (1500.0, 2000.0), "20000", "neither"),
+        ((100.0, 200.0), (100.0, 200.0), "200000", "open"),
+    ],
+)
+def test_the_reader_is_told_where_on_the_map_the_workload_lies(
+    monkeypatch: pytest.MonkeyPatch, alloc: tuple[float, float], pool: tuple[float, float], live: str, region: str
+) -> None:
+    monkeypatch.setattr(
+        "allocpool.studies.realtime.decision_map.boundaries", lambda _: map_of({"alloc": alloc, "pool": pool})
+    )
+    told = story.on_the_map(ask(Laboratory(), None, in_flight=live), {"map": pd.DataFrame({"heap_mb": [256, 256]})})
+    assert f"heap / G1 / 25 within 100 ms: {region}." in told
+    assert ("no such live set" in told) == (live == "200000")
+    assert "256 MiB" in told
+
+
+PACKETS = {
+    "mode": "batch", "case": "B", "solution": "heap / G1 / 25", "heap_mb": 205, "queue_size": 10_000,
+    "stored_count": 10_000, "status": "ok",
+}  # fmt: skip
+MESSAGES = {
+    "solution": "heap / G1 / 25", "sizes": "1024:1", "mean_bytes": 1024.0, "filled_share": 0.1, "read_share": 0.1,
+    "rate_per_s": None, "arrivals": "steady", "burst_length": 1, "delay_ms": 50.0, "messages_in_flight": 10_000,
+    "kept_share": 0.0625, "kept_count": 10_000, "replacement": "random", "temporaries": 5, "temporary_bytes": 32,
+    "live_mb": 0.0, "changed_mb_per_s": 0.0, "garbage_mb_per_s": 0.0, "threads": 1, "heap_mb": 205, "direct_mb": None,
+    "jvm_flags": "", "trace": None, "classes": "power_of_two", "zeroing": False, "status": "ok",
+}  # fmt: skip
+
+
+def trials_of(facts: dict[str, object], column: str, alloc_ns: float, noise: float = 0.02, n: int = 8) -> pd.DataFrame:
+    """Trials of both strategies, the pool at 200 ns."""
+    chance = random.Random(column)
+    return pd.DataFrame([
+        {**facts, "strategy": strategy, "started_utc": str(block), column: cost * math.exp(chance.gauss(0, noise))}
+        for block in range(n)
+        for strategy, cost in (("alloc", alloc_ns), ("pool", 200.0))
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("alloc_ns", "noise", "says"),
+    [
+        (300.0, 0.02, "the two agree, "),
+        (600.0, 0.02, "the two differ by 2.0"),
+        (330.0, 0.3, "the two are not shown to agree or to differ, "),
+    ],
+)
+def test_the_articles_packets_are_set_against_the_same_as_messages(alloc_ns: float, noise: float, says: str) -> None:
+    messages = trials_of(MESSAGES, "cpu_ns_per_message", alloc_ns, noise)
+    batch = trials_of(PACKETS, "cpu_ns_per_packet", 300.0, noise)
+    found = packets.alike(messages, batch)
+    assert says in packets.sentence(found)
+    assert "n = 8" in packets.sentence(found)
+    assert len(packets.table(found)) == 1
+
+
+@pytest.mark.parametrize("apart", [{"heap_mb": 410}, {"queue_size": 5}, {"case": "C"}, {"status": "failed"}])
+def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) -> None:
+    messages = trials_of(MESSAGES, "cpu_ns_per_message", 300.0)
+    found = packets.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
+    assert found == []
+    assert "were not measured both" in packets.sentence(found)
+
+
+def test_that_there_is_no_map_is_one_line() -> None:
+    nothing = {"map": tidy.frame([], REALTIME_SCHEMAS["map"])}
+    told = story.on_the_map(ask(Laboratory(), None), nothing)
+    assert told.startswith("No decision map is stored")
+    assert "\n" not in told
 
 
 def test_pictures_say_the_same_in_words() -> None:

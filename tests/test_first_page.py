@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import pandas as pd
 import pytest
 import synthetic
 
 from allocpool import findings, verdict_grid
+from allocpool.advise import advise_command
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
+from allocpool.studies.your_workload.workload import SETTINGS, understood
 
 Solutions = tuple[tuple[object, ...], ...]
 SOLUTIONS: Solutions = (
@@ -56,6 +59,18 @@ def test_the_answer_turns_with_the_data(factor: float, who: str, words: str, mon
     assert re.search(rf"^\*\*JDK 25, G1, heap buffers, realistic load: {words}", answer)
     assert re.search(rf"\*\*Off the heap: {words}", answer)
     assert answer.endswith("**With a deadline**: not measured.")
+
+
+def test_the_way_to_the_readers_own_workload_is_a_command_that_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = findings.your_own(measured(2.0, monkeypatch))
+    command = re.search(r"`allocpool advise (.*?)`", told)
+    assert command
+    assert "09_your_workload.ipynb" in told
+    given = advise_command.make_context("advise", shlex.split(command.group(1))).params
+    own = {key: value for key, value in given.items() if key in SETTINGS and value not in (None, ())}
+    workload = understood(own)
+    assert (workload.collector, workload.runtime, workload.layout) == ("g1", 25, "heap")
+    assert workload.in_flight > 0
 
 
 def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

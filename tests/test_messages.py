@@ -318,12 +318,15 @@ def test_a_plan_has_each_strategy_that_goes_with_a_workload() -> None:
         strategies=("alloc", "pool", "netty", "reuse"),
         workloads={
             "kept": {"in_flight": 10, "heap_mb": 64}, "at_once": {"sizes": "128"},
-            "uncollected": {"java": ["array/epsilon/25"], "in_flight": 1},
+            "uncollected": {"java": ["array/epsilon/25"], "in_flight": 1, "blocks": 5},
         },
     )  # fmt: skip
     machine = Machine(cores=2)
     planned = STUDY.plan(profile, machine)
-    assert len(planned) == 2 * (3 + 4 + 2 + 3 + 3)
+    assert len(planned) == 2 * (3 + 4 + 2 + 3) + 5 * 3
+    for blocks in (0, "many"):
+        with pytest.raises(ValueError, match="blocks is a whole number from 1"):
+            profile.model_validate(profile.model_dump() | {"workloads": {"odd": {"blocks": blocks}}})
     assert len(STUDY.questions(profile, machine)) == 2 + 3 + 1 + 2 + 2
     assert STUDY.catalogue(profile, planned)["planned"].sum() == 7
     with pytest.raises(ValueError, match="unknown key 'colour'"):

@@ -46,6 +46,7 @@ from allocpool.packets.comparisons import (
     sentence,
 )
 from allocpool.packets.published import ARTICLE, published_as_trials
+from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.packets.tables import primary_table
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.batch import claims as batch_claims
@@ -226,6 +227,28 @@ def certainty(measured: Measured) -> str:
     """How sure the answer is: how many of the primary comparisons are decided, over all scales."""
     tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
     return sentence(decided_in_words(pd.concat(tables, ignore_index=True))) if tables else ""
+
+
+def your_own(measured: Measured) -> str:
+    """That the answer is of one workload, and the command that asks it of the reader's own: with the values of the
+    realistic load that the first sentence is of, to be replaced."""
+    rows = measured.batch[
+        (measured.batch["case"] == "B") & (measured.batch["layout"] == "heap")
+        & (measured.batch["collector"] == _ASKED_FIRST)
+    ]  # fmt: skip
+    words = f"allocpool advise --collector {_ASKED_FIRST}"
+    if len(rows):
+        row = records(rows[rows["runtime"] == rows["runtime"].max()])[0]
+        kept = f" --kept {1 / TCP_ONE_IN:.4g} --kept-count {int(row.stored_count)}" if row.stored_count else ""
+        words += (
+            f" --runtime {int(row.runtime)} --heap {int(row.heap_mb)}m --layout heap --bytes {BUFFER_BYTES} "
+            f"--in-flight {int(row.queue_size)}{kept}"
+        )
+    page = f"{study_named('your_workload').notebook}.ipynb"
+    return (
+        f"**Your program has other sizes, rates and live data.** `{words}` asks the same of it, with your own numbers "
+        f"in place of these; `--pcap` and `--jfr` take them from a capture or a recording. [More]({page})."
+    )
 
 
 def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:

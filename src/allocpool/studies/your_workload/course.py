@@ -26,7 +26,7 @@ _NEAR_BLOCKS = 7
 
 def course(of: Findings) -> Iterator[Cell]:
     """The cells of the trials to run; each trial must be added to ``of`` before the next one is asked for."""
-    collectors = [name for name in of.workload.collectors if not any(map(of.refused, _sides(of, name)))]
+    collectors = _runnable(of)
     yield from _rounds(of, [cell for name in collectors for cell in _sides(of, name)], FEWEST)
     yield from _rounds(of, [cell for name in collectors for cell in _sides(of, name, paced=True)], _PACED_FIRST)
     collector = of.focus()
@@ -104,20 +104,38 @@ def _edges(of: Findings, collector: str) -> Iterator[Cell]:
 def trials_lacking(of: Findings, collector: str) -> dict[Cell, int] | None:
     """The trials that an open answer still takes, if they go on as they are; empty where it is not open, None where no
     number would do."""
-    lacking: dict[Cell, int] = {}
+    lacking = _lacking_of_rounds(of)
     standings = {side: of.standing(collector, side) for side in of.workload.sides}
     if of.neither(collector):
         return None
     for cell in _sides(of, collector, paced=True):
         if standings[cell.strategy] == UNKNOWN:
-            lacking[cell] = more_to_stand(of.lost(cell))
+            lacking[cell] = max(lacking.get(cell, 0), more_to_stand(of.lost(cell)))
     if LOSES not in standings.values():
         told = of.comparison(collector).decision
         if told.verdict == OPEN:
             if told.blocks_needed is None:
                 return None
-            lacking |= dict.fromkeys(_sides(of, collector), told.blocks_needed)
+            for cell in _sides(of, collector):
+                lacking[cell] = max(lacking.get(cell, 0), told.blocks_needed)
     return lacking
+
+
+def _lacking_of_rounds(of: Findings) -> dict[Cell, int]:
+    """Of the rounds that come before one of several collectors is chosen."""
+    wanted = {
+        cell: most
+        for name in (_runnable(of) if len(of.workload.collectors) > 1 else ())
+        for paced, most in ((False, FEWEST), (True, _PACED_FIRST))
+        for cell in _sides(of, name, paced)
+        if not of.given_up(cell)
+    }
+    return {cell: most - of.n(cell) for cell, most in wanted.items() if of.n(cell) < most}
+
+
+def _runnable(of: Findings) -> list[str]:
+    """The collectors that can run both sides."""
+    return [name for name in of.workload.collectors if not any(map(of.refused, _sides(of, name)))]
 
 
 def more_to_stand(lost: Sequence[bool]) -> int:

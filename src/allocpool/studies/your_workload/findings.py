@@ -77,6 +77,16 @@ def _mixture(events: int, n: int, chance: float, above: bool) -> float:
     return part * whole / width / (chance**events * (1 - chance) ** (n - events))
 
 
+def answer_of(standings: tuple[str, str], verdict: str) -> str:
+    """The answer by how allocation and the pool stand and by their costs' verdict; `UNDECIDED` where both lose."""
+    alloc, pool = standings
+    if {alloc, pool} == {LOSES, HOLDS}:
+        return ALLOCATE if alloc == HOLDS else TAKE_FROM_POOL
+    if (alloc, pool) != (HOLDS, HOLDS):
+        return UNDECIDED
+    return {A_CHEAPER: ALLOCATE, B_CHEAPER: TAKE_FROM_POOL, EQUIVALENT: EITHER}.get(verdict, UNDECIDED)
+
+
 class Findings:
     """The trials of a reader's workload by cell, in order of time.
 
@@ -160,12 +170,7 @@ class Findings:
     def answer(self, collector: str) -> str:
         """`ALLOCATE`, `TAKE_FROM_POOL`, `EITHER` or `UNDECIDED`: who does not keep up is out, else the cost decides."""
         alloc, pool = (self.standing(collector, side) for side in self.workload.sides)
-        if {alloc, pool} == {LOSES, HOLDS}:
-            return ALLOCATE if alloc == HOLDS else TAKE_FROM_POOL
-        if (alloc, pool) != (HOLDS, HOLDS):
-            return UNDECIDED
-        verdict = self.comparison(collector).verdict
-        return {A_CHEAPER: ALLOCATE, B_CHEAPER: TAKE_FROM_POOL, EQUIVALENT: EITHER}.get(verdict, UNDECIDED)
+        return answer_of((alloc, pool), self.comparison(collector).verdict)
 
     def by_losses(self, collector: str) -> bool:
         """Whether losses at the reader's rate alone decide."""

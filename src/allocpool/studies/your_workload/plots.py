@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 import pandas as pd
 import seaborn as sns
@@ -216,7 +217,7 @@ def robustness_alt(advice: Advice) -> str:
     ]
     return (
         "CPU a message of allocation over the pool's, one parameter changed at a time; the band does not matter. "
-        + "; ".join(told)
+        + ("; ".join(told) or "Nothing was tried")
         + "."
     )
 
@@ -266,9 +267,10 @@ def set_ups(trials: pd.DataFrame) -> Figure:
                 rows.append((each.label, pool, told))
     if not rows:
         return nothing(_NOTHING)
-    figure, (axis,) = new_figure(1, 1, 9.0, 1.4 + 0.34 * len(rows))
+    figure, (axis,) = new_figure(1, 1, 10.0, 1.4 + 0.5 * len(rows))
     table = pd.DataFrame({
-        "set-up": [f"{label} ({pool})" for label, pool, _ in rows], "pool": [pool for _, pool, _ in rows],
+        "set-up": [textwrap.fill(f"{label} ({pool})", 62) for label, pool, _ in rows],
+        "pool": [pool for _, pool, _ in rows],
         "ratio": [told.estimate for _, _, told in rows],
     })  # fmt: skip
     sns.scatterplot(

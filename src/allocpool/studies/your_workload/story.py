@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign.campaign import read_tables
-from allocpool.decisions import EFFECT, compare
+from allocpool.decisions import ALPHA, EFFECT, FEWEST, compare
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
+from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.cells import Campaign
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
@@ -81,9 +82,10 @@ def _effect(advice: Advice) -> str:
         return _NOTHING
     spread = ", spread unknown" if told.low is None or told.high is None else f", {stats.ends(told.low, told.high)}"
     within = f"; within {EFFECT - 1:.0%} nothing matters" if advice.answer == EITHER else ""
+    interval = "interval at any stopping time" if told.n >= FEWEST else "first interval, from which nothing is decided"
     return (
         f"A message that is allocated costs {significant(told.ratio)} times the CPU of {_of(advice.workload.pooled)} "
-        f"(95% interval at any stopping time{spread}; n = {told.n} trials a side{within})."
+        f"(95% {interval}{spread}; n = {told.n} trials a side{within})."
     )
 
 
@@ -133,23 +135,53 @@ def headroom(advice: Advice) -> str:
 
 def _headroom(name: str, room: Headroom, workload: Workload) -> str:
     limit = "" if room.limited_by == NOT_SEEN else f", limited by {_LIMITS[room.limited_by]}"
+    n = f"n = {room.trials} trials"
     if room.rate_per_s is not None and room.factor is not None:
         low = significant(room.low_per_s) if room.low_per_s else "unknown"
         high = significant(room.high_per_s) if room.high_per_s and math.isfinite(room.high_per_s) else "unknown"
         return (
-            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({low} to {high}; n = {room.trials} trials), "
+            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({low} to {high}; {n}), "
             f"{significant(room.factor, 2)} times your rate{limit}."
         )
     if room.factor is not None and room.held_per_s and room.lost_per_s:
         return (
-            f"{_name(name)} holds {significant(room.held_per_s)} and loses at {_rate(room.lost_per_s)}, about "
-            f"{significant(room.factor, 2)} times your rate{limit}."
+            f"{_name(name)} held {significant(room.held_per_s)} and lost at {_rate(room.lost_per_s)}, about "
+            f"{significant(room.factor, 2)} times your rate{limit} ({n}; no edge is fitted yet)."
         )
     if room.held_per_s:
-        return f"{_name(name)} holds {_rate(room.held_per_s)}; no rate was tried that it loses at."
+        return f"{_name(name)} held {_rate(room.held_per_s)} ({n}); no rate was tried that it loses at."
     if room.lost_per_s:
-        return f"{_name(name)} loses at {_rate(room.lost_per_s)} already{limit}; no rate was tried that it holds."
+        return f"{_name(name)} lost at {_rate(room.lost_per_s)} already{limit} ({n}); no rate was tried that it holds."
     return f"The head-room of {NAMES[name]} is not known yet."
+
+
+def own_point(advice: Advice) -> tuple[float, float]:
+    """Where the workload lies in the decision map: messages alive, messages a second."""
+    return float(max(1, advice.workload.held)), advice.workload.rate_per_s
+
+
+def on_the_map(advice: Advice, tables: Mapping[str, pd.DataFrame]) -> str:
+    """In which region of the decision map (table ``map`` of the real-time study) the workload lies, by collector and
+    deadline, and what the map has that is not the reader's; one line where this machine has none."""
+    found = maps.boundaries(tables["map"])
+    if not found["edge_ns"].notna().any():
+        return "No decision map is stored for this machine and profile: `allocpool run realtime` measures one."
+    live, rate = own_point(advice)
+    told = [
+        f"{solution} within {deadline_ms:g} ms: {maps.region_of_point(found, solution, deadline_ms, (live, rate))}"
+        for solution, deadline_ms in found[["solution", "deadline_ms"]].drop_duplicates().itertuples(index=False)
+    ]
+    beyond = not found["live_messages"].min() <= live <= found["live_messages"].max()
+    why = " The map has no such live set, and nothing is told beyond it." if beyond else ""
+    heaps = " or ".join(f"{heap_mb:,.0f}" for heap_mb in sorted(tables["map"]["heap_mb"].dropna().unique()))
+    return (
+        f"With {live:,.0f} messages alive and {_rate(rate)} the map says, {'; '.join(told)}.{why} "
+        f"*{maps.UNKNOWN.capitalize()}*: a boundary that is not known well enough, or not at all. The map is of the "
+        f"article's packets in a heap of {heaps} MiB; yours are "
+        f"{round(advice.workload.mean_bytes, 1):,.10g} bytes"
+        + (f" in a heap of {advice.workload.heap_mb:,} MiB" if advice.workload.layout != "malloc" else "")
+        + f", with {advice.workload.delay_ms:g} ms to spare: what was measured of your own goes before it."
+    )
 
 
 def robustness(advice: Advice) -> str:
@@ -165,9 +197,7 @@ def turn_in_words(turn: Turn, workload: Workload) -> str:
     what, yours = _PARAMETERS[turn.parameter], _exactly(turn.parameter, turn.yours)
     if turn.answer is not None and turn.at is not None and turn.low is not None and turn.high is not None:
         pooling = "use one buffer again" if workload.pooled == REUSE else "pool"
-        word = {ALLOCATE: "Allocate", TAKE_FROM_POOL: pooling.capitalize(), EITHER: "Either does"}.get(
-            turn.answer, "Neither keeps up"
-        )
+        word = {ALLOCATE: "Allocate", TAKE_FROM_POOL: pooling.capitalize()}.get(turn.answer, "Neither keeps up")
         way = "from" if turn.direction > 0 else "below"
         why = "" if turn.by == COST else ", because of losses"
         low, high = _exactly(turn.parameter, turn.low), _exactly(turn.parameter, turn.high)
@@ -240,6 +270,23 @@ def collectors(advice: Advice) -> pd.DataFrame:
     return pd.DataFrame([row for _, row in sorted(rows, key=lambda item: item[0])])
 
 
+def chosen(advice: Advice) -> str:
+    """Whether the collector that was chosen is shown to cost less than the next; empty where none were compared."""
+    costs = {
+        name: min(kept, key=stats.geometric_mean)
+        for name, sides in advice.collectors.items()
+        if (kept := [side.costs for side in sides.values() if side.costs and side.standing != LOSES])
+    }
+    rivals = [name for name in costs if name != advice.collector]
+    if advice.collector not in costs or not rivals:
+        return ""
+    following = min(rivals, key=lambda name: stats.geometric_mean(costs[name]))
+    # The next one is the best of all others: each of them might have been.
+    told = compare(costs[advice.collector], costs[following], alpha=ALPHA / len(rivals))
+    first, second = (collector_named(name).label for name in (advice.collector, following))
+    return f"{first} was cheapest, at its better side; what it costs over the next, {second}: {told.text()}."
+
+
 def _row(name: str, figures: Figures) -> dict[str, str]:
     delays = [figures.delay_p50_ms, figures.delay_p99_ms, figures.delay_p999_ms]
     return {
@@ -288,7 +335,8 @@ def understood(workload: Workload) -> str:
 def report(advice: Advice) -> str:
     """The whole advice as plain text for a shell."""
     if not advice.trials:
-        return f"{_NOTHING} Understood: {understood(advice.workload)}"
+        parts = [answer(advice).replace("**", ""), *advice.notes, f"Understood: {understood(advice.workload)}"]
+        return "\n".join([*parts, ended(advice)])
     table = strategies(advice)
     parts = [
         answer(advice).replace("**", ""),
@@ -298,7 +346,7 @@ def report(advice: Advice) -> str:
         "\n".join(f"{column:28} {'   '.join(f'{value:>26}' for value in table[column])}" for column in table),
     ]
     if advice.collectors:
-        parts.append(collectors(advice).to_string(index=False))
+        parts += [collectors(advice).to_string(index=False), chosen(advice)]
     parts += [beware(advice), *advice.notes, f"Understood: {understood(advice.workload)}", ended(advice)]
     return "\n".join(part for part in parts if part)
 

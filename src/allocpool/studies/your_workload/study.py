@@ -23,6 +23,7 @@ _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "
         "warmup_seconds")  # fmt: skip
 """What a workload of a profile does not say: strategies and solutions do."""
 _SOLUTIONS = ("java", "cpp")
+_BLOCKS = "blocks"
 """What a workload may name, in place of the profile's."""
 POOLS: tuple[Strategy, ...] = ("pool", "mix", "netty", "reuse")
 
@@ -44,12 +45,19 @@ class YourProfile(StudyProfile):
         for name, workload in self.workloads.items():
             if stated := [key for key in workload if key in _OWN]:
                 raise ValueError(f"workload {name} says {', '.join(stated)}, which strategies and solutions say")
+            if not (isinstance(blocks := self.blocks_of(name), int) and 1 <= blocks <= 1000):
+                raise ValueError(f"workload {name}: blocks is a whole number from 1 to 1000, not {blocks!r}")
             try:
                 for _ in _specs(self, name, 0):
                     pass
             except ValidationError as error:
                 raise ValueError(str(from_validation(f"workload {name}", error, MessagesSpec))) from None
         return self
+
+    def blocks_of(self, name: str) -> int:
+        """Repetitions of a workload: its own, where it names them."""
+        blocks: int = self.workloads[name].get(_BLOCKS, self.blocks)
+        return blocks
 
     def solutions(self, workload: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Settings of a trial for each solution: the workload's own, where it names any."""
@@ -73,7 +81,11 @@ def _offered(strategy: Strategy, language: str, workload: dict[str, Any]) -> boo
 def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec]:
     workload = profile.workloads[name]
     for solution in profile.solutions(workload):
-        apart = (*_SOLUTIONS, *(("heap_mb", "direct_mb", "jvm_flags") if solution["language"] == "cpp" else ()))
+        apart = (
+            *_SOLUTIONS,
+            _BLOCKS,
+            *(("heap_mb", "direct_mb", "jvm_flags") if solution["language"] == "cpp" else ()),
+        )
         stated = {key: value for key, value in workload.items() if key not in apart}
         for strategy in profile.strategies:
             if _offered(strategy, solution["language"], workload):
@@ -86,8 +98,9 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
 def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
     """Every workload with every strategy on every solution, in every block; what two workloads share runs once."""
     planned = []
-    for block in range(profile.blocks):
-        specs = dict.fromkeys(spec for name in profile.workloads for spec in _specs(profile, name, block))
+    for block in range(max(map(profile.blocks_of, profile.workloads))):
+        names = [name for name in profile.workloads if block < profile.blocks_of(name)]
+        specs = dict.fromkeys(spec for name in names for spec in _specs(profile, name, block))
         planned += [Planned(spec, spec.impossible()) for spec in specs]
     return planned
 

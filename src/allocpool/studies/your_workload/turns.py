@@ -1,10 +1,11 @@
 """How robust an answer is: which parameter would turn it, and at what value.
 
-One parameter at a time goes outwards by factors, until the answer turns or there is no more room. A value that seems to
-turn it gets as many trials as a decision asks for. Between the last value that does not and the first that does, the
-logarithm of the ratio of costs is taken to be a line, and its crossing is told; but nothing is said of the shape in
-between, so its interval goes from the last value that is shown not to turn the answer to the first that is shown to
-(Student's t, with the spread that all of these trials share).
+One parameter at a time goes outwards by factors, until the answer turns or there is no more room. A value turns the
+answer where that there is another one, by the rules of the reader's own (`findings.answer_of`); so it gets as many
+trials as they ask for, `FEWEST` a side at least. Between the last value that leans as the reader's and the first that
+leans the other way the logarithm of the ratio of costs is taken to be a line, and its crossing is told, never beyond
+values that were tried. Nothing is said of the shape in between: the interval goes from the last value at which the
+answer is shown to be the reader's to the first at which it is shown to be the other one.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from scipy import special
-
-from allocpool.decisions import ALPHA, EFFECT, EQUIVALENT, FEWEST, OPEN, compare
+from allocpool.decisions import EFFECT, FEWEST, compare
 from allocpool.errors import UserError
 from allocpool.stats import geometric_mean
 from allocpool.studies.your_workload.findings import (
     ALLOCATE,
     EITHER,
+    LOSES,
     NEITHER,
     TAKE_FROM_POOL,
     UNDECIDED,
+    UNKNOWN,
     Findings,
+    answer_of,
+    standing,
 )
 from allocpool.studies.your_workload.headroom import FACTOR
 from allocpool.studies.your_workload.workload import Cell
@@ -42,7 +44,7 @@ _LEAST = {"in_flight": 1.0, "bytes": 16.0, "kept": 0.001, "live": 4.0, "garbage"
 _LARGEST = {"kept": 1.0, "bytes": 2.0**26}
 _STEPS = 6
 _SCREEN, _CONFIRM = 3, 8
-"""Trials a side that say where a value leans; the most that a value that leans the other way gets."""
+"""Trials a side that say where a value leans; the most that a value that leans the other way gets, of each kind."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Turn:
         parameter, yours: its name and the reader's value.
         direction: 1 towards more, -1 towards less.
         answer: what the answer turns to; None where no value tried turns it.
-        at, low, high: where it turns, and the two values tried between which that is shown to lie.
+        at, low, high: where it turns, and the two values tried between which that is shown to lie: of the reader's
+            answer at one, of the other answer at the other.
         by: whether cost or losses turn it.
         up_to: the last value tried; None where none was.
         ended: why no further one was.
@@ -93,24 +96,27 @@ def walks(of: Findings, collector: str) -> Iterator[Cell]:
 
 def _walk(of: Findings, collector: str, base: str, name: str, way: int) -> Iterator[Cell | None]:
     """The trials of one parameter; None after each value."""
-    before = of.workload.value_of(name)
     for value in values_of(of, name, way):
         if room_for(of, collector, name, value):
             return
         yield from _screening(of, collector, name, value)
-        leaning = leans(of, collector, base, name, value)
-        if leaning == base:
-            before = value
-            yield None
-            continue
-        yield from _confirming(of, collector, base, name, value)
-        if turned(of, collector, base, name, value):
-            middle = _between(of, name, before, value)
-            if middle is not None:
-                yield from _screening(of, collector, name, middle)
-            return
-        before = value
+        if leans(of, collector, base, name, value) != base:
+            yield from _confirming(of, collector, name, value)
+            if turned(of, collector, base, name, value):
+                yield from _narrowing(of, collector, base, name, way)
+                return
         yield None
+
+
+def _narrowing(of: Findings, collector: str, base: str, name: str, way: int) -> Iterator[Cell]:
+    """Trials on either side of where the answer turns: in the middle, and until it is shown what it is there."""
+    before, value, shown = _bracket(of, collector, base, name, way)
+    middle = _between(of, name, before, value)
+    if middle is not None:
+        yield from _screening(of, collector, name, middle)
+    for each in (before, middle, value):
+        if each is not None and each not in (shown, of.workload.value_of(name)):
+            yield from _confirming(of, collector, name, each)
 
 
 def values_of(of: Findings, name: str, way: int) -> list[float]:
@@ -177,22 +183,52 @@ def _screening(of: Findings, collector: str, name: str, value: float) -> Iterato
             yield cell
 
 
-def _confirming(of: Findings, collector: str, base: str, name: str, value: float) -> Iterator[Cell]:
-    rate = of.workload.rate_per_s
-    for cell in both_sides(of, collector, name, value, rate):
-        while of.n(cell) < _SCREEN and not of.given_up(cell):
-            yield cell
-    if _by_losses(of, collector, name, value):
+def _confirming(of: Findings, collector: str, name: str, value: float) -> Iterator[Cell]:
+    """Trials until it is shown what the answer is with this value, by `FEWEST` a side; costs only if both keep up."""
+    paced = both_sides(of, collector, name, value, of.workload.rate_per_s)
+    free = both_sides(of, collector, name, value, None)
+    while not any(map(of.given_up, free)):
+        unknown = [
+            cell for cell in paced
+            if not of.given_up(cell) and of.n(cell) < _CONFIRM
+            and (standing(of.lost(cell)) == UNKNOWN or of.n(cell) < FEWEST)
+        ]  # fmt: skip
+        if not unknown:
+            break
+        yield min(unknown, key=of.n)
+    if LOSES in _standings(of, collector, name, value):
         return
-    cells = both_sides(of, collector, name, value, None)
-    while min(map(of.n, cells)) < FEWEST or (
-        not turned(of, collector, base, name, value)
-        and leans(of, collector, base, name, value) != base
-        and min(map(of.n, cells)) < _CONFIRM
+    while not any(map(of.given_up, free)) and (
+        min(map(of.n, free)) < FEWEST
+        or (min(map(of.n, free)) < _CONFIRM and shown_at(of, collector, name, value) == UNDECIDED)
     ):
-        if any(map(of.given_up, cells)):
-            return
-        yield min(cells, key=of.n)
+        yield min(free, key=of.n)
+
+
+def _standings(of: Findings, collector: str, name: str, value: float) -> tuple[str, str]:
+    """Whether allocation, and the pool, keep up with another value, as `Findings.standing`; by `FEWEST` trials."""
+    told = []
+    for cell, free in zip(
+        both_sides(of, collector, name, value, of.workload.rate_per_s),
+        both_sides(of, collector, name, value, None),
+        strict=True,
+    ):
+        lost = of.lost(cell)
+        known = standing(lost) if len(lost) >= FEWEST else UNKNOWN
+        out = of.given_up(free) or (of.given_up(cell) and bool(lost) and all(lost))
+        told.append(LOSES if out else known)
+    return told[0], told[1]
+
+
+def shown_at(of: Findings, collector: str, name: str, value: float) -> str:
+    """The answer with another value, as far as it is shown; `NEITHER` where both are shown not to keep up."""
+    if value == of.workload.value_of(name):
+        return of.answer(collector)
+    standings = _standings(of, collector, name, value)
+    if standings == (LOSES, LOSES):
+        return NEITHER
+    alloc, pool = (of.costs(cell) for cell in both_sides(of, collector, name, value, None))
+    return answer_of(standings, compare(alloc, pool).verdict)
 
 
 def _out(of: Findings, collector: str, name: str, value: float) -> tuple[bool, bool]:
@@ -229,30 +265,21 @@ def leans(of: Findings, collector: str, base: str, name: str, value: float) -> s
 
 
 def turned(of: Findings, collector: str, base: str, name: str, value: float) -> bool:
-    """Whether it is shown that the answer is another one there."""
-    leaning = leans(of, collector, base, name, value)
-    if leaning == base:
-        return False
-    if _by_losses(of, collector, name, value):
-        return min(of.n(cell) for cell in both_sides(of, collector, name, value, of.workload.rate_per_s)) >= _SCREEN
-    alloc, pool = (of.costs(cell) for cell in both_sides(of, collector, name, value, None))
-    return compare(alloc, pool).verdict not in (OPEN, EQUIVALENT)
+    """Whether it is shown that the answer is another one there; one that no longer matters has not turned."""
+    return shown_at(of, collector, name, value) not in (base, EITHER, UNDECIDED)
 
 
 def turn_of(of: Findings, collector: str, name: str, way: int) -> Turn:
     """What the trials so far say of one parameter in one direction."""
     base, yours = of.answer(collector), of.workload.value_of(name)
-    tried = [value for value in values_of(of, name, way) if _screened(of, collector, name, value)]
+    tried = _tried(of, collector, name, way)
     if base == UNDECIDED or not tried:
         why = None
         for value in values_of(of, name, way)[:1]:
             why = room_for(of, collector, name, value)
         return Turn(name, yours, way, ended=why)
-    before = yours
-    for value in tried:
-        if turned(of, collector, base, name, value):
-            return _turn_between(of, collector, base, name, way, before, value)
-        before = value
+    if any(turned(of, collector, base, name, value) for value in tried):
+        return _turn_between(of, collector, base, name, way)
     following = [value for value in values_of(of, name, way) if value not in tried]
     ended = room_for(of, collector, name, following[0]) if following else "no further value makes sense"
     if leaning := [value for value in tried if leans(of, collector, base, name, value) != base]:
@@ -269,24 +296,46 @@ def _screened(of: Findings, collector: str, name: str, value: float) -> bool:
     return all(of.n(cell) >= _SCREEN or of.given_up(cell) for cell in cells) and all(map(of.n, paced))
 
 
-def _turn_between(
-    of: Findings, collector: str, base: str, name: str, way: int, before: float, value: float
-) -> Turn:  # fmt: skip
+def _tried(of: Findings, collector: str, name: str, way: int) -> list[float]:
+    """The values of one direction that say where they lean, outwards."""
+    return [value for value in values_of(of, name, way) if _screened(of, collector, name, value)]
+
+
+def _bracket(of: Findings, collector: str, base: str, name: str, way: int) -> tuple[float, float, float]:
+    """The last value that leans as the reader's own before the first that is shown to turn the answer; the first after
+    it, which leans as that one; and that one."""
+    tried = [of.workload.value_of(name), *_tried(of, collector, name, way)]
+    shown = next(place for place, value in enumerate(tried) if place and turned(of, collector, base, name, value))
+    answer = shown_at(of, collector, name, tried[shown])
+    first = shown
+    while first > 1 and leans(of, collector, base, name, tried[first - 1]) == answer:
+        first -= 1
+    return tried[first - 1], tried[first], tried[shown]
+
+
+def _turn_between(of: Findings, collector: str, base: str, name: str, way: int) -> Turn:
     yours = of.workload.value_of(name)
-    answer = leans(of, collector, base, name, value)
-    by = LOSSES if _by_losses(of, collector, name, value) or _by_losses(of, collector, name, before) else COST
-    shown = value
+    before, value, shown = _bracket(of, collector, base, name, way)
+    answer = shown_at(of, collector, name, shown)
     middle = _between(of, name, before, value)
+    known = [yours, *_tried(of, collector, name, way)]
     if middle is not None and _screened(of, collector, name, middle):
-        if leans(of, collector, base, name, middle) == base:
-            before = middle
-        else:
+        known.append(middle)
+        if leans(of, collector, base, name, middle) == answer:
             value = middle
-    if by == LOSSES:
-        low, high = sorted((before, shown))
-        return Turn(name, yours, way, answer, _middle(of, name, before, value), low, high, by, shown)
-    at, low, high = _crossing(of, collector, base, name, (before, value, shown))
-    return Turn(name, yours, way, answer, at, low, high, by, shown)
+        else:
+            before = middle
+    inside = [each for each in known if way * (each - shown) <= 0]
+    far = min((each for each in inside if shown_at(of, collector, name, each) == answer), key=lambda each: way * each)
+    near = max(
+        (each for each in inside if way * (each - far) < 0 and shown_at(of, collector, name, each) == base),
+        key=lambda each: way * each,
+    )
+    by_cost = not any(_by_losses(of, collector, name, each) for each in (before, value, shown))
+    at = _crossing(of, collector, base, name, before, value) if by_cost else _middle(of, name, before, value)
+    # What is shown goes before what a line between two values says.
+    at = min(max(at, min(near, far)), max(near, far))
+    return Turn(name, yours, way, answer, at, min(near, far), max(near, far), COST if by_cost else LOSSES, shown)
 
 
 def _between(of: Findings, name: str, before: float, value: float) -> float | None:
@@ -309,37 +358,17 @@ def _middle(of: Findings, name: str, before: float, value: float) -> float:
     return _value_at(of, name, (_place(of, name, before) + _place(of, name, value)) / 2)
 
 
-def _crossing(
-    of: Findings, collector: str, base: str, name: str, values: tuple[float, float, float]
-) -> tuple[float, float, float]:
-    """Where the ratio crosses what turns the answer, and the two values tried between which that is shown to lie.
-
-    ``values``: the last that does not turn it, the first that seems to, the first that is decided to.
-    """
-    before, value, shown = values
-    yours = of.workload.value_of(name)
-    tried = [place for place in (yours, *values_of(of, name, 1), *values_of(of, name, -1)) if place != value]
-    between = {place for place in (*tried, before) if min(yours, before) <= place <= max(yours, before)}
-    inside = sorted(between, key=lambda place: abs(place - yours))
-    sides = {
-        place: [np.log(of.costs(cell)) for cell in both_sides(of, collector, name, place, None)]
-        for place in (*inside, value)
-        if _screened(of, collector, name, place) or place == yours
-    }
-    sides = {place: both for place, both in sides.items() if all(side.size for side in both)}
-    every = [side for both in sides.values() for side in both]
-    freedom = max(1, sum(side.size - 1 for side in every))
-    spread = math.sqrt(sum(float(((side - side.mean()) ** 2).sum()) for side in every) / freedom)
-    reach = -float(special.stdtrit(freedom, ALPHA / 2)) * spread
-    middles = {place: float(alloc.mean() - pool.mean()) for place, (alloc, pool) in sides.items()}
-    halves = {place: reach * math.sqrt(1 / alloc.size + 1 / pool.size) for place, (alloc, pool) in sides.items()}
-    target = math.copysign(math.log(EFFECT), middles[value]) if base == EITHER else 0.0
-    sign = math.copysign(1.0, middles[value] - target)
-    near, far = yours, value if sign * (middles[value] - target) > halves[value] else shown
-    for place in inside:
-        if place in sides and sign * (middles[place] - target) + halves[place] < 0:
-            near = place
-    share = (target - middles[before]) / (middles[value] - middles[before])
+def _crossing(of: Findings, collector: str, base: str, name: str, before: float, value: float) -> float:
+    """Where a line between two values tried crosses the ratio of costs that turns the answer; one of them where it
+    crosses beyond."""
+    ratios = []
+    for each in (before, value):
+        alloc, pool = (of.costs(cell) for cell in both_sides(of, collector, name, each, None))
+        ratios.append(compare(alloc, pool).decision.ratio)
+    low, high = map(math.log, ratios)
+    if math.isnan(low + high) or low == high:
+        return _middle(of, name, before, value)
+    target = math.copysign(math.log(EFFECT), high) if base == EITHER else 0.0
+    share = min(1.0, max(0.0, (target - low) / (high - low)))
     ends = _place(of, name, before), _place(of, name, value)
-    at = _value_at(of, name, ends[0] + min(1.0, max(0.0, share)) * (ends[1] - ends[0]))
-    return at, min(near, far), max(near, far)
+    return _value_at(of, name, ends[0] + share * (ends[1] - ends[0]))

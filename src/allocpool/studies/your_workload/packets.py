@@ -1,0 +1,103 @@
+"""The article's packets, told as messages: is what allocating costs over a pool the same as in the batch study?
+
+Two programs have the same life cycle: that of the packets study, and the general one of this study with its parameters
+(case B: sizes, queue, store, what is touched, heap). Each has its own ratio of allocating over pooling, in CPU of the
+whole process; the one over the other, with its interval, says how far the general one is off.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import pandas as pd
+
+from allocpool import stats
+from allocpool.decisions import Comparison, compare, compare_products
+from allocpool.evidence.trials import counted, finished
+from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
+from allocpool.studies.your_workload.cells import Campaign, SetUp
+from allocpool.studies.your_workload.workload import ALLOC, POOL
+
+_CASE, _COST = "B", "cpu_ns_per_packet"
+_LIKE = {
+    "mean_bytes": BUFFER_BYTES, "filled_share": 0.1, "read_share": 0.1, "kept_share": 1 / TCP_ONE_IN, "temporaries": 5,
+    "temporary_bytes": 32, "live_mb": 0, "garbage_mb_per_s": 0, "threads": 1,
+}  # fmt: skip
+"""Packets in the words of messages: 1 KB of which the header is touched, one in sixteen is stored."""
+
+
+class Alike(NamedTuple):
+    """One solution: allocation over the pool as packets and as messages, and the second ratio over the first."""
+
+    solution: str
+    packets: Comparison
+    messages: Comparison
+    apart: Comparison
+
+
+def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> list[Alike]:
+    """Every set-up of ``messages`` (table ``trials`` of this study) that ``packets`` (that of the batch study) has too,
+    with the same heap, queue and store; both measured."""
+    found = []
+    for each in Campaign(messages).with_both(ALLOC, POOL):
+        ours = {side: each.costs(side) for side in (ALLOC, POOL)}
+        theirs = {side: _costs(packets, each, side) for side in (ALLOC, POOL)}
+        if _is_like(each) and all(len(costs) for costs in (*ours.values(), *theirs.values())):
+            found.append(Alike(
+                str(each.facts["solution"]), compare(theirs[ALLOC], theirs[POOL]), compare(ours[ALLOC], ours[POOL]),
+                compare_products((ours[ALLOC], theirs[POOL]), (ours[POOL], theirs[ALLOC])),
+            ))  # fmt: skip
+    return found
+
+
+def _is_like(each: SetUp) -> bool:
+    facts = each.facts
+    same = all(math.isclose(float(facts[name]), value) for name, value in _LIKE.items())
+    return same and pd.isna(facts["rate_per_s"]) and facts["kept_count"] > 0
+
+
+def _costs(packets: pd.DataFrame, each: SetUp, strategy: str) -> pd.Series:
+    """CPU of the whole process, ns a packet, of the batch trials with the same solution, heap, queue and store."""
+    facts = each.facts
+    same = (
+        (packets["mode"] == "batch") & (packets["case"] == _CASE) & (packets["strategy"] == strategy)
+        & (packets["solution"] == facts["solution"]) & (packets["heap_mb"] == facts["heap_mb"])
+        & (packets["queue_size"] == facts["messages_in_flight"]) & (packets["stored_count"] == facts["kept_count"])
+    ).fillna(False)  # fmt: skip
+    done = finished(counted(packets[same.astype(bool)])).sort_values("started_utc")
+    return done[_COST].dropna().astype(float)
+
+
+def table(found: list[Alike]) -> pd.DataFrame:
+    """One row per solution: both ratios, the one over the other, and what that shows."""
+    return pd.DataFrame(
+        [[each.solution, each.packets.text(), each.messages.text(), _ends(each.apart), _shown(each)] for each in found],
+        columns=["solution", "alloc / pool, packets", "alloc / pool, messages", "messages / packets", "the two"],
+    )
+
+
+def sentence(found: list[Alike]) -> str:
+    """Whether the general workload with the article's parameters gives what the packets study gives."""
+    if not found:
+        return (
+            "The article's packets were not measured both as packets, in the batch study, and as messages, here: "
+            "nothing says yet how far the two programs are apart."
+        )
+    told = "; ".join(f"{each.solution}: the two {_shown(each)}, {_ends(each.apart)}" for each in found)
+    return f"The article's packets as messages, over the same as packets, of what allocating costs over a pool: {told}."
+
+
+def _shown(each: Alike) -> str:
+    if each.apart.equivalent:
+        return "agree"
+    if each.apart.direction:
+        ratio = each.apart.decision.ratio
+        return f"differ by {stats.significant(ratio if ratio > 1 else 1 / ratio)} times"
+    return "are not shown to agree or to differ"
+
+
+def _ends(told: Comparison) -> str:
+    decision = told.decision
+    spread = "" if math.isnan(decision.low) else f"{stats.ends(decision.low, decision.high)}, "
+    return f"{stats.significant(decision.ratio)} ({spread}n = {decision.n})"
