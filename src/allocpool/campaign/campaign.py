@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -184,10 +184,10 @@ class CampaignStatus:
 class Campaign:
     """One study under one profile."""
 
-    def __init__(self, study: Study[Any], profile: StudyProfile) -> None:
+    def __init__(self, study: Study[Any], profile: StudyProfile, launcher: Launcher | None = None) -> None:
         self.study = study
         self.profile = profile
-        self._launcher = Launcher()
+        self._launcher = launcher or Launcher()
         self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
         self._looked: dict[str, list[TrialRecord]] | None = None
         self._made: tuple[list[TrialRecord], dict[str, pd.DataFrame]] | None = None
@@ -673,14 +673,17 @@ def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
     write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
 
 
-def open_study(name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None) -> Campaign:
-    """A study under a profile, with overrides for single settings; starts nothing.
+def open_study(
+    name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None, launcher: Launcher | None = None
+) -> Campaign:
+    """A study under a profile, with overrides for single settings; starts nothing. Campaigns that are opened together
+    may share what a launcher finds out of this machine.
 
     Raises:
         UserError: an unknown study, profile, key or value; names the valid ones.
     """
     study = study_named(name)
-    return Campaign(study, read_profile(study, profile, overrides or {}))
+    return Campaign(study, read_profile(study, profile, overrides or {}), launcher)
 
 
 def all_of_profile(profile: str) -> list[Campaign]:
@@ -691,7 +694,12 @@ def all_of_profile(profile: str) -> list[Campaign]:
     """
     check_profile(profile)
     folder = home.home() / "papermill-configs" / profile
-    return [open_study(study.name, profile) for study in every_study() if (folder / f"{study.notebook}.yaml").exists()]
+    launcher = Launcher()
+    return [
+        open_study(study.name, profile, launcher=launcher)
+        for study in every_study()
+        if (folder / f"{study.notebook}.yaml").exists()
+    ]
 
 
 class NoTables(UserError):
@@ -700,17 +708,25 @@ class NoTables(UserError):
 
 def _read_table(path: Path, remake: str) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path)
+        about = path.stat()
+        return _parquet(path, about.st_ino, about.st_size, about.st_mtime_ns).copy()
     except (OSError, ValueError) as error:  # of Arrow's, too
         raise UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}") from None
+
+
+@lru_cache(maxsize=256)
+def _parquet(path: Path, *_version: int) -> pd.DataFrame:
+    """A table, read once as long as its file is the same: a page asks for those of one study several times."""
+    return pd.read_parquet(path)
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
     """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
     sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
     took_s = measure_together(campaigns, minutes)
-    for each in campaigns:
-        each.tables()
+    if not os.environ.get(SHOW_ONLY):  # who shows what there is asks for its tables, and nothing new is in them
+        for each in campaigns:
+            each.tables()
     return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
 
 

@@ -101,7 +101,6 @@ class Figures:
         return "no figure"
 
 
-_TOLD = ["io", "buffer", "message_bytes", "variant", "status", "reason"]
 """Of a trial, what says which way it was and how it ended."""
 
 
@@ -110,10 +109,9 @@ class Campaign(Figures):
 
     def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
         java = trials["threads"].isin(["platform"]) & (trials["runtime"] == SET_UPS[set_up])
-        started = trials[(trials["server"] == "cpp") | java]
-        self.trials = finished(started)
-        # Looked through for every claim: without the columns that are not asked for.
-        self._started, self._ended_well = started[_TOLD], self.trials[_TOLD]
+        self._started = trials[(trials["server"] == "cpp") | java]
+        self.trials = finished(self._started)
+        self._told = self._started[["io", "buffer", "message_bytes", "variant", "status", "reason"]]
         self._without = None if java.any() else f"{set_up} is not part of this campaign"
         largest = self.trials.groupby("message_bytes")["connections"].transform("max")
         most = self.trials[self.trials["connections"] == largest]
@@ -138,14 +136,14 @@ class Campaign(Figures):
         }
 
     def label(self, way: Way) -> str:
-        rows = way.among(self._ended_well)
+        rows = finished(way.among(self._told))
         return str(rows["variant"].iloc[0]) if len(rows) else super().label(way)
 
     def why_not(self, *ways: Way) -> str:
         gaps = [
-            f"{super(Campaign, self).label(way)}: {gap_of(way.among(self._started)).text}"
+            f"{super(Campaign, self).label(way)}: {gap_of(way.among(self._told)).text}"
             for way in (_PLAIN if way == _IDLE else way for way in ways)
-            if way.among(self._ended_well).empty
+            if finished(way.among(self._told)).empty
         ]
         if self._without and any(way != _CPP for way in ways):
             return self._without
