@@ -380,10 +380,10 @@ def test_the_throughput_within_the_target_is_bracketed_in_every_repetition() -> 
 @pytest.mark.parametrize(
     ("factor", "blocks", "said"),
     [
-        (3.0, 6, "**gen. ZGC / 25, 1 threads, p99.99 held 10 ms at a higher throughput than all others: 3."),
-        (0.3, 6, "**gen. ZGC / 25, 2 threads, p99.99 held 10 ms at a higher throughput than all others: 1."),
-        (1.01, 6, "; that it is above the other 1 is open.**"),
-        (3.0, 2, "; that it is above the other 1 is open.**"),
+        (3.0, 6, "**gen. ZGC / 25 with 1 thread at p99.99 held 10 ms at a higher throughput than all others: 3."),
+        (0.3, 6, "**gen. ZGC / 25 with 2 threads at p99.99 held 10 ms at a higher throughput than all others: 1."),
+        (1.01, 6, "**Open which holds 10 ms at the highest throughput.** So far gen. ZGC / 25 with 1 thread"),
+        (3.0, 2, "**Open which holds 10 ms at the highest throughput.** So far gen. ZGC / 25 with 1 thread"),
     ],
 )
 def test_the_highest_throughput_is_named_and_whether_it_is_shown(factor: float, blocks: int, said: str) -> None:

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import synthetic
+import test_allocation
+import test_connections
+import test_realtime_story
+import test_stream
+import test_threads
 
+from allocpool import home
+from allocpool.decisions import FEWEST, compare
+from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Claim, Ordering, judge, of_orderings
 from allocpool.evidence.style import alt
+from allocpool.evidence.tables import Judged, claim_rows, evidence_table, verdicts_table
 from allocpool.packets.plots import stability, wall_against_cpu
 from allocpool.packets.strategies import STRATEGIES
+from allocpool.studies.allocation import story as allocation_story
 from allocpool.studies.batch import story as batch_story
+from allocpool.studies.buffered_io import story as buffered_io_story
 from allocpool.studies.native import story as native_story
 from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.pauses.overhead import lower_bound_overhead
+from allocpool.studies.realtime import story as realtime_story
+from allocpool.studies.stream import story as stream_story
+from allocpool.studies.threads import plots as threads_plots
+from allocpool.studies.threads import story as threads_story
 
 BLOCKS = 6
 DEARER = 3.0
@@ -101,3 +118,156 @@ def test_the_words_of_figures_turn() -> None:
     noisy = synthetic.trials(blocks=3, noise=0.5)
     assert "100% lie within a factor of 1.1" in alt(stability(campaign("alloc")))
     assert "100% lie within" not in alt(stability(noisy))
+
+
+def test_what_a_buffer_costs_turns() -> None:
+    told = {
+        (ratio, noise): allocation_story.verdict(test_allocation.pooled(ratio, noise))
+        for ratio, noise in ((2.0, 0.03), (0.5, 0.03), (1.0, 0.01), (1.0, 0.3))
+    }
+    pool, fresh, equal, noisy = told.values()
+    assert "1 where the pool is cheaper" in pool and "The most that a pool saves" in pool
+    assert "1 where the fresh buffer is" in fresh and "The most that a fresh buffer saves" in fresh
+    assert "no difference that matters" in equal and "saves" not in equal
+    assert "still open" in noisy and "saves" not in noisy
+    assert all(text.startswith("Fresh against pooled buffers, 1 comparison:") for text in told.values())
+
+
+@pytest.mark.parametrize(
+    ("default", "plain", "noise", "said"),
+    [
+        (90_000.0, 30_000.0, 0.001, "**Default buffers cost more than none.**"),
+        (30_000.0, 90_000.0, 0.001, "**Default buffers cost less than none.**"),
+        (60_000.0, 60_000.0, 0.001, "**Default buffers or none: no difference that matters.**"),
+        (60_000.0, 55_000.0, 0.3, "**Open whether default buffers cost more than none.**"),
+    ],
+)
+def test_what_a_connection_costs_turns(default: float, plain: float, noise: float, said: str) -> None:
+    keys = ("java/buffered_reader:8192/platform/25", "java/stream/platform/25")
+    trials = test_connections.trials_of({keys[0]: (default, 20.0), keys[1]: (plain, 20.0)}, noise=noise)
+    told = buffered_io_story.verdict(trials)
+    assert told.startswith(said)
+    least = told.partition("variants ")[2]
+    assert ("shown against all" in least) and ("not shown against all" in least) == (default == plain or noise > 0.1)
+    if default != plain and noise < 0.1:
+        assert least.startswith("plain stream" if plain < default else "BufferedReader")
+
+
+@pytest.mark.parametrize(
+    ("factor", "noise", "said"),
+    [(3.0, 0.01, REPRODUCED), (1 / 3, 0.01, REFUTED), (1.0, 0.01, REFUTED), (1.3, 0.3, OPEN)],
+)
+def test_what_a_processor_left_to_the_collector_buys_turns(factor: float, noise: float, said: str) -> None:
+    """The latency with all processors over that with one left, alike in every block but for the noise."""
+    tails: dict[tuple[int, int, int], float | None] = {
+        (block, threads, 1000): 5 * (factor * (1 + noise * (block % 3)) if threads == 2 else 1 - noise * (block % 3))
+        for block in range(6)
+        for threads in (1, 2)
+    }
+    measured = {
+        "trials": test_stream.table(tails), "searches": test_stream.NO_SEARCHES, "switches": test_stream.NO_SWITCHES,
+    }  # fmt: skip
+    told = stream_story.verdict(measured, 10)
+    if factor != 1.0:
+        assert f"shortens latency (G1 / 25, generational ZGC / 25) is {said}." in told
+    else:
+        assert "shortens latency (G1 / 25, generational ZGC / 25) is reproduced" not in told
+    assert "lengthens it is not tested." in told, "nothing allocated at every update beside what does not"
+
+
+def searched(alloc_ns: float, pool_ns: float, blocks: int, apart: float = 0.0) -> pd.DataFrame:
+    """Searches of one solution with both strategies, each its own distance from the middle."""
+    return test_realtime_story.cells(*(
+        test_realtime_story.search(
+            strategy=strategy, block=block, **{name: ns * (1 + apart * (-1) ** block) * (1 + 0.01 * block) * end
+            for name, end in (("ndr_ns", 1.0), ("pdr_ns", 1.0), ("ndr_fails_ns", 0.95), ("pdr_fails_ns", 0.95))},
+        )
+        for block in range(blocks)
+        for strategy, ns in (("alloc", alloc_ns), ("pool", pool_ns))
+    ))  # fmt: skip
+
+
+def test_who_keeps_up_in_real_time_turns() -> None:
+    heads = {
+        word: realtime_story.verdict(searched(*sides, blocks)).partition("\n")[0]
+        for word, sides, blocks in (
+            ("pool", (900.0, 300.0), 6), ("allocate", (300.0, 900.0), 6), ("equal", (300.0, 300.0), 6),
+            ("few", (900.0, 300.0), 1),
+        )
+    }  # fmt: skip
+    assert heads["pool"].startswith("**In real time: pool.**")
+    assert heads["allocate"].startswith("**In real time: allocate.**")
+    assert heads["equal"].startswith("**Open.**") and "Their searches do not decide." in heads["equal"]
+    assert heads["few"].startswith("**Open.**") and "A verdict takes" in heads["few"]
+
+
+@pytest.mark.parametrize(
+    ("pool", "alloc", "equal", "asked", "said"),
+    [
+        (3, 0, 0, 3, "**With a deadline: pool.**"),
+        (0, 3, 0, 3, "**With a deadline: allocate.**"),
+        (2, 2, 0, 4, "**With a deadline: it depends.**"),
+        (1, 0, 2, 3, "**With a deadline: no difference that matters.**"),
+        (1, 0, 0, 6, "**With a deadline: pool, as far as it is decided.**"),
+        (0, 0, 0, 6, "**Open.**"),
+    ],
+)
+def test_the_answer_of_the_decision_map_turns(pool: int, alloc: int, equal: int, asked: int, said: str) -> None:
+    assert realtime_story._map_headline(pool, alloc, equal, asked) == said
+
+
+def test_what_many_threads_should_do_turns() -> None:
+    def first(costs: dict[str, float], blocks: int = FEWEST) -> str:
+        return threads_story.advice(test_threads.made_up(costs, blocks)).splitlines()[0]
+
+    pooled, allocated = first({"alloc": 900.0, "owner": 300.0}), first({"alloc": 300.0, "owner": 900.0})
+    assert "on the Java heap **pool**: owner is cheaper than alloc by 3" in pooled and "in C++ **pool**" in pooled
+    assert "on the Java heap **allocate**: alloc is cheaper than owner by 3" in allocated
+    equal = first({"alloc": 300.0, "owner": 300.0}, 12)
+    assert "on the Java heap **either**: no difference that matters between owner and alloc" in equal
+    few = first({"alloc": 900.0, "owner": 300.0}, FEWEST - 1)
+    assert "on the Java heap nothing has the trials that a verdict takes" in few and "cheaper" not in few
+    figure = alt(threads_plots.ladder(test_threads.made_up({"alloc": 900.0, "owner": 300.0}, 2), "sharded"))
+    assert "medians go from owner 3" in figure and "to alloc 9" in figure
+    turned = alt(threads_plots.cost_by_threads(test_threads.made_up({"alloc": 300.0, "owner": 900.0}, 2), "sharded"))
+    assert "medians go from alloc 3" in turned and "to owner 9" in turned
+
+
+def test_one_trial_has_no_interval_in_words() -> None:
+    """Neither in the evidence nor in the table of claims; and of one thing there is one."""
+    costs = pd.Series([300.0] * 6) * [1.0, 1.01, 0.99, 1.0, 1.01, 0.99]
+    pairs = [(costs, costs / 3), (costs.iloc[:1], costs.iloc[:1] / 3), (costs.iloc[:0], costs)]
+    rows = of_orderings([Ordering("one", "other", compare(*pair)) for pair in pairs])
+    claim: Claim[None] = Claim("id", "One costs more.", "a source", lambda _: rows, lambda _: "Told.")
+    judged = judge(claim, None)
+    found = evidence_table([judged])["found"].to_list()
+    assert found[0].startswith("3.00 (2.9") and found[0].endswith("), n = 6: as published")
+    assert found[1:] == ["3.00, one trial: open", "not measured"]
+    shown = verdicts_table([judged]).html
+    assert "<summary>3 comparisons</summary>" in shown and "Of 1 published claim, " in shown
+    (row,) = claim_rows([Judged([judged])]).to_dict("records")
+    assert (row["n"], pd.isna(row["from"]), pd.isna(row["to"])) == (1, True, True)
+    assert '<td class="number">1</td>' in shown
+
+
+WITH_WORDS = {"describe", "finish", "nothing"}
+
+
+@pytest.mark.parametrize("path", sorted((home.home() / "src" / "allocpool").rglob("*plots.py")), ids=str)
+def test_every_figure_carries_its_words(path: Path) -> None:
+    """Who returns a figure gives it the sentence that stands for it, or takes it from a function that does."""
+    made = {
+        function.name: [
+            found.value for found in ast.walk(function) if isinstance(found, ast.Return) and found.value is not None
+        ]
+        for function in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(function, ast.FunctionDef) and function.returns and ast.unparse(function.returns) == "Figure"
+    }
+    assert made
+    silent = {
+        name
+        for name, returned in made.items()
+        for value in returned
+        if not isinstance(value, ast.Call) or ast.unparse(value.func).rpartition(".")[2] not in WITH_WORDS | set(made)
+    }
+    assert not silent

@@ -33,7 +33,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import optimize, special
 
-from allocpool.stats import Interval, ends, significant
+from allocpool.stats import Interval, ends, plural, significant
 
 Array = npt.NDArray[np.float64]
 Costs = Sequence[float] | pd.Series
@@ -335,7 +335,7 @@ class Comparison:
         figures = f"{significant(told.ratio)}, {spread}"
         if self.equivalent:
             return f"no difference that matters ({figures})"
-        more = "too noisy" if told.blocks_needed is None else f"about {told.blocks_needed} more trials"
+        more = "too noisy" if told.blocks_needed is None else f"about {plural(told.blocks_needed, 'more trial')}"
         return f"open ({figures}; {more})"
 
 
@@ -711,20 +711,17 @@ def shape_of(logs: Array) -> str:
 
 def in_words(decision: Decision, a: str, b: str) -> str:
     """The verdict as a sentence about two names; ``open`` says about how much more it would take."""
+    ratio = f"{a} / {b} is {significant(decision.ratio)}"
+    more = plural(decision.blocks_needed or 0, "more block")
     if math.isnan(decision.low):
-        return f"open: {a} / {b} is {_number(decision.ratio)}, spread unknown, {decision.blocks_needed} more blocks"
-    span = f"{_number(decision.low)} to {_number(decision.high)}"
+        return f"open: {ratio}, spread unknown, {more}"
+    span = ends(decision.low, decision.high)
     if decision.verdict == OPEN:
-        if decision.blocks_needed is None:
-            return f"open: {a} / {b} is {_number(decision.ratio)} ({span}), too noisy to decide"
-        return f"open: {a} / {b} is {_number(decision.ratio)} ({span}), about {decision.blocks_needed} more blocks"
+        wait = "too noisy to decide" if decision.blocks_needed is None else f"about {more}"
+        return f"open: {ratio} ({span}), {wait}"
     if decision.verdict == EQUIVALENT:
-        return f"no difference that matters between {a} and {b}: {_number(decision.ratio)} ({span})"
+        return f"no difference that matters between {a} and {b}: {significant(decision.ratio)} ({span})"
     cheap, dear = (a, b) if decision.verdict == A_CHEAPER else (b, a)
     turned = replace(decision, ratio=1 / decision.ratio, low=1 / decision.high, high=1 / decision.low)
     shown = turned if decision.verdict == A_CHEAPER else decision
-    return f"{cheap} is cheaper than {dear} by {_number(shown.ratio)} ({_number(shown.low)} to {_number(shown.high)})"
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3g}"
+    return f"{cheap} is cheaper than {dear} by {significant(shown.ratio)} ({ends(shown.low, shown.high)})"

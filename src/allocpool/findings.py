@@ -267,11 +267,13 @@ def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:
     """At which rate, with how much alive, which of the two keeps up, and what it shows in words."""
-    left = campaign.stored("realtime", measured.profile)[0]
-    if "map" not in left or left["map"].empty:
+    left, provenance = campaign.stored("realtime", measured.profile)
+    if provenance is None or "map" not in left or left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
-    return room("realtime", "plots").decision_map(left), room("realtime", "story").decision_map(left)
+    story = room("realtime", "story")
+    words = story.decision_map(left, effect=float(provenance["profile"]["effect_that_matters"]))
+    return room("realtime", "plots").decision_map(left), f"{words} {story.map_caption(left)}"
 
 
 MEANINGLESS = "smoke"

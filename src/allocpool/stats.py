@@ -74,6 +74,30 @@ def span(values: pd.Series, digits: int = 2) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: ``1 trial``, ``2,000 trials``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def times(count: int) -> str:
+    """How often: ``once``, ``3 times``."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def ratios(values: pd.Series) -> str:
+    """Some ratios in words: ``ratio 4.5``, ``ratios 1.3 to 5.4``."""
+    told = span(values)
+    return f"ratio{'s' if ' to ' in told else ''} {told}"
+
+
+def trials_each(fewest: int, most: int) -> str:
+    """How many trials are behind each figure: ``n = 5 to 15 trials each, every trial a fresh process``."""
+    if most == 1:
+        return "n = 1: one trial each, a fresh process, so the spread is unknown"
+    told = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return f"n = {told} trials each, every trial a fresh process"
+
+
 def describe_method(method: str, trials: int) -> str:
     """A spread's name for captions."""
     if method == SPREAD_UNKNOWN:

@@ -167,7 +167,8 @@ def _judged_together(asked: Sequence[tuple[Claim[Any], Evidence, str]]) -> list[
         sentence = claim.sentence(evidence)
         ratios = claim.published_ratios() if len(evidence.rows) and claim.published_ratios else ()
         if len(ratios):
-            sentence += f" The published ratios are {stats.span(pd.Series(ratios))}."
+            told = stats.span(pd.Series(ratios))
+            sentence += f" The published {'ratios are' if ' to ' in told else 'ratio is'} {told}."
         outcome = _outcome(claim, evidence, p, p_against)
         verdicts.append(Verdict(claim, outcome, sentence, evidence.rows, evidence.missing, set_up, p, p_against))
     return verdicts
@@ -375,9 +376,11 @@ def _first(items: Sequence[str], between: str) -> str:
     return between.join(items[:_MISSING_TOLD]) + (f"{between}{more} more" if more > 0 else "")
 
 
-def tally(verdicts: Sequence[Verdict]) -> str:
-    """A sentence counting the outcomes."""
+def tally(verdicts: Sequence[Verdict], called: str = "published claim") -> str:
+    """A sentence counting the outcomes; ``called`` is what one claim is."""
     counts = {name: sum(v.outcome == name for v in verdicts) for name in OUTCOMES}
     claims = len({v.claim.id for v in verdicts})
-    judged = f"{claims} published claims" if claims == len(verdicts) else f"{len(verdicts)} verdicts on {claims} claims"
+    alone = claims == len(verdicts)
+    judged = stats.plural(claims, called if alone else "claim")
+    judged = judged if alone else f"{stats.plural(len(verdicts), 'verdict')} on {judged}"
     return f"Of {judged}, " + ", ".join(f"{n} {name}" for name, n in counts.items()) + "."

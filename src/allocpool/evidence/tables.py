@@ -74,7 +74,8 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
     known = rows[rows["ratio"].notna()]
     against = verdict.outcome in (REFUTED, MIXED)
     row = known.nsmallest(1, "p_against").iloc[0] if against else known.nlargest(1, "p").iloc[0]
-    return dict(zip(_NUMBERS, (row["ratio"], row["low"], row["high"], row["trials"]), strict=True))
+    ends = (row["low"], row["high"]) if row["low"] < row["high"] else (math.nan, math.nan)
+    return dict(zip(_NUMBERS, (row["ratio"], *ends, row["trials"]), strict=True))
 
 
 def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Shown:
@@ -128,15 +129,17 @@ def _claim_row(
     cells = []
     for name in shown:
         value = row[name]
-        text = "" if value is None or value != value else html.escape(_figure(value))
+        unknown = value is None or value != value
+        text = "" if unknown else f"{value:.0f}" if name == "n" else html.escape(_figure(value))
         if name == "claim":
             text = f'{text} <a class="permalink" href="#{address}" aria-label="Address of this claim">#</a>'
         if name == "verdict":
             text = f'<strong class="{str(value).replace(" ", "-")}">{text}</strong>'
         cells.append(f'<td class="{_css(name)}">{text}</td>')
     if whole:
+        count = stats.plural(len(verdict.evidence), "comparison")
         items = "".join(f"<li>{html.escape(text)}</li>" for text in _evidence_in_words(verdict))
-        behind = f"<details><summary>{len(verdict.evidence)} rows</summary><ul>{items}</ul></details>" if items else ""
+        behind = f"<details><summary>{count}</summary><ul>{items}</ul></details>" if items else ""
     else:
         page = row["page"]
         behind = f'<a href="{page}.ipynb#{address}">{html.escape(pages[page])}</a>' if page else "this page"
@@ -160,10 +163,8 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
                 continue
             if "larger" in item:
                 what = f"{item['larger']} over {item['smaller']}"
-                spread = stats.ends(item["low"], item["high"])
-                beware = f" ({item['remark']})" if item.get("remark") else ""
-                numbers = (
-                    f"{stats.significant(item['ratio'])} ({spread}), n = {item['trials']}: {item['shown']}{beware}"
+                numbers = f"{_ratio_in_words(item)}{item['shown']}" + (
+                    f" ({item['remark']})" if item.get("remark") else ""
                 )
             else:
                 *names, last = (name for name in item if name not in ("shown", *_CHANCES))
@@ -174,6 +175,16 @@ def evidence_table(verdicts: Iterable[Verdict], *shown: str) -> pd.DataFrame:
             rows.append(row)
     table = pd.DataFrame(rows, columns=["claim", "set-up", "comparison", "found"])
     return table if table["set-up"].any() else table.drop(columns="set-up")
+
+
+def _ratio_in_words(row: Mapping[Hashable, Any]) -> str:
+    """Ratio, interval and trials of a comparison; of one trial there is no interval, and of none nothing."""
+    if row["shown"] == NOT_MEASURED:
+        return ""
+    ratio, n = stats.significant(row["ratio"]), row["trials"]
+    if not row["low"] < row["high"]:
+        return f"{ratio}, {'one trial' if n == 1 else f'n = {n}'}: "
+    return f"{ratio} ({stats.ends(row['low'], row['high'])}), n = {n}: "
 
 
 def _figure(value: Any) -> str:

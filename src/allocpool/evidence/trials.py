@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from allocpool.stats import plural
 from allocpool.trial.noise import DISTURBED_BEYOND
 
 _FEW = 0.1
@@ -54,13 +55,12 @@ def gap_of(group: pd.DataFrame) -> Gap:
     return Gap(status.replace("_", " "), str(reasons.iloc[0]) if len(reasons) else None)
 
 
-def failures(trials: pd.DataFrame) -> str:
-    """How trials that did not end well ended, in words."""
-    bad = counted(trials)
-    bad = bad[bad["status"] != "ok"]
-    if bad.empty:
-        return "Every trial that was started ended well."
-    counts = bad["status"].value_counts()
+def failures(*tables: pd.DataFrame) -> str:
+    """How trials that did not end well ended, over all these tables, in words."""
+    ends = pd.concat([counted(trials)["status"] for trials in tables])
+    counts = ends[ends != "ok"].value_counts()
+    if counts.empty:
+        return "Every trial that was started ended well." if len(ends) else "No trial was started."
     return "Not ended well: " + ", ".join(f"{n} {str(name).replace('_', ' ')}" for name, n in counts.items()) + "."
 
 
@@ -95,7 +95,9 @@ def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
         return f"This profile marks no trial as disturbed, and runs none again. {took}"
     again = int((trials["status"] == "disturbed").sum())
     left = int(known["disturbed"].notna().sum())
+    ran = f" {plural(again, 'trial')} disturbed so ran again, and figures count the other attempt." if again else ""
     return (
-        f"Of {len(known)} trials {again} were disturbed, by more than {limit:.0%}, and ran again; figures count the "
-        f"other attempt. {left} that count were disturbed. {took}"
+        f"Of {plural(len(known), 'trial')} that count {left or 'none'} had more than {limit:.0%} of the machine taken "
+        "by "
+        f"others.{ran} {took}"
     )

@@ -190,9 +190,11 @@ def spread_caption(rows: pd.DataFrame) -> str:
     if drawn.empty:
         return "No trial has finished."
     n_low, n_high = int(drawn["n"].min()), int(drawn["n"].max())
-    n_text = f"n = {n_low}" if n_low == n_high else f"n = {n_low} to {n_high}"
+    told = stats.trials_each(n_low, n_high)
+    if n_high == 1:
+        return f"{told}."
     kinds = [stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")]
-    return f"{n_text} trials each, every trial a fresh process; spread: {'; '.join(sorted(kinds))}."
+    return f"{told}; spread: {'; '.join(sorted(kinds))}."
 
 
 def too_short(trials: pd.DataFrame) -> str:

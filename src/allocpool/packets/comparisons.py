@@ -346,18 +346,19 @@ def _sentence(evidence: Evidence) -> str:
     total = len(evidence.rows)
     if not total:
         return "Nothing to compare: the solutions that it is about were not run."
+    compared = stats.plural(total, "comparison")
     parts = []
     if len(against := evidence.against):
         worst = against.nsmallest(1, "ratio").iloc[0]
         parts.append(
-            f"Shown the other way round in {len(against)} of {total} comparisons, most of all "
-            f"{worst['larger']} at {stats.significant(worst['ratio'], 2)} times {worst['smaller']}"
+            f"Shown the other way round in {len(against)} of {compared}, most of all "
+            f"{worst['larger']} over {worst['smaller']} with {stats.significant(worst['ratio'], 2)}"
         )
     measured = evidence.measured
-    shown = f"shown in {evidence.count(AS_PUBLISHED)} of {total} comparisons"
+    shown = f"shown in {evidence.count(AS_PUBLISHED)} of {compared}"
     parts.append(shown if parts else shown.capitalize())
     if not len(against) and len(measured):
-        parts[-1] += f", ratios {stats.span(measured['ratio'])}"
+        parts[-1] += f", {stats.ratios(measured['ratio'])}"
     parts += [f"{shown} in {count}" for shown in (EQUIVALENT, OPEN, NOT_MEASURED) if (count := evidence.count(shown))]
     return f"{'; '.join(parts)}."
 
@@ -396,9 +397,8 @@ def decided_in_words(compared: pd.DataFrame) -> str:
         return "nothing was tried both allocating and with a pool."
     decided = count(compared, 1) + count(compared, -1) + int(compared["equivalent"].sum())
     how_many = "none is" if not decided else f"{decided} are" if decided > 1 else "1 is"
-    return (
-        f"of {len(compared)} comparisons of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}."
-    )
+    asked = stats.plural(len(compared), "comparison")
+    return f"of {asked} of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}."
 
 
 def verdicts_in_words(compared: pd.DataFrame) -> str:

@@ -327,13 +327,13 @@ def _sentence(evidence: Evidence) -> str:
     total, ratios = len(evidence.rows), evidence.measured["ratio"]
     if not total:
         return "Nothing to compare: not part of this campaign."
-    span = f"; ratios {stats.span(ratios)}" if len(ratios) else ""
+    span = f"; {stats.ratios(ratios)}" if len(ratios) else ""
     counts = [
         f"{shown} in {count}"
         for shown in (AS_PUBLISHED, OTHER_WAY, EQUIVALENT, OPEN, NOT_MEASURED)
         if (count := evidence.count(shown))
     ]
-    return f"Of {total} comparison{'' if total == 1 else 's'}: {', '.join(counts)}{span}."
+    return f"Of {stats.plural(total, 'comparison')}: {', '.join(counts)}{span}."
 
 
 def _copies(costs: Costs) -> Sequence[Equality]:

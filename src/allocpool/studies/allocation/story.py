@@ -32,7 +32,7 @@ def design(profile: AllocationProfile) -> str:
         f"A round obtains buffers until {profile.live_mb:g} MiB are alive and then gives all of them back, for "
         f"{profile.seconds:g} s after {profile.warmup_seconds:g} s of warm-up. In the test of fragmentation "
         f"{profile.churn_live_mb} MiB are alive while {profile.turnovers:g} times as much is allocated. "
-        f"Every configuration runs {profile.blocks} times, each in a fresh process."
+        f"Every configuration runs {stats.times(profile.blocks)}, each in a fresh process."
     )
 
 
@@ -48,8 +48,10 @@ def caption(trials: pd.DataFrame) -> str:
     if done.empty:
         return "No trial has finished."
     n = int(done["block"].nunique())
-    method = stats.describe_method("one trial" if n == 1 else "Student", n)
-    return f"n = {n} trials each, every trial a fresh process; spread: {method}."
+    if n == 1:
+        return stats.trials_each(1, 1)
+    method = stats.describe_method("Student", n)
+    return f"{stats.trials_each(n, n)}; spread: {method}."
 
 
 def _cell(values: pd.Series) -> str:
@@ -378,7 +380,7 @@ def verdict(trials: pd.DataFrame) -> str:
         )
         if count
     ]
-    text = f"Fresh against pooled buffers, {len(savings)} comparisons: {', '.join(counts)}."
+    text = f"Fresh against pooled buffers, {stats.plural(len(savings), 'comparison')}: {', '.join(counts)}."
     for side, name in ((pool, "a pool"), (fresh, "a fresh buffer")):
         if side:
             most = max(side, key=lambda item: abs(item.saved_ns))

@@ -224,9 +224,11 @@ def design(profile: BatchProfile) -> str:
     cells = len(profile.solutions) * len(profile.strategies) * len(profile.cases)
     sizes = listed([f"{round(CASES[case] * profile.scale):,} (case {case})" for case in profile.cases])
     return (
-        f"{len(profile.solutions)} solutions with {listed(profile.strategies)} in {len(profile.cases)} cases make "
-        f"{cells} configurations; each runs once in each of {profile.blocks} blocks, in random order inside a block: "
-        f"{cells * profile.blocks} trials, each a fresh process that warms up for {profile.warmup_seconds:g} s and "
+        f"{stats.plural(len(profile.solutions), 'solution')} with {listed(profile.strategies)} in "
+        f"{stats.plural(len(profile.cases), 'case')} make "
+        f"{cells} configurations; each runs once in each of {stats.plural(profile.blocks, 'block')}, in random "
+        f"order inside a block: {cells * profile.blocks} trials, each a fresh process that warms up for "
+        f"{profile.warmup_seconds:g} s and "
         f"measures for {profile.seconds:g} s. Sizes are {profile.scale:g} of the article's: queue and store each hold "
         f"{sizes} packets, the pool {round(POOL_SIZE * profile.scale):,}, the mixed pool "
         f"{round(MIX_POOL_SIZE * profile.scale):,}; a heap for heap buffers has "

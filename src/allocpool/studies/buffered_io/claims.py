@@ -218,10 +218,10 @@ def _sentence(evidence: Evidence) -> str:
     total, measured = len(evidence.rows), evidence.measured
     if len(against := evidence.against):
         names = "; ".join(f"{row['smaller']} comes to more than {row['larger']}" for _, row in against.iterrows())
-        return f"The other way round in {len(against)} of {total} comparisons: {names}."
+        return f"The other way round in {len(against)} of {stats.plural(total, 'comparison')}: {names}."
     parts = [
-        f"Shown in {evidence.count(AS_PUBLISHED)} of {total} comparison{'' if total == 1 else 's'}"
-        + (f", ratios {stats.span(measured['ratio'])}" if measured["ratio"].notna().any() else "")
+        f"Shown in {evidence.count(AS_PUBLISHED)} of {stats.plural(total, 'comparison')}"
+        + (f", {stats.ratios(measured['ratio'])}" if measured["ratio"].notna().any() else "")
     ]
     parts += [f"{shown} in {count}" for shown in (EQUIVALENT, OPEN, NOT_MEASURED) if (count := evidence.count(shown))]
     return "; ".join(parts) + "."

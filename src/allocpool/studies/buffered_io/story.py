@@ -196,6 +196,10 @@ def savings_table(trials: pd.DataFrame) -> pd.DataFrame:
     return tables.comparisons(names, decisions.together(pairs), "held over taken")
 
 
+_NAMED = 3
+"""So many variants of a long list are named."""
+
+
 def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """Trials that did not end well, and variants that the campaign leaves out: what and why."""
     bad = trials[trials["status"] != "ok"]
@@ -209,7 +213,9 @@ def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     ]
     left = plan[~plan["planned"].astype(bool) & ~plan["variant"].isin(bad["variant"])]
     for reason, group in left.groupby("left_out_because", sort=False):
-        names = f"{len(group)} of {len(EVERY_KEY)}: {', '.join(group['variant'])}"
+        named = list(group["variant"])
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        names = f"{len(named)} of {len(EVERY_KEY)}: {', '.join(named[:_NAMED])}{more}"
         rows.append({"variant": names, "connections": "all", "reason": str(reason)})
     return pd.DataFrame(rows, columns=["variant", "connections", "reason"])
 
@@ -260,8 +266,14 @@ def verdict(trials: pd.DataFrame) -> str:
     ]
     # The slopes that chose the one also judge it: it is put to all others, and paid for as often as there was a choice.
     sure = len(fitted) * max(chances, default=1.0) <= decisions.ALPHA
+    head = (
+        "Default buffers cost more than none" if compared.direction > 0
+        else "Default buffers cost less than none" if compared.direction < 0
+        else "Default buffers or none: no difference that matters" if compared.equivalent
+        else "Open whether default buffers cost more than none"
+    )  # fmt: skip
     return (
-        f"A connection with default buffers takes {fitted[default].kib_text} KiB, without any "
+        f"**{head}.** A connection with default buffers takes {fitted[default].kib_text} KiB, without any "
         f"{fitted[plain].kib_text} KiB; with over without: {compared.text()}. Of {len(fitted)} variants {least} "
         f"{'takes the least, shown against all others' if sure else 'took the least, not shown against all others'}: "
         f"{fitted[least].kib_text} KiB."

@@ -72,7 +72,8 @@ def contract_sentence(trials: pd.DataFrame) -> str:
     if faults:
         return f"**The contract is broken** ({len(faults)} faults): {'; '.join(faults)}."
     return (
-        f"**The contract holds**: {len(trials)} trials on {trials['solution'].nunique()} solutions ended with the same "
+        f"**The contract holds**: {stats.plural(len(trials), 'trial')} on "
+        f"{stats.plural(trials['solution'].nunique(), 'solution')} ended with the same "
         "checksum and the same counts, and every packet handed out was given back or is accounted for."
     )
 

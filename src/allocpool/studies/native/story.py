@@ -41,11 +41,13 @@ class _Step(NamedTuple):
 def design(profile: NativeProfile) -> str:
     """What the campaign consists of, from its profile: groups, blocks, sizes, durations."""
     groups = [
-        f"{name} ({len(group.solutions)} solutions with {listed(group.strategies)} in {listed(group.cases)})"
+        f"{name.replace('_', ' ')} ({stats.plural(len(group.solutions), 'solution')} with {listed(group.strategies)} "
+        f"in {listed(group.cases)})"
         for name, group in profile.groups.items()
     ]
     return (
-        f"Groups: {listed(groups)}. Each configuration runs once in each of {profile.blocks} blocks, in random order "
+        f"Groups: {listed(groups)}. Each configuration runs once in each of {stats.plural(profile.blocks, 'block')}, "
+        "in random order "
         f"inside a block, as a fresh process that warms up for {profile.warmup_seconds:g} s and measures for "
         f"{profile.seconds:g} s. Sizes are {profile.scale:g} of the article's; a resource that never frees has "
         f"{profile.monotonic_mb:,} MB, Epsilon {profile.epsilon_heap_mb:,} MB.{_counting(profile)}"
@@ -58,7 +60,7 @@ def _counting(profile: NativeProfile) -> str:
         return ""
     return (
         f" Events are counted over {asked.packets:,} packets with {listed(asked.strategies)} in {listed(asked.cases)}: "
-        f"of {len(asked.hardware)} solutions by the processor in each block, "
+        f"of {stats.plural(len(asked.hardware), 'solution')} by the processor in each block, "
         f"of {len(asked.simulated)} by simulation once."
     )
 
@@ -131,6 +133,10 @@ def ladder_table(trials: pd.DataFrame) -> pd.DataFrame:
             }  # fmt: skip
     names = ["language", "case", "rung", "ns", "low", "high", "n", "method", "gain", "gain_low", "gain_high"]
     return pd.DataFrame(rows, columns=[*names, "gain_text", "of_foot", "of_foot_text", "beware"])
+
+
+def _by_side(remark: str) -> str:
+    return remark.replace("a: ", "before: ").replace("b: ", "after: ")
 
 
 def beware(compared: Comparison) -> str:
@@ -299,8 +305,9 @@ def how_counted(counters: pd.DataFrame) -> str:
     return by_whom + model + (f"Not counted: {'; '.join(why)}." if why else "")
 
 
+_POOLING = "pooling in place of new and delete in flat C++"
 _ARGUMENT = {
-    "pooling in place of new and delete in flat C++": _Step("cpp/flat", "alloc", "cpp/flat"),
+    _POOLING: _Step("cpp/flat", "alloc", "cpp/flat"),
     "laying pooled C++ packets out in one region": _Step("cpp/flat", POOLED, "cpp/slab/glibc/contiguous"),
     "laying that region out for the caches": _Step("cpp/slab/glibc/contiguous", POOLED, "cpp/slab"),
     "what one region has over C++ packets that are aligned and fetched ahead as well": _Step(
@@ -323,9 +330,12 @@ def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
             names.append([case, what, f"{larger}, {step.larger_strategy}", f"{smaller}, {step.smaller_strategy}"])
             pairs.append((top, bottom))
     rows = [
-        [*name, *map(stats.geometric_mean, pair), item.text(), item.direction, item.equivalent, beware(item)]
+        [
+            *name, *map(stats.geometric_mean, pair), item.text(), item.direction, item.equivalent,
+            _by_side(beware(item)),
+        ]
         for name, pair, item in zip(names, pairs, decisions.compare_together(pairs), strict=True)
-    ]
+    ]  # fmt: skip
     columns = ["case", "step", "from", "to", "from ns", "to ns", "gain", "direction", "equivalent", "beware"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -370,7 +380,8 @@ def verdict(trials: pd.DataFrame) -> str:
     pays = int((here["direction"] == 1).sum())
     useless = int((here["direction"] == -1).sum() + here["equivalent"].sum())
     if pays == len(here):
-        head = "Where packets lie pays on top of who keeps them"
+        places = set(here["step"]) - {_POOLING}
+        head = "Where packets lie pays on top of who keeps them" if places else "Pooling pays in flat C++"
     elif useless:
         head = "Not every step pays here" if pays else "No step is shown to pay here"
     else:

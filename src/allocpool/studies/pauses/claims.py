@@ -34,7 +34,7 @@ from allocpool.packets.cells import CONTROLS
 from allocpool.packets.comparisons import ON_CMS, SET_UPS, THEN_AND_NOW, with_families
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
-from allocpool.runtimes.collectors import collectors_that
+from allocpool.runtimes.collectors import collector_named, collectors_that
 from allocpool.studies.batch.claims import A_MULTIPLE
 from allocpool.studies.pauses import scaling
 from allocpool.studies.pauses.gc_table import per_trial
@@ -111,7 +111,8 @@ def _about_100_ns(data: Pauses) -> Evidence:
         ends = [one / ABOUT_NS for one in (fit.ns_per_object, fit.low, fit.high)]
         rows.append([f"{row.solution} {row.strategy}, ns per object", f"the published {ABOUT_NS:g}", *ends, fit.trials])
     missing = [Missing(f"{row.solution} {row.strategy}", f"only {row.n} live sets") for row in records(fits[few])]
-    missing += [Missing(name, NOT_PART.word) for name in data.stopping if name not in set(fits["collector"])]
+    lacking = [collector_named(name).label for name in data.stopping if name not in set(fits["collector"])]
+    missing += [Missing(label, NOT_PART.word) for label in lacking]
     return Evidence(_with_chances(rows, judged), tuple(missing))
 
 

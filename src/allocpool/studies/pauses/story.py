@@ -29,7 +29,7 @@ def design(profile: PausesProfile) -> str:
     """What the campaign consists of, from its profile."""
     groups = ", ".join(f"{name} ({_solutions(part)})" for name, part in profile.groups.items())
     text = (
-        f"Batch trials in groups: {groups}; {profile.seconds:g} s each, {profile.blocks} times, at scale "
+        f"Batch trials in groups: {groups}; {profile.seconds:g} s each, {stats.times(profile.blocks)}, at scale "
         f"{profile.scale:g}."
     )
     if profile.live_set.solutions and profile.live_set.live_millions:
@@ -39,7 +39,7 @@ def design(profile: PausesProfile) -> str:
             f"each in a heap of {profile.live_set.heap_factor:g} times what is alive."
         )
     if profile.losses.solutions:
-        text += f" Real-time trials at {profile.losses.interval_ns:g} ns on {_solutions(profile.losses)}."
+        text += f" Real-time trials at {profile.losses.interval_ns:,.0f} ns on {_solutions(profile.losses)}."
     return text
 
 

@@ -40,6 +40,7 @@ from scipy import stats as scipy_stats
 
 from allocpool.decisions import ALPHA, EFFECT, OPEN, Comparison, Decision, look_at, nominal_level, together
 from allocpool.evidence.trials import finished, records
+from allocpool.stats import plural
 from allocpool.studies.realtime.cells import NDR, searches_of
 from allocpool.studies.realtime.contrasts import of_interval
 from allocpool.studies.realtime.loss_boundary import Point
@@ -371,7 +372,7 @@ def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
 
 def _no_boundary(told: Sequence[bool]) -> str:
     if len(told) < FEWEST_TRIALS:
-        return f"{len(told)} trials tell of it: fewer than {FEWEST_TRIALS}"
+        return f"{plural(len(told), 'trial')} of at least {FEWEST_TRIALS}"
     if all(told):
         return "every trial loses"
     return "losses do not begin anywhere" if any(told) else "no trial loses"

@@ -26,6 +26,7 @@ from allocpool.evidence.style import (
     WARM_UP,
     brackets,
     collector_handles,
+    describe,
     finish,
     log_axis,
     nothing,
@@ -51,6 +52,7 @@ from allocpool.packets.style import (
     strategy_shapes,
     two_lines,
 )
+from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED
 
@@ -398,7 +400,20 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     if point:
         handles.append(Line2D([], [], color=INK, marker="*", markersize=11, linestyle="", label="yours"))
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
-    return figure
+    return describe(figure, f"Highest rates without a loss, messages a second. {_map_in_words(known)}")
+
+
+def _map_in_words(known: pd.DataFrame) -> str:
+    """Of each panel and strategy the boundary from the smallest to the largest live set."""
+    told = []
+    for (solution, deadline_ms), panel in known.groupby(["solution", "deadline_ms"], sort=False, observed=True):
+        sides = []
+        for strategy, side in panel.sort_values("live_messages").groupby("strategy", observed=True):
+            ends = side.drop_duplicates("live_messages").iloc[[0, -1] if len(side) > 1 else [0]]
+            rates = [f"{significant(1e9 / row.edge_ns)} with {row.live_messages:,} alive" for row in records(ends)]
+            sides.append(f"{strategy} keeps up to {' and to '.join(rates)}")
+        told.append(f"{solution} within {deadline_ms:g} ms: {'; '.join(sides)}.")
+    return " ".join(told)
 
 
 def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> None:

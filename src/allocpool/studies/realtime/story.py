@@ -16,6 +16,7 @@ from allocpool.campaign import campaign
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, solution_order
+from allocpool.packets.comparisons import AS_FAR, UNDECIDED
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
@@ -185,7 +186,8 @@ def design(profile: RealtimeProfile) -> str:
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
     return (
         f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in cases {', '.join(profile.cases)} "
-        f"make {cells} cells, each searched {profile.blocks} times from {profile.low_ns:g} to {profile.high_ns:g} ns, "
+        f"make {cells} cells, each searched {stats.times(profile.blocks)} from {profile.low_ns:g} to "
+        f"{profile.high_ns:g} ns, "
         f"to a resolution of {profile.resolution:.0%}. At scale {profile.scale:g} a probe lasts "
         f"{profile.probe_seconds:g} s, a trial of full length {profile.full_seconds:g} to {profile.cap_seconds:g} s "
         f"(until {profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
@@ -233,13 +235,14 @@ def take_home(profile: str) -> str:
     if provenance is None:
         return "**Open.** Real time was not measured under this profile."
     similar = not_similar(tables["searches"], tables["trials"])
-    return f"{conclusion(tables, realtime_cells(tables['searches']))}\n\n{similar}"
+    effect = float(provenance["profile"]["effect_that_matters"])
+    return f"{conclusion(tables, realtime_cells(tables['searches']), effect)}\n\n{similar}"
 
 
-def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
-    """The verdict of the searches and of the decision map, as far as a profile has them."""
+def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, effect: float = EFFECT) -> str:
+    """The verdict of the searches and of the decision map, as far as a profile has them; ``effect`` matters."""
     told = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
-    return "\n\n".join([*told, *([decision_map(tables)] if len(tables["map"]) else [])])
+    return "\n\n".join([*told, *([decision_map(tables, effect=effect)] if len(tables["map"]) else [])])
 
 
 POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "open"
@@ -458,12 +461,22 @@ def marks(cells: pd.DataFrame, trials: pd.DataFrame) -> str:
     alone = single[~single["decides_long_pauses"].astype(bool)]
     unseen = int((undecided["majors_seen"] == 0).sum())
     short = int(single["too_short"].fillna(False).sum())
-    return (
-        f"Of {len(measured)} cells, {len(undecided)} rest on trials that reached their longest length before the major "
-        f"collections they waited for, {unseen} of them on one without any; of {len(single)} single trials, "
-        f"{len(alone)} saw no major collection, reached their longest length or were shorter than their queue. None of "
-        f"these decides a claim about long queues or large heaps. {short} single trials did not last their laps."
-    )
+    told = []
+    if len(undecided):
+        told.append(
+            f"In {len(undecided)} of {stats.plural(len(measured), 'cell')} the figure rests on trials that reached "
+            f"their longest length before the major collections they waited for, in {unseen} on one without any."
+        )
+    if len(alone):
+        told.append(
+            f"Of {stats.plural(len(single), 'single trial')} {len(alone)} saw no major collection, reached their "
+            "longest length or were shorter than their queue."
+        )
+    if told:
+        told.append("None of these decides a claim about long queues or large heaps.")
+    if short:
+        told.append(f"{stats.plural(short, 'single trial')} did not last through the laps of pool or queue.")
+    return " ".join(told)
 
 
 def similarity(rows: pd.DataFrame) -> str:
@@ -544,9 +557,10 @@ def map_design(part: MapPart) -> str:
     lives = ", ".join(f"{live:,}" for live in part.live_messages)
     searches = f", and {part.blocks} searches at each live set" if part.blocks else ""
     return (
-        f"{len(part.solutions)} collectors, allocating and pooling, with {lives} messages alive in a heap of "
-        f"{part.heap_mb} MiB: {part.trials} trials for each boundary at first{searches}. Each trial lasts "
-        f"{part.seconds:g} s after its warm-up, whatever its interval, between {part.low_ns:g} and {part.high_ns:g} ns."
+        f"{stats.plural(len(part.solutions), 'collector')}, allocating and pooling, with {lives} messages alive in a "
+        f"heap of {part.heap_mb} MiB: {part.trials} trials for each boundary at first{searches}. Each trial lasts "
+        f"{part.seconds:g} s after its warm-up, whatever its interval, between {part.low_ns:,.0f} and "
+        f"{part.high_ns:,.0f} ns."
     )
 
 
@@ -563,9 +577,9 @@ def decision_map(
     deadline_ms = found["deadline_ms"].max()
     counts = told["verdict"].value_counts()
     pool, alloc, equal = (int(counts.get(verdict, 0)) for verdict in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
-    seconds, lengths = finished(trials)["seconds"].astype(float), told["n"]
     text = (
-        f"Highest rate without a loss within {deadline_ms:g} ms, {len(told)} comparisons of allocating with pooling "
+        f"{_map_headline(pool, alloc, equal, len(told))} Highest rate without a loss within {deadline_ms:g} ms, "
+        f"{stats.plural(len(told), 'comparison')} of allocating with pooling "
         f"({told['solution'].nunique()} collectors, {told['live_messages'].nunique()} live sets), decided together: "
         f"pooling keeps up with a higher rate in {pool}, allocating in {alloc}, no difference that matters in {equal}, "
         f"{len(told) - pool - alloc - equal} open"
@@ -576,17 +590,10 @@ def decision_map(
         one, other = ("pooling", "allocating") if most.verdict == B_CHEAPER else ("allocating", "pooling")
         ends = (most.ratio, most.low, most.high) if most.ratio > 1 else (1 / most.ratio, 1 / most.high, 1 / most.low)
         text += (
-            f"; at most {_ends(*ends)} times, {one} over {other}, {most.solution} with {most.live_messages:,} messages "
-            "alive"
+            f"; the farthest apart by {_ends(*ends)} times, {one} over {other}, {most.solution} with "
+            f"{most.live_messages:,} messages alive"
         )
-    text += (
-        f". Boundaries are where every other trial of {_number(float(seconds.median()), 2)} s loses, fitted to "
-        f"{int(lengths.min())} trials a side or more; a longer trial sees more losses. Bands: 95%, whenever one looks."
-    )
-    gaps = found[found["gap"].notna()].drop_duplicates(["solution", "strategy", "deadline_ms", "gap"])
-    text += "".join(
-        f" {row.solution}, {row.strategy}, within {row.deadline_ms:g} ms: {row.gap}." for row in records(gaps)
-    )
+    text += "."
     if point is not None:
         regions = ", ".join(
             f"{solution}: {maps.region_of_point(found, solution, deadline_ms, point)}"
@@ -594,6 +601,35 @@ def decision_map(
         )
         text += f" With {point[0]:,.0f} messages alive and {point[1]:,.0f} a second: {regions}."
     return text
+
+
+def _map_headline(pool: int, alloc: int, equal: int, asked: int) -> str:
+    """Who keeps up with more, in a few words, from how many boundaries are shown to lie which way round."""
+    decided = pool + alloc + equal
+    if not decided:
+        return f"**{UNDECIDED}.**"
+    word = (
+        "no difference that matters" if 2 * equal > decided
+        else "pool" if not alloc else "allocate" if not pool else "it depends"
+    )  # fmt: skip
+    return f"**With a deadline: {word}{AS_FAR if 2 * decided < asked else ''}.**"
+
+
+def map_caption(tables: Mapping[str, pd.DataFrame]) -> str:
+    """How the map is read, on how many trials it rests, and which boundaries it lacks, by reason."""
+    trials = tables["map"]
+    found = maps.boundaries(trials)
+    known = found[found["edge_ns"].notna()]
+    if known.empty:
+        return "No boundary is known yet."
+    text = (
+        f"Boundaries are where every other trial of {_number(finished(trials)['seconds'].astype(float).median(), 2)} s "
+        f"loses, each fitted to {stats.plural(int(known['trials'].min()), 'trial')} or more; a longer trial sees more "
+        "losses. Bands: 95%, whenever one looks."
+    )
+    gaps = found[found["gap"].notna()].drop_duplicates(["solution", "strategy", "deadline_ms", "gap"])
+    lacking = [f"{row.solution} with {row.strategy} within {row.deadline_ms:g} ms ({row.gap})" for row in records(gaps)]
+    return f"{text} Without a boundary: {'; '.join(lacking)}." if lacking else text
 
 
 def map_table(tables: Mapping[str, pd.DataFrame], effect: float = EFFECT) -> pd.DataFrame:

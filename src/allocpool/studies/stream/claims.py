@@ -557,7 +557,7 @@ def _sentence(evidence: Evidence) -> str:
         return f"Nothing to compare: {'; '.join(reasons)}." if reasons else "Nothing to compare."
     counts = ", ".join(f"{shown} in {count}" for shown, count in measured["shown"].value_counts().items())
     total = len(evidence.rows)
-    return f"Of {total} comparison{'' if total == 1 else 's'}: {counts}; ratios {stats.span(measured['ratio'])}."
+    return f"Of {total} comparison{'' if total == 1 else 's'}: {counts}; {stats.ratios(measured['ratio'])}."
 
 
 def _best(every: Sequence[Pair]) -> list[Pair]:

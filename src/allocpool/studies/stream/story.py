@@ -15,6 +15,7 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.campaign import campaign
 from allocpool.evidence import reference, tables
+from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import finished
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.studies.stream.claims import (
@@ -77,7 +78,9 @@ def machine(trials: pd.DataFrame) -> str:
     if count >= _FEW_CORES:
         return f"This machine has {count} processors; the published ones ran up to {most} threads."
     threads = trials.loc[trials["asked_concurrent_gc_threads"].isna(), "concurrent_gc_threads"].dropna()
-    concurrent = f", and concurrent collection had at most {int(threads.max())} threads" if len(threads) else ""
+    concurrent = (
+        f", and concurrent collection had at most {stats.plural(int(threads.max()), 'thread')}" if len(threads) else ""
+    )
     return (
         f"This machine has {count} processors; the published ones ran up to {most} threads. A processor left to the "
         f"collector is {1 / count:.0%} of this machine instead of a small part of it{concurrent}. "
@@ -356,16 +359,20 @@ def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:
     every = {item.claim.id: item for item in verdicts(measured, target_ms)}
     core, free = every[FOR_THE_COLLECTOR.id], every[ALLOCATION_COSTS.id]
     return (
-        f"{_highest(held(measured['trials'], measured['searches'], target_ms), target_ms)} A processor left to the "
-        f"collector, {TODAY.text}: {core.outcome}. {core.sentence} Allocating at every update: {free.outcome}. "
-        f"{free.sentence} {machine(measured['trials'])}"
+        f"{_highest(held(measured['trials'], measured['searches'], target_ms), target_ms)} That a processor left to "
+        f"the collector shortens latency ({TODAY.text}) is {_outcome(core)}. {core.sentence} That allocating at every "
+        f"update lengthens it is {_outcome(free)}. {free.sentence} {machine(measured['trials'])}"
     )
+
+
+def _outcome(verdict: Verdict) -> str:
+    return tables.outcome_of(verdict).replace("mixed", "shown at some rates and the other way round at others")
 
 
 def _highest(found: pd.DataFrame, target_ms: float) -> str:
     """Which solution, on how many threads, held the target at the highest throughput, and whether that is shown."""
     brackets = {
-        f"{solution}, {threads} threads, {tail}": rows
+        f"{solution} with {stats.plural(int(str(threads)), 'thread')} at {tail}": rows
         for (solution, threads, tail), rows in found.groupby(["solution", "cooperative_threads", "tail"], sort=False)
         if rows["holds_items_per_second"].notna().all()
     }
@@ -383,8 +390,12 @@ def _highest(found: pd.DataFrame, target_ms: float) -> str:
     reached = " (no higher rate was run)" if brackets[best]["fails_items_per_second"].isna().all() else ""
     if rivals and p <= decisions.ALPHA:
         return f"**{best} held {target_ms:g} ms at a higher throughput than all others: {told}{reached}.**"
-    others = f"; that it is above the other {len(rivals)} is open" if rivals else ""
-    return f"**{best} held {target_ms:g} ms at {told}{reached}{others}.**"
+    if rivals:
+        shown = f"that it is above the other{f' {len(rivals)}' if len(rivals) > 1 else ''} is not shown"
+        return (
+            f"**Open which holds {target_ms:g} ms at the highest throughput.** So far {best}: {told}{reached}; {shown}."
+        )
+    return f"**Nothing to compare with {best}**, which held {target_ms:g} ms up to {told}{reached}."
 
 
 def take_home(profile: str) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 from allocpool.decisions import Comparison, compare
 from allocpool.evidence.claims import Ordering
 from allocpool.evidence.trials import counted, finished, gap_of
+from allocpool.stats import plural
 
 CPU, WALL = "cpu_ns_per_packet", "ns_per_packet"
 
@@ -24,7 +25,7 @@ class Cell(NamedTuple):
     @property
     def label(self) -> str:
         """How it is told."""
-        return f"{self.strategy} ({self.solution}, {self.topology}, {self.threads} threads)"
+        return f"{self.strategy} ({self.solution}, {self.topology}, {plural(self.threads, 'thread')})"
 
 
 class Campaign:

@@ -17,6 +17,7 @@ from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
 from allocpool.packets.comparisons import IN_CPP, NOW, SET_UPS, THEN
 from allocpool.runtimes.collectors import collector_named
+from allocpool.stats import plural
 from allocpool.studies.threads.cells import Campaign, Cell
 from allocpool.studies.threads.strategies import STRATEGIES
 
@@ -56,7 +57,7 @@ def _sentence(evidence: Evidence) -> str:
     if evidence.rows.empty:
         return "The campaign has no such comparison."
     shown, total, against = evidence.count(AS_PUBLISHED), len(evidence.rows), len(evidence.against)
-    return f"{shown} of {total} comparisons show it, {against} the other way round."
+    return f"Shown in {shown} of {plural(total, 'comparison')}, the other way round in {against}."
 
 
 OURS = "this study"

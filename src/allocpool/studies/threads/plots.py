@@ -7,8 +7,9 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import INK, TEXT, legend, new_figure, nothing
-from allocpool.evidence.trials import counted, finished
+from allocpool import stats
+from allocpool.evidence.style import INK, TEXT, describe, legend, new_figure, nothing
+from allocpool.evidence.trials import counted, finished, records
 from allocpool.studies.threads.cells import CPU, WALL
 from allocpool.studies.threads.strategies import STRATEGIES
 
@@ -58,7 +59,7 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     handles = [Line2D([], [], color=palette[name], marker="o", markersize=4, label=name) for name in strategies]
     legend(figure, handles, min(3, len(handles)))
     figure.supylabel(_TITLES[value], fontsize=TEXT)
-    return figure
+    return describe(figure, f"{_TITLES[value]}, {topology}, by workers. {_cheapest_and_dearest(done, value)}")
 
 
 def ladder(trials: pd.DataFrame, topology: str) -> Figure:
@@ -85,7 +86,20 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
     for axis in axes[len(solutions) :]:
         axis.set_axis_off()
     figure.supxlabel(_TITLES[CPU], fontsize=TEXT)
-    return figure
+    return describe(figure, f"{_TITLES[CPU]}, {topology}, at the most workers. {_cheapest_and_dearest(done, CPU)}")
+
+
+def _cheapest_and_dearest(done: pd.DataFrame, value: str) -> str:
+    """Of each solution at the most workers, the strategies with the smallest and the largest median, ns, in words."""
+    told = []
+    for solution, group in done.groupby("solution", sort=False):
+        most = int(group["threads"].max())
+        medians = group[group["threads"] == most].groupby("strategy")[value].median()
+        named = sorted((float(ns), str(name)) for name, ns in medians.items())
+        ends = [f"{name} {stats.significant(ns)}" for ns, name in (named[0], named[-1])]
+        between = f"from {ends[0]} to {ends[1]}" if len(medians) > 1 else f"{ends[0]} alone"
+        told.append(f"{solution} with {stats.plural(most, 'worker')}: medians go {between}")
+    return "; ".join(told) + "."
 
 
 def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
@@ -117,4 +131,11 @@ def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
     legend(figure, [Line2D([], [], color=palette[name], marker="o", linestyle="", label=name) for name in names], 3)
-    return figure
+    (most,) = records(shown.nlargest(1, "lost_percent"))
+    return describe(
+        figure,
+        f"Lost of the ticks of each ring by the interval between packets: "
+        f"{int((shown['lost'] == 0).sum())} of {stats.plural(len(shown), 'ring')} lost nothing; most lost "
+        f"{stats.significant(most.lost_percent)}%, with {most.strategy} on {most.solution} at "
+        f"{stats.significant(most.interval_us)} µs.",
+    )

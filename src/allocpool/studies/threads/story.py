@@ -12,7 +12,7 @@ from allocpool.campaign.campaign import read_profile, read_tables
 from allocpool.campaign.study import Machine
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, FEWEST, OPEN, compare, in_words, together
 from allocpool.errors import UserError
-from allocpool.evidence.claims import Verdict
+from allocpool.evidence.claims import Verdict, tally
 from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS
@@ -177,7 +177,7 @@ def uncounted(trials: pd.DataFrame, reason: str | None) -> str:
     """Whether false sharing was counted; ``reason`` why this machine's counters can't be read."""
     alone = "A simulated cache of one core knows no other core, so it sees none of this."
     if finished(trials[trials["counted"]]).empty:
-        why = f"its counters can't be read ({reason})" if reason else "no trial of this campaign counted"
+        why = f"its counters can't be read: {reason}" if reason else "no trial of this campaign counted"
         return f"What the processor could tell of it is missing here: {why}. {alone}"
     return f"A line that another core wrote to is a miss of the cache nearest to the core: `l1d_misses`. {alone}"
 
@@ -286,7 +286,8 @@ def _best(campaign: Campaign, topology: str, where: str) -> str | None:
     lead = {A_CHEAPER: "pool", B_CHEAPER: "allocate", EQUIVALENT: "either", OPEN: "open"}[told.verdict]
     words = in_words(told.decision, pool.strategy, alloc.strategy).removeprefix("open: ")
     several = f", decided together with {len(pairs) - 1} more" if len(pairs) > 1 else ""
-    return f"{where} **{lead}**: {words} ({pool.solution}, {pool.threads} threads, n = {told.decision.n}{several})"
+    threads = stats.plural(pool.threads, "thread")
+    return f"{where} **{lead}**: {words} ({pool.solution}, {threads}, n = {told.decision.n}{several})"
 
 
 def advice(trials: pd.DataFrame) -> str:
@@ -308,10 +309,7 @@ def verdict(trials: pd.DataFrame, verdicts: list[Verdict]) -> str:
     """The answer of the page."""
     if finished(trials).empty:
         return _NOTHING
-    outcomes = ", ".join(
-        f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
-    )
-    return f"{advice(trials)}\n\nOf {len(verdicts)} claims: {outcomes}."
+    return f"{advice(trials)}\n\n{tally(verdicts, 'claim')}"
 
 
 def take_home(profile: str) -> str:

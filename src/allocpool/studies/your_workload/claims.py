@@ -11,6 +11,7 @@ from allocpool.decisions import compare, compare_products
 from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
 from allocpool.runtimes import collector_named
+from allocpool.stats import plural
 from allocpool.studies.your_workload.cells import Campaign, SetUp
 from allocpool.studies.your_workload.workload import ALLOC, POOL, REUSE
 
@@ -56,7 +57,7 @@ def _sentence(evidence: Evidence) -> str:
     if evidence.rows.empty:
         return "The campaign has no such comparison."
     shown, total, against = evidence.count(AS_PUBLISHED), len(evidence.rows), len(evidence.against)
-    return f"{shown} of {total} comparisons show it, {against} the other way round."
+    return f"Shown in {shown} of {plural(total, 'comparison')}, the other way round in {against}."
 
 
 CLAIMS: tuple[Claim[Campaign], ...] = (

@@ -23,6 +23,7 @@ from allocpool.evidence.style import (
     SILVER,
     SKY,
     VERMILION,
+    describe,
     legend,
     log_axis,
     new_figure,
@@ -57,7 +58,7 @@ def overview(advice: Advice) -> Figure:
     _cost(axes[0], advice, names)
     _headroom(axes[1], advice, names)
     _delays(axes[2], advice, names)
-    return figure
+    return describe(figure, overview_alt(advice))
 
 
 def overview_alt(advice: Advice) -> str:
@@ -189,7 +190,7 @@ def robustness(advice: Advice) -> Figure:
         Line2D([], [], marker="o", color=VERMILION, linestyle="", label="loses too much at your rate"),
         Line2D([], [], color=GREY, linestyle="--", label="yours"),
     ])  # fmt: skip
-    return figure
+    return describe(figure, robustness_alt(advice))
 
 
 def _one_parameter(axis: Axes, tried: list[Explored], yours: float) -> None:
@@ -242,7 +243,7 @@ def memory(advice: Advice) -> Figure:
     )  # fmt: skip
     axis.set_ylabel("")
     axis.legend(title="", frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return figure
+    return describe(figure, memory_alt(advice))
 
 
 def memory_alt(advice: Advice) -> str:
@@ -286,7 +287,7 @@ def set_ups(trials: pd.DataFrame) -> Figure:
     log_axis(axis, max(0.05, min(ends)), min(20.0, max(ends)))
     axis.set_xlabel("CPU a message, allocation / pool")
     axis.set_ylabel("")
-    return figure
+    return describe(figure, set_ups_alt(trials))
 
 
 def set_ups_alt(trials: pd.DataFrame) -> str:
