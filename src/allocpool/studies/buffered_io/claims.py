@@ -101,9 +101,6 @@ class Figures:
         return "no figure"
 
 
-"""Of a trial, what says which way it was and how it ended."""
-
-
 class Campaign(Figures):
     """The trials of a set-up: platform threads on its release of Java, and C++."""
 
