@@ -10,6 +10,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -55,7 +56,7 @@ def code_hash(*parts: str) -> str:
 def _content(file: Path) -> bytes:
     """What counts of a file: of the parent POM not which modules there are, or a new study would void all others."""
     content = file.read_bytes()
-    if file == home.workloads_dir() / "pom.xml":
+    if file.name == "pom.xml" and file == home.workloads_dir() / "pom.xml":
         return re.sub(rb"<modules>.*?</modules>", b"", content, flags=re.DOTALL)
     return content
 
@@ -130,7 +131,7 @@ def child_sources(module: str) -> list[Path]:
         file = todo.pop()
         if file not in files:
             files.add(file)
-            todo += [f for name in _imports(file) for f in _module_files(package, name)]
+            todo += [f for name in _imports(file.read_text(encoding="utf-8")) for f in _module_files(package, name)]
     return sorted(files)
 
 
@@ -144,14 +145,16 @@ def _module_files(package: Path, name: str) -> Iterator[Path]:
     return (candidate for candidate in candidates if candidate.is_file())
 
 
-def _imports(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        names: list[str] = []
+@cache
+def _imports(source: str) -> tuple[str, ...]:
+    """The names out of this package that a module of this text imports."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        yield from (name for name in names if name.split(".")[0] == "allocpool")
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(name for name in names if name.split(".")[0] == "allocpool")
 
 
 def _below(folder: Path) -> list[Path]:

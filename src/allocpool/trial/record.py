@@ -102,6 +102,10 @@ class TrialRecord(BaseModel):
     """Size of the JVM's log when the trial had ended; None without one, and in records of earlier versions."""
     directory: str = ""
 
+    def __hash__(self) -> int:
+        """Of its name, so that what is computed of a record can be kept: equal ones have one name."""
+        return hash(self.trial_id)
+
 
 def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
     """Name of a trial: 16 hex digits of SHA-256 over its spec, the code that it runs and the host.

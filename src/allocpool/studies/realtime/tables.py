@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -514,6 +515,7 @@ def is_of_map(record: TrialRecord) -> bool:
     return bool(record.spec["min_laps"] == 0)
 
 
+@lru_cache(maxsize=1024)
 def seen_in(record: TrialRecord) -> Seen | None:
     """What a trial of the decision map says of its boundary; None of any other trial."""
     if record.spec["mode"] != "realtime" or not is_of_map(record):
