@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -694,17 +694,25 @@ class NoTables(UserError):
 
 def _read_table(path: Path, remake: str) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path)
+        about = path.stat()
+        return _parquet(path, about.st_ino, about.st_size, about.st_mtime_ns).copy()
     except (OSError, ValueError) as error:  # of Arrow's, too
         raise UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}") from None
+
+
+@lru_cache(maxsize=256)
+def _parquet(path: Path, *_version: int) -> pd.DataFrame:
+    """A table, read once as long as its file is the same: a page asks for those of one study several times."""
+    return pd.read_parquet(path)
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
     """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
     sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
     took_s = measure_together(campaigns, minutes)
-    for each in campaigns:
-        each.tables()
+    if not os.environ.get(SHOW_ONLY):  # who shows what there is asks for its tables, and nothing new is in them
+        for each in campaigns:
+            each.tables()
     return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
 
 

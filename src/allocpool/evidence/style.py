@@ -67,6 +67,9 @@ sns.set_theme(
     },
 )  # fmt: skip
 
+# Seaborn lays a figure out anew at every step; `finish` does so once.
+sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid
+
 
 def size(columns: int, height: float) -> dict[str, float]:
     """``height`` and ``aspect`` of each of so many panels beside each other, for functions of seaborn; inches."""

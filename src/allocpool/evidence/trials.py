@@ -45,7 +45,7 @@ NOT_PART = Gap("not part of this campaign")
 
 def gap_of(group: pd.DataFrame) -> Gap:
     """Why a group of trials has no figure: the commonest failure, with the first reason that was told of it."""
-    group = counted(group)
+    group = counted(group[["status", "reason"]])
     failed = group.loc[group["status"] != "ok"]
     if failed.empty:
         return Gap("no figure") if len(group) else NOT_PART

@@ -32,7 +32,7 @@ CONTROLS = collectors_that(lambda row: row.is_control)
 
 def with_cost(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials that ended well and carry a cost per packet."""
-    return finished(trials).dropna(subset=["ns_per_packet"])
+    return trials[(trials["status"] == "ok") & trials["ns_per_packet"].notna()]
 
 
 def as_set(trials: pd.DataFrame) -> pd.DataFrame:
@@ -169,7 +169,8 @@ def hidden(rows: pd.DataFrame) -> pd.DataFrame:
 
 def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]:
     """ns/packet of every cell that has a figure (solution, strategy, case), each indexed by block."""
-    groups = with_cost(trials).groupby(list(CONFIGURATION), observed=True)[["block", "ns_per_packet"]]
+    done = with_cost(trials[[*CONFIGURATION, "block", "status", "ns_per_packet"]])
+    groups = done.groupby(list(CONFIGURATION), observed=True)[["block", "ns_per_packet"]]
     return {
         (str(solution), str(strategy), str(case)): group.set_index("block")["ns_per_packet"].astype(float)
         for (solution, strategy, case), group in groups
@@ -179,7 +180,7 @@ def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]
 def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
     """ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
     here = (trials["solution"] == solution) & (trials["strategy"] == strategy) & (trials["case"] == case)
-    return with_cost(trials[here]).set_index("block")["ns_per_packet"].astype(float)
+    return with_cost(trials.loc[here, ["block", "status", "ns_per_packet"]]).set_index("block")["ns_per_packet"].astype(float)
 
 
 def spread_caption(rows: pd.DataFrame) -> str:

@@ -168,7 +168,8 @@ class Batch:
 
     @cached_property
     def _gaps(self) -> dict[Cell, str]:
-        groups = self._started.groupby(list(cell_data.CONFIGURATION), observed=True)
+        told = self._started[[*cell_data.CONFIGURATION, "status", "reason"]]
+        groups = told.groupby(list(cell_data.CONFIGURATION), observed=True)
         return {Cell(str(s), str(t), str(c)): gap_of(group).text for (s, t, c), group in groups}
 
     def solutions(

@@ -116,7 +116,8 @@ class Costs:
 
     def values(self, column: str, **facts: object) -> pd.Series:
         """A column indexed by block."""
-        return _with(self._rows(facts), facts).set_index("block")[column].astype(float).dropna()
+        rows = self._rows(facts)[list(dict.fromkeys(["block", column, *facts]))]
+        return _with(rows, facts).set_index("block")[column].astype(float).dropna()
 
     def cost(self, technique: str, served_by: str, size: int) -> pd.Series:
         """Of obtaining a buffer, ns, indexed by block."""

@@ -108,6 +108,7 @@ class Campaign(Figures):
         java = trials["threads"].isin(["platform"]) & (trials["runtime"] == SET_UPS[set_up])
         self._started = trials[(trials["server"] == "cpp") | java]
         self.trials = finished(self._started)
+        self._told = self._started[["io", "buffer", "message_bytes", "variant", "status", "reason"]]
         self._without = None if java.any() else f"{set_up} is not part of this campaign"
         largest = self.trials.groupby("message_bytes")["connections"].transform("max")
         most = self.trials[self.trials["connections"] == largest]
@@ -132,14 +133,14 @@ class Campaign(Figures):
         }
 
     def label(self, way: Way) -> str:
-        rows = way.among(self.trials)
+        rows = finished(way.among(self._told))
         return str(rows["variant"].iloc[0]) if len(rows) else super().label(way)
 
     def why_not(self, *ways: Way) -> str:
         gaps = [
-            f"{super(Campaign, self).label(way)}: {gap_of(way.among(self._started)).text}"
+            f"{super(Campaign, self).label(way)}: {gap_of(way.among(self._told)).text}"
             for way in (_PLAIN if way == _IDLE else way for way in ways)
-            if way.among(self.trials).empty
+            if finished(way.among(self._told)).empty
         ]
         if self._without and any(way != _CPP for way in ways):
             return self._without

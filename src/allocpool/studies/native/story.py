@@ -332,7 +332,7 @@ def gains_table(trials: pd.DataFrame) -> pd.DataFrame:
 
 def best_library(trials: pd.DataFrame, case: str) -> str:
     """How the cheapest library pool stands beside our own flat layout, in words; empty when none has finished."""
-    done = cell_data.with_cost(trials)
+    done = cell_data.with_cost(trials[["solution", "strategy", "case", "layout", "block", "status", "ns_per_packet"]])
     pools = done[(done["strategy"] == done["layout"].map(LIBRARY_LAYOUTS)) & (done["case"] == case)]
     own = cell_data.by_block(trials, Solution.parse("java/flat/g1/25").label, POOLED, case)
     if pools.empty or own.empty:

@@ -192,10 +192,11 @@ def unbeaten(every: Iterable[Pair]) -> list[Pair]:
 def only(trials: pd.DataFrame, *apart_from: str) -> pd.DataFrame:
     """The finished trials that are `PLAIN` in all but these columns."""
     rows = finished(trials).reset_index(drop=True)
+    plain = np.ones(len(rows), dtype=bool)
     for name, value in PLAIN.items():
         if name not in apart_from:
-            rows = rows[rows[name].isna() if value is None else rows[name] == value]
-    return rows
+            plain &= _is(rows[name], value).to_numpy(bool)
+    return rows[plain]
 
 
 def _at(group: pd.DataFrame) -> str:
