@@ -311,11 +311,14 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
+    from allocpool import home
     from allocpool.campaign import campaign, sequential
+    from allocpool.trial.record import RESULT
 
     states: dict[str, dict[str, Any]] = {}
     idle = []
-    for name in campaign.profiles() if profile is None else [profile]:
+    begun = campaign.profiles() if any(home.raw_dir().glob(f"*/{RESULT}")) else ()
+    for name in begun if profile is None else [profile]:
         for opened in campaign.all_of_profile(name):
             state = opened.status()
             if profile is None and not state.finished:

@@ -184,10 +184,10 @@ class CampaignStatus:
 class Campaign:
     """One study under one profile."""
 
-    def __init__(self, study: Study[Any], profile: StudyProfile) -> None:
+    def __init__(self, study: Study[Any], profile: StudyProfile, launcher: Launcher | None = None) -> None:
         self.study = study
         self.profile = profile
-        self._launcher = Launcher()
+        self._launcher = launcher or Launcher()
         self._records: dict[str, tuple[tuple[int, int], TrialRecord | None]] = {}
         self._looked: dict[str, list[TrialRecord]] | None = None
         self._in_block: dict[tuple[TrialSpec, int], Task] = {}
@@ -667,14 +667,17 @@ def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
     write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
 
 
-def open_study(name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None) -> Campaign:
-    """A study under a profile, with overrides for single settings; starts nothing.
+def open_study(
+    name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None, launcher: Launcher | None = None
+) -> Campaign:
+    """A study under a profile, with overrides for single settings; starts nothing. Campaigns that are opened together
+    may share what a launcher finds out of this machine.
 
     Raises:
         UserError: an unknown study, profile, key or value; names the valid ones.
     """
     study = study_named(name)
-    return Campaign(study, read_profile(study, profile, overrides or {}))
+    return Campaign(study, read_profile(study, profile, overrides or {}), launcher)
 
 
 def all_of_profile(profile: str) -> list[Campaign]:
@@ -685,7 +688,12 @@ def all_of_profile(profile: str) -> list[Campaign]:
     """
     check_profile(profile)
     folder = home.home() / "papermill-configs" / profile
-    return [open_study(study.name, profile) for study in every_study() if (folder / f"{study.notebook}.yaml").exists()]
+    launcher = Launcher()
+    return [
+        open_study(study.name, profile, launcher=launcher)
+        for study in every_study()
+        if (folder / f"{study.notebook}.yaml").exists()
+    ]
 
 
 class NoTables(UserError):
