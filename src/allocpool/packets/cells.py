@@ -180,7 +180,8 @@ def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]
 def by_block(trials: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
     """ns/packet of one cell, indexed by block; of many see `costs_by_cell`."""
     here = (trials["solution"] == solution) & (trials["strategy"] == strategy) & (trials["case"] == case)
-    return with_cost(trials.loc[here, ["block", "status", "ns_per_packet"]]).set_index("block")["ns_per_packet"].astype(float)
+    done = with_cost(trials.loc[here, ["block", "status", "ns_per_packet"]])
+    return done.set_index("block")["ns_per_packet"].astype(float)
 
 
 def spread_caption(rows: pd.DataFrame) -> str:
