@@ -191,3 +191,16 @@ def test_reference_figures_are_listed_in_the_data_package() -> None:
     text = (home.home() / "data" / "datapackage.json").read_text(encoding="utf-8")
     for path in home.reference_dir().glob("*.csv"):
         assert f"reference/{path.name}" in text
+
+
+def test_a_stored_table_is_read_again_once_its_file_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "trials.parquet"
+    for value in (1, 2):
+        tidy.write_tables(tmp_path, {"trials": pd.DataFrame({"n": [value]})})
+        shown = campaign._read_table(path, "make it anew")
+        assert list(shown["n"]) == [value]
+        shown["n"] = 0
+        assert list(campaign._read_table(path, "make it anew")["n"]) == [value], "nobody writes into another's table"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UserError, match="make it anew"):
+        campaign._read_table(path, "make it anew")
