@@ -432,7 +432,7 @@ def test_cells_side_by_side_are_an_experiment_of_their_own() -> None:
     assert story.ladder(both, "pipeline").equals(story.ladder(trials, "pipeline"))
     assert story.spacing(trials).empty
     counted = close.assign(counted=True, l1d_misses_per_packet=7.0)
-    assert story.events(both).empty and "can't be read (none)" in story.uncounted(both, "none")
+    assert story.events(both).empty and "can't be read: none" in story.uncounted(both, "none")
     with_events = pd.concat([both, counted], ignore_index=True)
     assert set(story.events(with_events)["l1d_misses"]) == {"7.00"}
     assert story.uncounted(with_events, None).startswith("A line that another core wrote to")
