@@ -192,7 +192,7 @@ def test_a_study_is_planned_run_tabled_drawn_and_explained(tree: Tree) -> None:
     shown = tree.notebook("99_toy", profile="smoke")
     assert "A sum of 1000 terms is 499500." in shown
     assert "figure class=" in shown and "drawn" in shown
-    assert "Of 1 published claims, 1 reproduced" in shown
+    assert "Of 1 published claim, 1 reproduced" in shown
     trials = pd.read_parquet(tree.root / "data/tidy/smoke/toy/trials.parquet")
     assert set(trials["study"]) == set(trials["mode"]) == {"toy"} and len(trials) == 4
     assert "toy" in tree.allocpool("status", "--profile", "smoke")

@@ -13,8 +13,9 @@ import pytest
 from allocpool.machine.guard import guarded
 
 _PARENT = """
-import subprocess, sys
+import signal, subprocess, sys
 from allocpool.machine.guard import guarded
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
 child = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True)
 with guarded(child):
     print(child.stdout.readline().decode().strip(), child.pid, flush=True)

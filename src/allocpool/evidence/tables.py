@@ -85,7 +85,8 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     """
     rows = claim_rows(judged)
     told = [name for name in _COLUMNS if whole or name not in ("found", "missing")]
-    shown = [name for name in told if name in ("claim", "verdict") or rows[name].fillna("").astype(bool).any()]
+    something = rows.astype(object).where(rows.notna(), "").astype(bool).any()
+    shown = [name for name in told if name in ("claim", "verdict") or something[name]]
     verdicts = [verdict for part in judged for verdict in part.verdicts]
     pages = {part.page: part.title for part in judged}
     heading = "".join(f'<th scope="col" class="{_css(name)}">{name}</th>' for name in (*shown, "evidence"))

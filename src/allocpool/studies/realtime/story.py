@@ -235,7 +235,7 @@ def take_home(profile: str) -> str:
     if provenance is None:
         return "**Open.** Real time was not measured under this profile."
     similar = not_similar(tables["searches"], tables["trials"])
-    effect = float(provenance["profile"]["effect_that_matters"])
+    effect = float(provenance["profile"].get("effect_that_matters", EFFECT))  # campaigns of before do not know it
     return f"{conclusion(tables, realtime_cells(tables['searches']), effect)}\n\n{similar}"
 
 
