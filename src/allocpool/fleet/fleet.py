@@ -154,6 +154,9 @@ class RemoteHost:
                     return False, None
             except KilledWorker:
                 return False, None
+            except UnboundLocalError:  # of `distributed.utils.sync`, where what it waits for is cancelled beneath it
+                self.fleet.require_scheduler()
+                return False, None
 
 
 class Fleet:
@@ -371,6 +374,8 @@ def _run_host(
         result.problem = str(lost)
     except (UserError, OSError) as error:
         result.problem = f"{host.name}: {error}"
+    except Exception as error:  # of any kind: that of a thread is told by nobody else
+        result.problem = f"{host.name}: {type(error).__name__}: {' '.join(str(error).split())}"
     for own in here:  # of what is finished, however it ended
         asked = (own.study.name, own.profile, own.host, own.cores, own.launcher.answers)
         done = make_tables(*asked) if len(own.tasks) < _MANY else makers.submit(make_tables, *asked).result()
