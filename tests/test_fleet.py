@@ -204,17 +204,22 @@ def test_a_scheduler_that_is_lost_loses_nothing_finished(data: Path, tmp_path: P
     apart = bool(hosts[0])
     addresses = ["10.77.2.1", "10.77.3.1"] if apart else ["127.0.0.1", "127.0.0.1"]
 
+    told = tmp_path / "workers.txt"
+    up = tmp_path / "scheduler.json"
+
     def start(count: int) -> None:
+        up.unlink(missing_ok=True)
         programs.append(subprocess.Popen(
             [*hosts[0], *dask, "scheduler", "--host", "0.0.0.0" if apart else "127.0.0.1", "--port", "18786",
-             "--no-dashboard"], stderr=subprocess.DEVNULL,
+             "--no-dashboard", "--scheduler-file", str(up)], stderr=subprocess.DEVNULL,
         ))  # fmt: skip
+        until(up.exists)  # a worker that meets none just then may give up
         for place, (path, enter, address) in enumerate(list(zip(own, hosts[1:], addresses, strict=True))[:count]):
             named = {"ALLOCPOOL_HOST": f"node{place}", "ALLOCPOOL_DATA": str(path), "ALLOCPOOL_LOCK": f"{path}.lock"}
             programs.append(subprocess.Popen(
                 [*enter, *dask, "worker", f"tcp://{address}:18786", "--nthreads", "1", "--resources", "TRIAL=1",
                  "--no-dashboard", "--no-nanny", "--local-directory", str(path)],
-                env={**os.environ, **named}, stderr=subprocess.DEVNULL,
+                env={**os.environ, **named}, stderr=told.open("ab"),
             ))  # fmt: skip
 
     def stop() -> None:
@@ -240,7 +245,7 @@ def test_a_scheduler_that_is_lost_loses_nothing_finished(data: Path, tmp_path: P
         stop()
         start(1)
         again = subprocess.run(run, capture_output=True, text=True, check=False)
-        assert again.returncode == 0, again.stderr
+        assert again.returncode == 0, again.stderr + told.read_text(encoding="utf-8")
         after = records(data / "raw")
         assert len(after) >= PLANNED and {name: after[name] for name in before} == before, "lost, or repeated"
         assert f"): {PLANNED} of {PLANNED} trials have a record, 0 of them not ok" in again.stdout, again.stdout
