@@ -724,9 +724,8 @@ def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) ->
     """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
     sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
     took_s = measure_together(campaigns, minutes)
-    if not os.environ.get(SHOW_ONLY):  # who shows what there is asks for its tables, and nothing new is in them
-        for each in campaigns:
-            each.tables()
+    for each in campaigns:
+        each.tables()
     return [each.status(took_s.get(each.study.name, 0.0)) for each in campaigns]
 
 

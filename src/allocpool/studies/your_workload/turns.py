@@ -205,14 +205,18 @@ def _confirming(of: Findings, collector: str, name: str, value: float) -> Iterat
         yield min(free, key=of.n)
 
 
+def _paced_and_free(of: Findings, collector: str, name: str, value: float) -> Iterator[tuple[Cell, Cell]]:
+    """Of allocation, then of the pool, the cell at the reader's rate and the one that goes as fast as it can."""
+    rate = of.workload.rate_per_s
+    yield from zip(
+        both_sides(of, collector, name, value, rate), both_sides(of, collector, name, value, None), strict=True
+    )
+
+
 def _standings(of: Findings, collector: str, name: str, value: float) -> tuple[str, str]:
     """Whether allocation, and the pool, keep up with another value, as `Findings.standing`; by `FEWEST` trials."""
     told = []
-    for cell, free in zip(
-        both_sides(of, collector, name, value, of.workload.rate_per_s),
-        both_sides(of, collector, name, value, None),
-        strict=True,
-    ):
+    for cell, free in _paced_and_free(of, collector, name, value):
         lost = of.lost(cell)
         known = standing(lost) if len(lost) >= FEWEST else UNKNOWN
         out = of.given_up(free) or (of.given_up(cell) and bool(lost) and all(lost))
@@ -234,11 +238,7 @@ def shown_at(of: Findings, collector: str, name: str, value: float) -> str:
 def _out(of: Findings, collector: str, name: str, value: float) -> tuple[bool, bool]:
     """Whether most paced trials of allocation, and of the pool, lose too much there."""
     told = []
-    for cell, free in zip(
-        both_sides(of, collector, name, value, of.workload.rate_per_s),
-        both_sides(of, collector, name, value, None),
-        strict=True,
-    ):
+    for cell, free in _paced_and_free(of, collector, name, value):
         lost = of.lost(cell)
         told.append(of.given_up(free) or 2 * sum(lost) > len(lost))
     return told[0], told[1]
