@@ -72,6 +72,53 @@ def test_what_is_cancelled_beneath_its_client_is_asked_for_again() -> None:
     assert asked == [(max, 3, 7)] * 2
 
 
+def test_a_worker_that_is_not_seen_while_it_is_examined_is_examined_again() -> None:
+    done: list[bool] = []
+    examined = worker.Examined(read_host(), 2, "a machine", None)
+    future = SimpleNamespace(done=lambda: bool(done), result=lambda: examined)
+    seen: list[dict[str, Any]] = [{"here": {"resources": {fleet.TRIAL: 1}}}, {}]
+    submitted: list[str] = []
+
+    def submit(*_words: object, workers: list[str], **_how: object) -> Any:
+        submitted.extend(workers)
+        return future
+
+    def sync(*_asked: object, **_how: object) -> dict[str, Any]:
+        return {"workers": seen.pop(0) if len(seen) > 1 else seen[0]}
+
+    client: Any = SimpleNamespace(
+        status="running", submit=submit, sync=sync, scheduler=SimpleNamespace(identity=None)
+    )  # fmt: skip
+    of = fleet.Fleet(client, lambda _line: None)
+    of.look()
+    of.look()
+    assert submitted == ["here"] and not of.hosts
+    seen[:] = [{"here": {"resources": {fleet.TRIAL: 1}}}]
+    of.look()
+    done.append(True)
+    of.look()
+    assert submitted == ["here", "here"] and [host.machine for host in of.hosts.values()] == ["a machine"]
+
+
+def test_an_examination_that_ends_between_two_looks_at_it_counts() -> None:
+    asked: list[None] = []
+    examined = worker.Examined(read_host(), 2, "a machine", None)
+
+    def done() -> bool:
+        asked.append(None)
+        return len(asked) > 1
+
+    client: Any = SimpleNamespace(
+        status="running", scheduler=SimpleNamespace(identity=None),
+        submit=lambda *_words, **_how: SimpleNamespace(done=done, result=lambda: examined),
+        sync=lambda *_asked, **_how: {"workers": {"here": {"resources": {fleet.TRIAL: 1}}}},
+    )  # fmt: skip
+    of = fleet.Fleet(client, lambda _line: None)
+    of.look()
+    of.look()
+    assert [host.machine for host in of.hosts.values()] == ["a machine"]
+
+
 def test_a_worker_lost_in_mid_trial_costs_that_trial_only(data: Path, tmp_path: Path) -> None:
     own = [tmp_path / name for name in ("one", "two")]
     settings = [{"ALLOCPOOL_DATA": str(path), "ALLOCPOOL_LOCK": str(path) + ".lock"} for path in own]

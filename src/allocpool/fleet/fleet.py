@@ -65,7 +65,8 @@ def scheduler_at(address: str) -> Iterator[Client]:
     """
     from distributed import Client
 
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what is lost is told here, in a line
+    for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what is lost is told here, in a line
     try:
         client = Client(address, timeout=f"{_FIRST_S:g}s", set_as_default=False)
     except (OSError, ValueError) as error:
@@ -180,11 +181,12 @@ class Fleet:
     def _workers(self) -> dict[str, Any]:
         self.require_scheduler()
         try:
-            workers: dict[str, Any] = self.client.scheduler_info()["workers"]
+            # Not `scheduler_info()`: the client empties what that returns every other second, from another thread.
+            told: dict[str, Any] = self.client.sync(self.client.scheduler.identity, n_workers=-1)
         except (OSError, CancelledError, TimeoutError):
             self.require_scheduler()
             return {}
-        return workers
+        return cast(dict[str, Any], told["workers"])
 
     def alive(self) -> set[str]:
         """Addresses of all workers."""
@@ -216,9 +218,11 @@ class Fleet:
                     self._tell(f"worker {address} takes no part: it has no {TRIAL}=1; start it with `{START}`")
             for address, future in list(self._examining.items()):
                 if future.done():
-                    self._take_in(address, future)
-                if future.done() or address not in workers:
                     del self._examining[address]
+                    self._take_in(address, future)
+                elif address not in workers:
+                    del self._examining[address]
+                    self._seen.discard(address)
 
     def _take_in(self, address: str, future: Any) -> None:
         try:
