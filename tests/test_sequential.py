@@ -46,6 +46,7 @@ class Runner:
         self.order: list[Task] = []
         self.ends_after: int | None = None
         self.disturbs: Callable[[Task], bool] = lambda _task: False
+        self.takes_s: Callable[[Any], float] = lambda _spec: WALL_S
 
     def __call__(self, task: Task, launch: Launch, host: Any, meter: PaceMeter, limit: float | None) -> TrialRecord:
         if self.ends_after is not None and len(self.order) >= self.ends_after:
@@ -56,7 +57,8 @@ class Runner:
         mean = 100.0 * (self.ratio if spec["strategy"] == "alloc" else 1.0)
         record = TrialRecord(
             trial_id=task.trial_id, spec=spec, status="ok", launch=launch, command=(), exit_code=0, host=host,
-            started_utc="2026-01-01T00:00:00", wall_s=WALL_S, cpu_s=1.0, load_before=0.0, attempt=task.attempt,
+            started_utc="2026-01-01T00:00:00", wall_s=self.takes_s(task.spec), cpu_s=1.0, load_before=0.0,
+            attempt=task.attempt,
             measurement=measurement(mean * float(np.exp(self.spread * rng.standard_normal()))),
             disturbed="steal" if self.disturbs(task) else None,
         )  # fmt: skip
@@ -126,6 +128,22 @@ def test_the_time_is_kept_and_primary_cells_come_first(runner: Runner, minutes: 
     assert 60 * minutes - UP_TO_A_LOOK_S < len(runner.order) * COST_S <= 60 * minutes
     if minutes < 0.6:
         assert {getattr(task.spec, "strategy", "") for task in runner.order} == {"alloc", "pool"}
+
+
+def test_dear_primary_questions_come_after_the_others_and_before_the_rest_of_the_plan(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def takes_s(spec: Any) -> float:
+        return 40.0 if (spec.layout, spec.case) == ("allocating", "B") and spec.strategy != "mix" else WALL_S
+
+    runner.spread, runner.takes_s = 0.001, takes_s
+    monkeypatch.setattr("allocpool.packets.batch.BatchSpec.expected_seconds", takes_s)
+    run(60)
+    dear = [takes_s(task.spec) > WALL_S for task in runner.order]
+    of_no_primary_question = [getattr(task.spec, "strategy", "") == "mix" for task in runner.order]
+    first, then = 6 * FEWEST, 8 * FEWEST
+    assert not any(dear[:first]) and all(dear[first:then]) and not any(of_no_primary_question[:then])
+    assert sum(of_no_primary_question[then:]) >= 4
 
 
 def test_the_clock_ends_it_too(runner: Runner) -> None:

@@ -134,15 +134,20 @@ def verdicts_of(questions: Sequence[Question[Cell]], decisions: Sequence[Decisio
 
 
 def first_round(
-    questions: Sequence[Question[Cell]], progress: Progress[Cell], seconds: Callable[[Cell], float], left_s: float
+    questions: Sequence[Question[Cell]],
+    progress: Progress[Cell],
+    seconds: Callable[[Cell], float],
+    left_s: float,
+    dear: bool = False,
 ) -> dict[Cell, int]:
     """One more trial of each cell that has the fewest of those of first questions that have fewer than these ask for.
 
-    Empty where none has, or none fits; dear questions take part only where time has no end. Arguments as `next_round`.
+    Empty where none has, or none fits; dear questions take part only where asked for, or where time has no end. Other
+    arguments as `next_round`.
     """
     asked = [question for question in questions if question.comes_first and not progress.given_up(question)]
     takes_s = [sum(map(seconds, question.cells)) for question in asked]
-    limit_s = math.inf if math.isinf(left_s) or not asked else _DEAR * statistics.median(takes_s)
+    limit_s = math.inf if dear or math.isinf(left_s) or not asked else _DEAR * statistics.median(takes_s)
     cells = {cell for q, each_s in zip(asked, takes_s, strict=True) if each_s <= limit_s for cell in q.cells}
     few = {cell: progress.n(cell) for q in asked for cell in q.cells if cell in cells and progress.n(cell) < q.fewest}
     least = min(few.values(), default=0)

@@ -1,10 +1,10 @@
 """Measure campaigns whose questions decide what is run, within a time that all of them share.
 
 First every cell of a primary question, and of one that states its number, gets the trials without which nothing is
-decided, in whole rounds over all studies, and those that are near a decision get it. Then whatever else is planned runs
-once. What is left goes to open questions, of all studies as one pool: primary ones first, those that are nearest to a
-decision first of all (`allocpool.campaign.schedule`). The order is random within a round, and the seed of the profile
-fixes it.
+decided, in whole rounds over all studies, and those that are near a decision get it; questions whose trials are dear
+come after that. Then whatever else is planned runs once. What is left goes to open questions, of all studies as one
+pool: primary ones first, those that are nearest to a decision first of all (`allocpool.campaign.schedule`). The order
+is random within a round, and the seed of the profile fixes it.
 
 The time is that of trials on record, whoever ran them and when: so a campaign that was killed goes on with what is left
 of it, a second one as long as the first measures nothing, and one with more time goes on from there.
@@ -39,9 +39,9 @@ from allocpool.trial.spec import TrialSpec
 if TYPE_CHECKING:
     from allocpool.campaign.campaign import Campaign
 
-BETWEEN_TRIALS_S = 0.2
+BETWEEN_TRIALS_S = 0.05
 """What a trial takes beside its own process: readings of the machine's pace, its record, the next one's choice."""
-_NEAR_S = 30.0
+_NEAR_S = 60.0
 """A decision that takes no longer comes before the rest of a plan."""
 _GAP = 5
 """Trials of a cell from which on its time is known well enough."""
@@ -142,6 +142,8 @@ class Work:
             return self._shuffled(first)
         if not self._only_first_round and (near := near_round(self.questions, progress, self.seconds, left_s, _NEAR_S)):
             return self._shuffled(near)
+        if dear := first_round(self.questions, progress, self.seconds, left_s, dear=True):
+            return self._shuffled(dear)
         if planned := self._planned():
             return planned
         if repeats := [
