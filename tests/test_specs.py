@@ -319,7 +319,9 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     assert len({item.spec for item in planned}) == len(planned)
     timed = [(item.spec, item.unavailable) for item in planned if isinstance(item.spec, BatchSpec)]
     keys = {spec.solution.key for spec, _ in timed}
-    assert {"java/flat/g1/25", "java/flat/genzgc/25", "java/flat_ffm/g1/25", "java/native/g1/25/large_pages"} <= keys
+    assert {"java/flat/g1/25", "java/flat_ffm/g1/25"} <= keys
+    if profile != "quick":  # there the time goes to what decides
+        assert {"java/flat/genzgc/25", "java/native/g1/25/large_pages"} <= keys
     assert {"cpp/flat/glibc", "cpp/flat/glibc/inline", "cpp/slab/glibc/payload", "cpp/flat/glibc/fresh"} <= keys
     if profile != "smoke":
         assert {*ladder("cpp").values(), *ladder("java").values()} <= keys
