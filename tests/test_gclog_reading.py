@@ -6,11 +6,12 @@ import gzip
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from allocpool.errors import UserError
-from allocpool.gclog import read_gc_log, self_check, summarise
+from allocpool.gclog import GcLog, read_gc_log, self_check, summarise
 from allocpool.gclog.command import gclog_command
 from allocpool.gclog.tables import CONCURRENT_PHASES, HEAP, PAUSES, SAFEPOINTS, STALLS
 
@@ -208,12 +209,20 @@ def test_a_heap_over_its_capacity_is_found(tmp_path: Path) -> None:
     assert self_check(read_gc_log(write(tmp_path, content))).violations["check"].tolist() == ["heap over its capacity"]
 
 
-def test_tables_keep_their_schema_when_empty(tmp_path: Path) -> None:
-    log = read_gc_log(write(tmp_path, b"[0.005s][info][gc] Using Serial\n"))
+def checked(log: GcLog) -> list[pd.DataFrame]:
+    """The tables of a log, held against their schemas."""
     tables = (log.pauses, log.safepoints, log.stalls, log.concurrent_phases, log.heap)
-    for schema, table in zip((PAUSES, SAFEPOINTS, STALLS, CONCURRENT_PHASES, HEAP), tables, strict=True):
-        assert table.empty
-        schema.validate(table)
+    schemas = (PAUSES, SAFEPOINTS, STALLS, CONCURRENT_PHASES, HEAP)
+    return [schema.validate(table) for schema, table in zip(schemas, tables, strict=True)]
+
+
+def test_tables_keep_their_schema_when_empty(tmp_path: Path) -> None:
+    assert all(table.empty for table in checked(read_gc_log(write(tmp_path, b"[0.005s][info][gc] Using Serial\n"))))
+
+
+def test_tables_of_every_kind_of_log_keep_their_schema() -> None:
+    rows = [sum(map(len, checked(read_gc_log(path)))) for path in sorted(LOGS.glob("*.log.gz"))]
+    assert len(rows) > 50 and min(rows) > 0
 
 
 JDK_8 = b"""OpenJDK 64-Bit Server VM (25.292-b10) for linux-amd64 JRE (1.8.0_292-b10), built on Apr 21 2021
