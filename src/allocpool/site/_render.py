@@ -24,8 +24,8 @@ from allocpool.machine.guard import guarded
 from allocpool.site._build import build_site
 from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
 
-_PAGE_S = 11.0
-"""About what a notebook takes with as many running as there are processors."""
+_PAGE_S = 8.0
+"""About what a notebook takes with as many running as there are processors, its tables and its page with it."""
 
 
 def pages_seconds(profile: str) -> float:
