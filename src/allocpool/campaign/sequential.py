@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 BETWEEN_TRIALS_S = 0.05
 """What a trial takes beside its own process: readings of the machine's pace, its record, the next one's choice."""
-_NEAR_S = 60.0
+_NEAR_S = 75.0
 """A decision that takes no longer comes before the rest of a plan."""
 _GAP = 5
 """Trials of a cell from which on its time is known well enough."""
