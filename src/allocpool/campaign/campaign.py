@@ -39,7 +39,7 @@ from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
-from allocpool.trial.launch import Launcher
+from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, unreadable
 from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
@@ -192,7 +192,6 @@ class Campaign:
         self._looked: dict[str, list[TrialRecord]] | None = None
         self._made: tuple[list[TrialRecord], dict[str, pd.DataFrame]] | None = None
         """The latest tables, and of which records: a page asks for what its run has just made."""
-        self._in_block: dict[tuple[TrialSpec, int], Task] = {}
         self.retries_failed = False
         """Whether trials that did not end well get a second attempt, beside those that were disturbed."""
 
@@ -227,6 +226,13 @@ class Campaign:
         """The trials that can run here, in plan order, named; starts and builds nothing."""
         raw = home.raw_dir()
         return [task_for(item.spec, self._launcher, self.host, raw) for item in self.planned if not item.unavailable]
+
+    @cached_property
+    def _in_block(self) -> dict[tuple[TrialSpec, int], Task]:
+        """The trials of cells that were asked for, by their blocks, and those of the plan; see `_blocks`."""
+        if self.study.placed is not None:
+            return {}
+        return {(cell_of(task.spec), task.spec.block): task for task in self.tasks}
 
     @cached_property
     def questions(self) -> list[Question[TrialSpec]]:
@@ -532,7 +538,7 @@ class Campaign:
     def _record(self, task: Task) -> TrialRecord | None:
         """The record of a trial, read again only when its file has changed."""
         try:
-            about = (task.folder / RESULT).stat()
+            about = os.stat(f"{task.folder}/{RESULT}")
         except OSError:
             return None
         version = (about.st_mtime_ns, about.st_size)

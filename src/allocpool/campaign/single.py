@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from allocpool import home
 from allocpool.campaign.registry import mode_named, modes
-from allocpool.campaign.tidy import TRIAL_COLUMNS
+from allocpool.campaign.tidy import STEADY_STATE, TRIAL_COLUMNS, steady_states_of
 from allocpool.errors import UserError, choices_of, from_validation
 from allocpool.machine.host import read_host
 from allocpool.trial.launch import Launcher
@@ -45,7 +45,8 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
 
 def summary_of(record: TrialRecord) -> dict[str, Any]:
     """A record as plain data, for a reader of JSON."""
-    return mode_named(record.spec["mode"]).summarise(record)
+    told = mode_named(record.spec["mode"]).summarise(record)
+    return {**told, STEADY_STATE: steady_states_of([record])[0]} if STEADY_STATE in told else told
 
 
 def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[str]:

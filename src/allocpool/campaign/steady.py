@@ -10,7 +10,7 @@ linear computational cost", Journal of the American Statistical Association 107,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -31,8 +31,9 @@ _WINDOW = 200
 _FAR = 3.0
 
 _FEW = 128
-_PAIRS = np.tril_indices(_FEW + 1, -1)[::-1]
-"""Every start with every end after it, by their ends."""
+"""Iterations up to which series of one length are cut together."""
+_AT_ONCE = 256
+"""Series that are cut together: what is computed of them stays in the cache."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,10 +41,33 @@ Integers = NDArray[np.int64]
 
 def steady_state(costs: Sequence[float]) -> str | None:
     """One of `STEADY_STATES`; None where the iterations, given by what an item cost in each, are too few to tell."""
-    if len(costs) < FEWEST_ITERATIONS:
-        return None
-    logs = _without_far_ones(np.log(np.asarray(costs, dtype=np.float64)))
-    bounds = [0, *change_points(logs), len(logs)]
+    return steady_states([costs])[0]
+
+
+def steady_states(series: Sequence[Sequence[float]]) -> list[str | None]:
+    """The `steady_state` of each series; those of one length are looked at together, which is faster."""
+    told: list[str | None] = [None] * len(series)
+    enough = [place for place, costs in enumerate(series) if len(costs) >= FEWEST_ITERATIONS]
+    logs = _without_far_ones([np.log(np.asarray(series[place], dtype=np.float64)) for place in enough])
+    for places in _of_one_length(logs):
+        together = np.stack([logs[place] for place in places])
+        for place, values, points in zip(places, together, _all_change_points(together), strict=True):
+            told[enough[place]] = _state(values, points)
+    return told
+
+
+def _of_one_length(series: Sequence[Floats]) -> Iterator[list[int]]:
+    """The places of series of one length, a few hundred at once."""
+    places: dict[int, list[int]] = {}
+    for place, values in enumerate(series):
+        places.setdefault(len(values), []).append(place)
+    yield from (each[begin : begin + _AT_ONCE] for each in places.values() for begin in range(0, len(each), _AT_ONCE))
+
+
+def _state(logs: Floats, points: Sequence[int]) -> str:
+    if not points:
+        return "steady"
+    bounds = [0, *points, len(logs)]
     segments = [logs[begin:end] for begin, end in pairwise(bounds)]
     means = [float(segment.mean()) for segment in segments]
     same = max(_SAME_SHARE, float(segments[-1].var()))
@@ -58,36 +82,46 @@ def steady_state(costs: Sequence[float]) -> str | None:
 
 def change_points(values: Floats) -> list[int]:
     """Where mean or variance change: the first index of each segment but the first (PELT, normal likelihood)."""
-    n = len(values)
-    sums = np.concatenate([[0.0], np.cumsum(values - values.mean())])
-    squares = np.concatenate([[0.0], np.cumsum((values - values.mean()) ** 2)])
+    return _all_change_points(values[np.newaxis])[0]
+
+
+def _all_change_points(values: Floats) -> list[list[int]]:
+    """The change points of each row."""
+    n = values.shape[1]
+    apart = values - values.mean(axis=1, keepdims=True)
+    sums, squares = (np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (apart, apart**2))
     # Values told in whole nanoseconds can be equal; no segment is called more exact than a thousandth of all.
-    floor = max(1e-6 * squares[-1] / n, 1e-12)
+    floors = np.maximum(1e-6 * squares[:, -1:] / n, 1e-12)
+    penalty = _PENALTY * math.log(n)
+    if n <= _FEW:
+        return list(map(_read_back, _together(sums, squares, floors, penalty)))
+    return [_read_back(_pruned(*each, penalty)) for each in zip(sums, squares, floors[:, 0], strict=True)]
 
-    def costs(starts: Integers, ends: int | Integers) -> Floats:
-        """Twice the negative log likelihood of segments."""
-        lengths = ends - starts
-        means = (sums[ends] - sums[starts]) / lengths
-        variances = np.maximum((squares[ends] - squares[starts]) / lengths - means**2, floor)
-        return np.asarray(lengths * (np.log(2 * math.pi * variances) + 1))
 
-    last_start_before = (_all_at_once if n <= _FEW else _pruned)(n, _PENALTY * math.log(n), costs)
+def _read_back(last_start_before: Integers) -> list[int]:
     points = []
-    place = int(last_start_before[n])
+    place = int(last_start_before[-1])
     while place > 0:
         points.append(place)
         place = int(last_start_before[place])
     return points[::-1]
 
 
-def _pruned(n: int, penalty: float, costs: Callable[[Integers, int | Integers], Floats]) -> Integers:
+def _costs(lengths: Integers, sums: Floats, squares: Floats, floors: Floats) -> Floats:
+    """Twice the negative log likelihood of segments, by their lengths and the sums over each."""
+    variances = np.maximum(squares / lengths - (sums / lengths) ** 2, floors)
+    return np.asarray(lengths * (np.log(2 * math.pi * variances) + 1))
+
+
+def _pruned(sums: Floats, squares: Floats, floor: Floats, penalty: float) -> Integers:
     """Where the last segment of the first so many values starts."""
+    n = len(sums) - 1
     best = np.full(n + 1, np.inf)
     best[0] = -penalty
     before = np.zeros(n + 1, dtype=np.int64)
     starts = np.array([0])
     for end in range(_SHORTEST, n + 1):
-        each = best[starts] + costs(starts, end)
+        each = best[starts] + _costs(end - starts, sums[end] - sums[starts], squares[end] - squares[starts], floor)
         cheapest = int(each.argmin())
         best[end] = each[cheapest] + penalty
         before[end] = starts[cheapest]
@@ -97,29 +131,32 @@ def _pruned(n: int, penalty: float, costs: Callable[[Integers, int | Integers], 
     return before
 
 
-def _all_at_once(n: int, penalty: float, costs: Callable[[Integers, int | Integers], Floats]) -> Integers:
-    """As `_pruned`: of few values, as most trials have, the costs of all segments take less than those of each end."""
-    starts, ends = _PAIRS[0][: n * (n + 1) // 2], _PAIRS[1][: n * (n + 1) // 2]
-    table = np.empty((n + 1, n + 1))
-    table[ends, starts] = costs(starts, ends)
-    best = np.full(n + 1, np.inf)
-    best[0] = -penalty
-    before = np.zeros(n + 1, dtype=np.int64)
+def _together(sums: Floats, squares: Floats, floors: Floats, penalty: float) -> Integers:
+    """As `_pruned`, of several short series, a row each: to prune each by itself takes longer than it saves."""
+    rows, n = np.arange(len(sums)), sums.shape[1] - 1
+    best = np.full(sums.shape, np.inf)
+    best[:, 0] = -penalty
+    before = np.zeros(sums.shape, dtype=np.int64)
     for end in range(_SHORTEST, n + 1):
-        each = best[: end - _SHORTEST + 1] + table[end, : end - _SHORTEST + 1]
-        before[end] = cheapest = each.argmin()
-        best[end] = each[cheapest] + penalty
+        starts = np.arange(end - _SHORTEST + 1)
+        inside = [of[:, end, np.newaxis] - of[:, starts] for of in (sums, squares)]
+        each = best[:, starts] + _costs(end - starts, *inside, floors)
+        before[:, end] = cheapest = each.argmin(axis=1)
+        best[:, end] = each[rows, cheapest] + penalty
     return before
 
 
-def _without_far_ones(logs: Floats) -> Floats:
+def _without_far_ones(series: Sequence[Floats]) -> list[Floats]:
     """Without what lies further from the median around it than three times the span from the 10th to the 90th percent:
     the paper's outliers, single iterations that something interrupted."""
-    if len(logs) <= _WINDOW // 2:  # the window holds all of them, wherever it stands
-        last = len(logs) - 1
-        low, median, high = np.interp([0.1 * last, 0.5 * last, 0.9 * last], np.arange(len(logs)), np.sort(logs))
-        return logs[np.abs(logs - median) <= _FAR * (high - low)]
-    window = pd.Series(logs).rolling(_WINDOW, center=True, min_periods=1)
-    span = window.quantile(0.9) - window.quantile(0.1)
-    near = (pd.Series(logs) - window.median()).abs() <= _FAR * span
-    return logs[near.to_numpy()]
+    near = list(series)
+    for places in _of_one_length(series):
+        logs = np.stack([series[place] for place in places])
+        if logs.shape[1] <= _WINDOW // 2:  # the window holds all of them, wherever it stands
+            low, median, high = np.quantile(logs, [0.1, 0.5, 0.9], axis=1, keepdims=True)
+        else:
+            window = pd.DataFrame(logs.T).rolling(_WINDOW, center=True, min_periods=1)
+            low, median, high = (window.quantile(share).to_numpy().T for share in (0.1, 0.5, 0.9))
+        for place, keeps in zip(places, np.abs(logs - median) <= _FAR * (high - low), strict=True):
+            near[place] = series[place][keeps]
+    return near

@@ -6,6 +6,7 @@ schema held.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
+import numpy as np
 import pandas as pd
 from pandera.pandas import Check, Column, DataFrameSchema
 from pydantic import TypeAdapter, ValidationError
 
-from allocpool.campaign.steady import STEADY_STATES, steady_state
+from allocpool.campaign.steady import STEADY_STATES, steady_states
 from allocpool.campaign.study import Study
 from allocpool.errors import UserError
 from allocpool.files import replacing
@@ -31,7 +33,9 @@ COUNT = Check.ge(0)
 POSITIVE = Check.gt(0)
 
 Row = dict[str, Any]
-Rows = Mapping[str, Sequence[Row]]
+Columns = dict[str, list[Any]]
+"""Rows of one table, column by column: for tables that have many rows of each trial."""
+Rows = Mapping[str, Sequence[Row] | Columns]
 """Rows by the name of their table."""
 _Measurement = TypeVar("_Measurement", bound=Mapping[str, object])
 
@@ -58,6 +62,7 @@ def whole(description: str, check: Check | None = COUNT) -> Column:
 
 TRIAL_ID = text("trial that the row belongs to")
 STUDY = "study"
+STEADY_STATE = "steady_state"
 
 TRIAL_COLUMNS: dict[str, Column] = {
     "trial_id": Column("string", unique=True, description="hash of spec, code and host"),
@@ -116,7 +121,8 @@ TRIAL_COLUMNS: dict[str, Column] = {
         "the same state; empty as compilations",
         nullable=True,
     ),
-    "steady_state": choice(
+    # Nor is this: `frames` tells it of all trials at once.
+    STEADY_STATE: choice(
         STEADY_STATES,
         "change points of the measured iterations: steady, warming, slowing, never; empty where they are too few to "
         "tell, and in older records",
@@ -179,13 +185,13 @@ def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurem
 
 
 def trial_row(record: TrialRecord) -> Row:
-    """The shared columns of one trial, but the study, which `tables_of` knows."""
+    """The shared columns of one trial, but the study, which `tables_of` knows, and the steady state."""
     return {
         "trial_id": record.trial_id, "mode": record.spec["mode"], "block": record.spec["block"],
         "status": record.status, "reason": record.reason, "wall_s": record.wall_s, "cpu_s": record.cpu_s,
         "load_before": record.load_before, "started_utc": record.started_utc, "git_commit": record.host.git_commit,
         "code_hash": record.launch.code_hash, "host_id": record.host.fingerprint(),
-        "attempt": record.attempt, "disturbed": record.disturbed, "steady_state": _steady_state(record),
+        "attempt": record.attempt, "disturbed": record.disturbed, STEADY_STATE: None,
         **_noise_row(record.noise),
     }  # fmt: skip
 
@@ -194,21 +200,26 @@ def _noise_row(noise: Noise | None) -> Row:
     """What went on around a trial; empty where its record is of an earlier version."""
     if noise is None:
         return {}
-    row = noise.model_dump(exclude={"before", "after", "usual_compute_ns"})
+    row = {name: value for name, value in noise if name not in ("before", "after", "usual_compute_ns")}
     for when, pace in (("before", noise.before), ("after", noise.after)):
-        for name, value in (pace.model_dump() if pace else {}).items():
+        for name, value in pace or ():
             what, _, unit = name.rpartition("_")
             row[f"{what}_{when}_{unit}"] = value
     return row
 
 
-def _steady_state(record: TrialRecord) -> str | None:
-    """Of the measured iterations, in trials that have some and ended well."""
+def steady_states_of(records: Sequence[TrialRecord]) -> list[str | None]:
+    """The `allocpool.campaign.steady.steady_state` of each trial that has measured iterations and ended well."""
+    return steady_states([_costs(record) for record in records])
+
+
+def _costs(record: TrialRecord) -> list[float]:
+    """What an item cost in each measured iteration."""
     iterations = (record.measurement or {}).get("iterations")
     measured = iterations.get("measured") if isinstance(iterations, Mapping) else None
     if record.status not in ("ok", "disturbed") or not measured:
-        return None
-    return steady_state([(row[1] - row[0]) / row[2] for row in measured if row[2]])
+        return []
+    return [(row[1] - row[0]) / row[2] for row in measured if row[2]]
 
 
 def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
@@ -237,8 +248,8 @@ def cpu_rows(record: TrialRecord, cpu: CpuTime, *beside: tuple[str, int]) -> lis
 
 def ns_per_item(iterations: Sequence[tuple[int, ...]]) -> float | None:
     """Wall time per item of (start_ns, end_ns, items, ...) rows; None where there was no item."""
-    items = sum(row[2] for row in iterations)
-    return sum(row[1] - row[0] for row in iterations) / items if items else None
+    items = sum([row[2] for row in iterations])
+    return sum([row[1] - row[0] for row in iterations]) / items if items else None
 
 
 def drift_percent(iterations: Sequence[tuple[int, ...]]) -> float | None:
@@ -255,16 +266,25 @@ def frames(
 
     A record, or a log, that can't be read counts as not run, and is named in one line on standard error.
     """
-    rows: dict[str, list[Row]] = {name: [] for name in schemas}
+    parts: dict[str, list[Sequence[Row] | Columns]] = {name: [] for name in schemas}
+    read = []
     for record in records:
         try:
             of_record = rows_of(record)
         except UserError as error:
             _unreadable(record.trial_id, str(error))
             continue
+        read.append(record)
         for name, more in of_record.items():
-            rows[name].extend(more)
-    return {name: frame(rows[name], schema) for name, schema in schemas.items()}
+            parts[name].append(more)
+    states = dict(zip((record.trial_id for record in read), steady_states_of(read), strict=True))
+    tables = {}
+    for name, schema in schemas.items():
+        columns = _columns_of(parts[name], schema)
+        if STEADY_STATE in columns:
+            columns[STEADY_STATE] = [states[trial_id] for trial_id in columns["trial_id"]]
+        tables[name] = _frame(columns, schema)
+    return tables
 
 
 @cache
@@ -296,16 +316,35 @@ def completed(table: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
     return whole[[*schema.columns, *(name for name in whole if name not in schema.columns)]]
 
 
-def frame(rows: Sequence[Mapping[str, Any]], schema: DataFrameSchema) -> pd.DataFrame:
+def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
     """The rows as a table whose columns, types and ranges are those of the schema, but for the study's name."""
-    columns = {name: column for name, column in schema.columns.items() if name != STUDY}
-    table = pd.DataFrame(list(rows), columns=list(columns))
-    for name, column in columns.items():
-        if str(column.dtype) in ("Int64", "Float64"):
-            table[name] = pd.to_numeric(table[name]).astype(str(column.dtype))
-        elif str(column.dtype) == "boolean":
-            table[name] = table[name].astype("boolean")
-    return schema.validate(table)
+    return _frame(_columns_of([rows], schema), schema)
+
+
+def _columns_of(parts: Sequence[Sequence[Row] | Columns], schema: DataFrameSchema) -> Columns:
+    """The values of each column of the schema but the study's name; None where a row has none."""
+    rows = [row for part in parts if not isinstance(part, dict) for row in part]
+    whole = [part for part in parts if isinstance(part, dict)]
+    return {
+        name: [row.get(name) for row in rows] + list(itertools.chain.from_iterable(part[name] for part in whole))
+        for name in schema.columns
+        if name != STUDY
+    }
+
+
+def _frame(columns: Columns, schema: DataFrameSchema) -> pd.DataFrame:
+    return schema.validate(
+        pd.DataFrame({name: _typed(values, str(schema.columns[name].dtype)) for name, values in columns.items()})
+    )
+
+
+def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
+    """The values in the type of their column; those of plain numbers are left for the schema to convert, or refuse."""
+    if dtype in ("Int64", "Float64"):
+        return pd.to_numeric(pd.Series(values, dtype=object)).astype(dtype)
+    if dtype in ("int64", "float64") and values:
+        return pd.Series(np.asarray(values))
+    return pd.Series(values, dtype=dtype if dtype in ("string", "boolean") or not values else None)
 
 
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:

@@ -12,6 +12,7 @@ import platform
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -75,7 +76,7 @@ class Host(BaseModel):
         Covers processor, cores, memory in steps of 4 GiB and kernel release; not what changes by the minute. Machines
         that are alike in these are one, unless they have names (`NAME`).
         """
-        lasting = [
+        lasting = (
             self.cpu_model,
             self.architecture,
             self.physical_cores,
@@ -85,8 +86,13 @@ class Host(BaseModel):
             self.system,
             self.kernel,
             *([self.name] if self.name else []),
-        ]
-        return hashlib.sha256(json.dumps(lasting).encode()).hexdigest()[:12]
+        )
+        return _digest(lasting)
+
+
+@cache
+def _digest(lasting: tuple[object, ...]) -> str:
+    return hashlib.sha256(json.dumps(lasting).encode()).hexdigest()[:12]
 
 
 def read_host() -> Host:

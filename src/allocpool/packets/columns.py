@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, get_args
 
 import pandas as pd
@@ -14,6 +15,7 @@ from allocpool.campaign.tidy import (
     GC_COLUMNS,
     POSITIVE,
     TRIAL_COLUMNS,
+    Columns,
     Row,
     Rows,
     Trial,
@@ -33,7 +35,7 @@ from allocpool.campaign.tidy import (
 )
 from allocpool.packets import older
 from allocpool.packets.laps import LAPS, lap_packets
-from allocpool.packets.measurement import BatchMeasurement
+from allocpool.packets.measurement import BatchMeasurement, Stretches
 from allocpool.packets.specs import CASES, Control, PoolOrder, Solution
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord
@@ -140,9 +142,13 @@ SCHEMAS = {"trials": TRIALS, "iterations": ITERATIONS, "cpu": CPU}
 def packets_columns(record: TrialRecord) -> Row:
     """The columns that say which packets configuration a trial ran."""
     spec = record.spec
-    solution = Solution(**{key: spec[key] for key in Solution.model_fields})
     row = {key: spec[key] for key in PACKETS_COLUMNS if key != "solution"}
-    return {**row, "solution": solution.label}
+    return {**row, "solution": _label_of(tuple((key, spec[key]) for key in Solution.model_fields))}
+
+
+@cache
+def _label_of(settings: tuple[tuple[str, Any], ...]) -> str:
+    return Solution(**dict(settings)).label
 
 
 def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
@@ -174,7 +180,7 @@ def batch_rows(record: TrialRecord) -> Rows:
     trial = read_trial(record, BatchMeasurement)
     return {
         "trials": [batch_row(trial)],
-        "iterations": _iteration_rows(trial),
+        "iterations": _iteration_columns(trial),
         "cpu": cpu_rows(record, trial.measurement["cpu"]) if trial.measurement else [],
     }
 
@@ -186,7 +192,7 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
     if measurement is None:
         return row
     measured = measurement["iterations"]["measured"]
-    packets = sum(count for _, _, count in measured)
+    packets = sum([count for _, _, count in measured])
     start_ns, end_ns = measured[0][0], measured[-1][1]
     gc = gc_row(record, start_ns, end_ns)
     laps = laps_row(row, packets, record.spec["min_laps"])
@@ -217,21 +223,18 @@ def cost_of(record: TrialRecord) -> float | None:
     return ns_per_item(stretches["measured"]) if record.spec["mode"] == "batch" and stretches else None
 
 
-def _iteration_rows(trial: Trial[BatchMeasurement]) -> list[Row]:
-    if trial.measurement is None:
-        return []
-    stretches = trial.measurement["iterations"]
-    return [
-        {
-            "trial_id": trial.record.trial_id, "iteration": place, "phase": phase, "start_ns": start_ns,
-            "end_ns": end_ns, "packets": packets, "ns_per_packet": (end_ns - start_ns) / packets,
-        }
-        for phase, iterations in (
-            ("fill", stretches["fill"]), ("warmup", stretches["warmup"]), ("measured", stretches["measured"]),
-        )
+def _iteration_columns(trial: Trial[BatchMeasurement]) -> Columns:
+    stretches = trial.measurement["iterations"] if trial.measurement else Stretches(fill=[], warmup=[], measured=[])
+    named = (("fill", stretches["fill"]), ("warmup", stretches["warmup"]), ("measured", stretches["measured"]))
+    rows = [
+        (place, phase, start_ns, end_ns, packets, (end_ns - start_ns) / packets)
+        for phase, iterations in named
         for place, (start_ns, end_ns, packets) in enumerate(iterations)
         if packets
-    ]  # fmt: skip
+    ]
+    own = [name for name in ITERATIONS.columns if name != "trial_id"]
+    columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in own)
+    return {"trial_id": [trial.record.trial_id] * len(rows), **dict(zip(own, columns, strict=True))}
 
 
 def tidy_batch(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
@@ -244,5 +247,7 @@ def summarise_batch(record: TrialRecord) -> dict[str, Any]:
     trial = read_trial(record, BatchMeasurement)
     row = batch_row(trial)
     counts = {name: row.pop(name, None) for name in COUNTS}
-    iterations = [item["ns_per_packet"] for item in _iteration_rows(trial) if item["phase"] == "measured"]
+    columns = _iteration_columns(trial)
+    costs = zip(columns["phase"], columns["ns_per_packet"], strict=True)
+    iterations = [ns for phase, ns in costs if phase == "measured"]
     return {**row, "counts": counts, "iteration_ns_per_packet": iterations}

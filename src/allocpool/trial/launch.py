@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from allocpool import compile as compiled
@@ -143,6 +143,7 @@ class Launcher:
         )
 
 
+@lru_cache(maxsize=4096)
 def cell_of(spec: TrialSpec) -> TrialSpec:
     """What the repetitions of a trial have in common."""
     return spec if spec.block == 0 else spec.model_copy(update={"block": 0})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
@@ -147,12 +148,13 @@ def stops_of(record: TrialRecord) -> Stops | None:
     Raises:
         UserError: its log can't be read; see `read_stops`.
     """
+    try:
+        seen = os.stat(f"{record.directory}/{GC_LOG}") if record.directory else None
+    except OSError:
+        seen = None
+    if seen is None or not seen.st_size:
+        return None
     log = Path(record.directory) / GC_LOG
-    if not record.directory or not log.exists():
-        return None
-    seen = log.stat()
-    if not seen.st_size:
-        return None
     beside = log.with_name(KEPT)
     # A file that is missing, cut or of another version is made anew.
     with suppress(OSError, ValueError):
