@@ -109,6 +109,6 @@ def forest_caption(combined: pd.DataFrame) -> str:
     wide = " Of two hosts alone that interval says little." if few == 2 else ""
     return (
         f"Ratios of costs in {len(shown)} primary questions, host by host, with intervals that hold whenever one "
-        "looks; in black the mean over hosts with its 95% interval (random effects: Paule and Mandel, Hartung and "
-        f"Knapp){rest}.{wide}"
+        "looks; in black the mean over hosts, each of which counts the same, with Student's 95% interval as of a "
+        f"sample of such hosts{rest}.{wide}"
     )
