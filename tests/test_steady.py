@@ -51,7 +51,7 @@ def test_noise_alone_is_seldom_called_a_change() -> None:
 
 
 def test_many_series_are_called_what_each_is_called_by_itself() -> None:
-    """Of several lengths, short ones and long ones, with outliers: looked at together, nothing of one tells on another."""
+    """Short ones, long ones and some with outliers: of what is looked at together none tells on another."""
     several = [
         series((level, count), (100, 40), seed=seed)
         for seed in range(6)
