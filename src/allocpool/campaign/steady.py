@@ -139,8 +139,8 @@ def _together(sums: Floats, squares: Floats, floors: Floats, penalty: float) -> 
     before = np.zeros(sums.shape, dtype=np.int64)
     for end in range(_SHORTEST, n + 1):
         starts = np.arange(end - _SHORTEST + 1)
-        inside = [of[:, end, np.newaxis] - of[:, starts] for of in (sums, squares)]
-        each = best[:, starts] + _costs(end - starts, *inside, floors)
+        inside, inside_squares = (of[:, end, np.newaxis] - of[:, starts] for of in (sums, squares))
+        each = best[:, starts] + _costs(end - starts, inside, inside_squares, floors)
         before[:, end] = cheapest = each.argmin(axis=1)
         best[:, end] = each[rows, cheapest] + penalty
     return before
