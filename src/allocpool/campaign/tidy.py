@@ -35,8 +35,10 @@ POSITIVE = Check.gt(0)
 Row = dict[str, Any]
 Columns = dict[str, list[Any]]
 """Rows of one table, column by column: for tables that have many rows of each trial."""
-Rows = Mapping[str, Sequence[Row] | Columns]
+Rows = Mapping[str, Sequence[Row]]
 """Rows by the name of their table."""
+Tables = Mapping[str, Sequence[Row] | Columns]
+"""Likewise, some column by column."""
 _Measurement = TypeVar("_Measurement", bound=Mapping[str, object])
 
 
@@ -260,7 +262,7 @@ def drift_percent(iterations: Sequence[tuple[int, ...]]) -> float | None:
 
 
 def frames(
-    records: Iterable[TrialRecord], rows_of: Callable[[TrialRecord], Rows], schemas: Mapping[str, DataFrameSchema]
+    records: Iterable[TrialRecord], rows_of: Callable[[TrialRecord], Tables], schemas: Mapping[str, DataFrameSchema]
 ) -> dict[str, pd.DataFrame]:
     """A table for each schema, of the rows of each record, checked.
 
@@ -341,7 +343,7 @@ def _frame(columns: Columns, schema: DataFrameSchema) -> pd.DataFrame:
 def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
     """The values in the type of their column; those of plain numbers are left for the schema to convert, or refuse."""
     if dtype in ("Int64", "Float64"):
-        return pd.to_numeric(pd.Series(values, dtype=object)).astype(dtype)
+        return pd.Series(pd.to_numeric(pd.Series(values, dtype=object)), dtype=dtype)
     if dtype in ("int64", "float64") and values:
         return pd.Series(np.asarray(values))
     return pd.Series(values, dtype=dtype if dtype in ("string", "boolean") or not values else None)

@@ -17,7 +17,7 @@ from allocpool.campaign.tidy import (
     TRIAL_COLUMNS,
     Columns,
     Row,
-    Rows,
+    Tables,
     Trial,
     choice,
     cpu_rows,
@@ -175,7 +175,7 @@ def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {**now, "trials": with_columns(trials, rows, TRIALS)}
 
 
-def batch_rows(record: TrialRecord) -> Rows:
+def batch_rows(record: TrialRecord) -> Tables:
     """The rows of one batch trial in tables ``trials``, ``iterations`` and ``cpu``."""
     trial = read_trial(record, BatchMeasurement)
     return {

@@ -12,7 +12,7 @@ from allocpool.campaign.tidy import (
     POSITIVE,
     TRIAL_COLUMNS,
     Row,
-    Rows,
+    Tables,
     choice,
     frames,
     ns_per_item,
@@ -95,7 +95,7 @@ def _ms(ns: int | None) -> float | None:
     return None if ns is None else ns / 1e6
 
 
-def _rows_of(record: TrialRecord) -> Rows:
+def _rows_of(record: TrialRecord) -> Tables:
     return {"witnesses": [bridge_row(record)]} if record.spec["mode"] == "bridge" else batch_rows(record)
 
 

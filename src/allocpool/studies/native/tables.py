@@ -12,7 +12,7 @@ from allocpool.campaign.tidy import (
     COUNT,
     TRIAL_COLUMNS,
     Row,
-    Rows,
+    Tables,
     choice,
     frames,
     number,
@@ -65,7 +65,7 @@ def counter_rows(record: TrialRecord) -> list[Row]:
     return [*counted, *missing] or [shared]
 
 
-def _rows_of(record: TrialRecord) -> Rows:
+def _rows_of(record: TrialRecord) -> Tables:
     if record.spec["mode"] == "counters":
         return {"counters": counter_rows(record)}
     return batch_rows(record)

@@ -38,13 +38,14 @@ from allocpool.packets.columns import (
     COUNTS,
     LAPS_COLUMNS,
     PACKETS_COLUMNS,
-    batch_rows,
+    batch_row,
     in_todays_words,
     laps_row,
     packets_columns,
 )
 from allocpool.packets.columns import TRIALS as BATCH
 from allocpool.packets.laps import LAPS
+from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.decision_map import Seen, seen_of
@@ -596,7 +597,7 @@ class _Timeline:
 
 def _rows_of(record: TrialRecord) -> Rows:
     if record.spec["mode"] == "batch":
-        return {"batch": batch_rows(record)["trials"]}
+        return {"batch": [batch_row(read_trial(record, BatchMeasurement))]}
     if record.spec["mode"] == "search":
         search = read_trial(record, SearchMeasurement)
         if is_of_map(record):
