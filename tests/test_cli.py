@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from allocpool import home
+from allocpool import bench, home
 from allocpool.campaign import registry, single
 from allocpool.cli import main
 
@@ -50,6 +51,25 @@ def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_t
     assert told.output.startswith("case A: one trial, spread unknown; same checksum\n")
     assert re.search(r"^  cpp/slab / cpp/flat: [\d.]+; [\d.,]+ ns against [\d.,]+ ns$", told.output, re.MULTILINE)
     assert "  java/flat/serial/25 / java/native/serial/25: " in told.output
+
+
+def test_the_benchmark_of_pools_says_who_is_ahead_and_where_ours_is_not_why() -> None:
+    def rounds(cost_ns: float, gc_ns: float, apart: float = 1.0) -> list[dict[str, Any]]:
+        cpu = {"application": 1000 * (cost_ns - gc_ns), "gc": 1000 * gc_ns}
+        return [
+            {"cpu_ns_per_packet": cost_ns * factor, "ns_per_packet": cost_ns, "cpu_ns": cpu, "packets": 1000}
+            for factor in (1.0, 1.01 * apart, 0.99 / apart)
+        ]
+
+    told = {"owner": rounds(100, 30), "dear": rounds(200, 10), "noisy": rounds(101, 1, 3.0), "cheap": rounds(50, 0)}
+    ours, dear, noisy, cheap, *wall = bench.threads_report("owner", told)
+    assert ours == "CPU of owner: 100.0 ns (97.5 to 103) a packet"
+    assert re.fullmatch(r"CPU, owner / dear: 0.500 .*: ahead", dear)
+    assert "not shown to be ahead" in noisy
+    assert cheap.endswith("behind, its CPU by threads, ns a packet more than the other's: gc +30.0, application +20.0")
+    assert len(wall) == 4 and wall[0].startswith("wall of owner: 100 ns (")
+    alone = list(bench.threads_report("owner", {name: each[:1] for name, each in told.items()}))
+    assert alone[1] == "CPU, owner / dear: 0.500: one round shows nothing"
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,25 @@
 """``allocpool bench``: how fast parts of the instrument are, as ratios from interleaved rounds with their spread.
 
-A benchmark prints and judges nothing: whoever reads it knows what else the machine was doing.
+A benchmark prints and keeps nothing: whoever reads it knows what else the machine was doing.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from allocpool import home
 from allocpool.errors import UserError, unknown_choice
+
+if TYPE_CHECKING:
+    from allocpool.stats import Interval
 
 _PASS_ON = {"ignore_unknown_options": True, "help_option_names": []}
 _ARGUMENTS = click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -235,44 +239,80 @@ def threads(
     """Our best pool against Netty's, Agrona's and JCTools', off the heap: CPU and wall time a packet, and ratios.
 
     Every trial is a fresh process. The contenders take turns, in an order that turns with the rounds; then each
-    receives the same packets once more, for the checksum.
+    receives the same packets once more, for the checksum. Ahead or behind is what a whole interval says; where ours is
+    not ahead, what the rounds tell of the reason is said.
     """
     from allocpool.campaign import single
+    from allocpool.machine.host import usable_cores
+    from allocpool.studies.threads.strategies import STRATEGIES
 
-    contenders = (ours, *_RIVALS)
+    if ours not in STRATEGIES:
+        raise unknown_choice("strategy", ours, STRATEGIES)
+    contenders = tuple(dict.fromkeys((ours, *_RIVALS)))
 
     def trial(strategy: str, topology: str, **length: str) -> dict[str, Any]:
         settings = {"topology": topology, "threads": workers, "layout": "native", "strategy": strategy, "scale": scale}
         words = [f"{name}={value}" for name, value in {**settings, **length}.items()]
         return single.run_and_summarise(single.parse_spec(["mode=threads", *words]))
 
+    for name in contenders:
+        click.echo(f"{'ours, ' if name == ours else ''}{name}: {STRATEGIES[name].means}")
     length = {"seconds": str(seconds), "warmup_seconds": str(warmup_seconds)}
     for topology in topologies:
         told = _taking_turns(contenders, rounds, partial(trial, topology=topology, **length))
-        cpu, wall = (
-            {name: [each[key] for each in summaries] for name, summaries in told.items()}
-            for key in ("cpu_ns_per_packet", "ns_per_packet")
-        )
         checksums = {trial(name, topology, packets="1000000")["checksum"] for name in contenders}
-        _report_threads(topology, workers, ours, {"CPU": cpu, "wall": wall}, checksums)
+        one = told[ours][0]
+        same = "same checksum" if len(checksums) == 1 else f"DIFFERENT CHECKSUMS {sorted(checksums)}"
+        receiver = " and a receiver" if topology == "pipeline" else ""
+        click.echo(
+            f"\n{topology}: {workers} workers{receiver} on {usable_cores()} processors, {one['solution']}, case "
+            f"{one['case']} at {scale:g} of its size, {rounds} rounds of {seconds:g} s; {same}"
+        )
+        for line in threads_report(ours, told):
+            click.echo(f"  {line}")
 
 
-def _report_threads(
-    topology: str, workers: int, ours: str, costs: dict[str, dict[str, list[float]]], checksums: set[str]
-) -> None:
+def threads_report(ours: str, told: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """What the rounds of `threads` say, in lines: our pool's cost, its ratio to each rival's, and who is ahead.
+
+    ``told`` are summaries of trials by contender, one of each round.
+    """
     import pandas as pd
 
     from allocpool import stats
 
-    same = "same checksum" if len(checksums) == 1 else f"DIFFERENT CHECKSUMS {sorted(checksums)}"
-    click.echo(f"{topology}, {workers} workers; {same}")
-    for what, by_name in costs.items():
-        own = pd.Series(by_name[ours])
-        click.echo(f"  {what} of {ours}: {stats.geometric_interval(own).text(3, 'ns')} a packet")
-        for name in by_name:
-            if name != ours:
-                ratio = stats.geometric_interval(own / pd.Series(by_name[name]))
-                click.echo(f"  {what}, {ours} / {name}: {ratio.text(3)}")
+    for what, key in (("CPU", "cpu_ns_per_packet"), ("wall", "ns_per_packet")):
+        costs = {name: pd.Series([each[key] for each in summaries]) for name, summaries in told.items()}
+        yield f"{what} of {ours}: {stats.geometric_interval(costs[ours]).text(3, 'ns')} a packet"
+        for rival in told:
+            if rival != ours:
+                ratio = stats.geometric_interval(costs[ours] / costs[rival])
+                standing = _standing(ratio) or f"behind, {_where_it_goes(told[ours], told[rival])}"
+                yield f"{what}, {ours} / {rival}: {ratio.text(3)}: {standing}"
+
+
+def _standing(ratio: Interval) -> str | None:
+    """Of a ratio of our cost to another's, in words; None where ours is behind, which takes a reason."""
+    if ratio.trials == 1:
+        return "one round shows nothing"
+    if ratio.high < 1:
+        return "ahead"
+    return (
+        None if ratio.low > 1 else "not shown to be ahead, since the interval holds 1: rounds differ by more than pools"
+    )
+
+
+def _where_it_goes(own: Sequence[Mapping[str, Any]], rivals: Sequence[Mapping[str, Any]]) -> str:
+    """By which threads' CPU time one contender differs from another, the largest part first."""
+
+    def by_group(summaries: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        groups = summaries[0]["cpu_ns"]
+        return {group: median(each["cpu_ns"][group] / each["packets"] for each in summaries) for group in groups}
+
+    other = by_group(rivals)
+    more = {group: ns - other.get(group, 0.0) for group, ns in by_group(own).items()}
+    parts = [f"{group} {ns:+.1f}" for group, ns in sorted(more.items(), key=lambda item: -abs(item[1])) if ns]
+    return f"its CPU by threads, ns a packet more than the other's: {', '.join(parts)}"
 
 
 _PACKETS_LIKE = (
