@@ -288,6 +288,17 @@ def test_the_command_summarises_each_of_several_files() -> None:
     assert all(path in text for path in paths)
 
 
+def test_what_a_log_or_its_name_says_is_no_command_to_a_terminal(tmp_path: Path) -> None:
+    log = tmp_path / "red\x1b[31m.log"
+    with gzip.open(LOGS / "11-serial-full.log.gz", "rb") as golden:
+        log.write_bytes(golden.read())
+    foreign = tmp_path / "other\x1b[2J.log"
+    foreign.write_text("no log", encoding="utf-8")
+    told = CliRunner().invoke(gclog_command, [str(log), str(foreign)])
+    assert "red?[31m.log" in told.output and "other?[2J.log" in told.output
+    assert "\x1b" not in told.output
+
+
 def test_the_command_fails_with_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(gclog_command, [str(write(tmp_path, b""))])
     assert result.exit_code == 1

@@ -202,6 +202,8 @@ def run_trial(
         disturbed=disturbance(noise, disturbed_beyond),
         gc_log_bytes=size_of(task.folder / GC_LOG),
     )
+    with suppress(FileNotFoundError), (task.folder / GC_LOG).open("rb") as log:
+        os.fsync(log.fileno())  # a record vouches for its log, so it is not to be on disk before it
     write_atomically(task.folder / RESULT, record.model_dump_json(indent=1))
     return record.model_copy(update={"directory": str(task.folder)})
 
