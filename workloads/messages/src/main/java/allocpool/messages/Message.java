@@ -3,6 +3,9 @@ package allocpool.messages;
 /**
  * A message: a buffer and how much of it is used. Its first word is its number, the others follow from a key and their
  * place, so that a buffer that was handed out too early is found wherever it is read.
+ *
+ * <p>It has nothing but its name in common with a message between threads, which is a packet of the article: that one
+ * has headers in places of their own, and one size. Here it has any size, and is read and written a word at a time.
  */
 abstract class Message {
     static final int WORD_BYTES = 8;

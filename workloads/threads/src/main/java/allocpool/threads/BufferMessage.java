@@ -6,7 +6,13 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** A message over a buffer of the JDK. */
+/**
+ * A message over a buffer of the JDK.
+ *
+ * <p>It reads and writes as the packet of layouts {@code heap} and {@code native} does, and is not that one: what pools
+ * note of a message are fields of {@link Message}, which a packet of one thread must not have, since its size is part
+ * of what is measured; and a buffer behind one more reference would be another workload.
+ */
 class BufferMessage extends Message {
     private static final VarHandle WORD =
             MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);

@@ -3,7 +3,7 @@ package allocpool.threads;
 import allocpool.packets.Audit;
 import io.netty.buffer.ByteBuf;
 
-/** A message over a buffer of Netty. */
+/** A message over a buffer of Netty; why it is not the packet over one, {@link BufferMessage} says. */
 final class NettyMessage extends Message {
     final ByteBuf buffer;
 
