@@ -8,10 +8,7 @@ from pathlib import Path
 
 import MLRsearch
 import pytest
-
-from allocpool.trial.launch import Launcher
-from allocpool.trial.record import Launch
-from allocpool.trial.spec import TrialSpec
+from compilers import leave_out_the_second
 
 # Imported before all else: it looks for its own source among all modules that there are by then, again and again.
 assert MLRsearch
@@ -37,15 +34,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def first_compiler_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials whose JVM leaves its second compiler out, which takes half the time of those that only show that they do
-    what they say. With both, each kind of trial is part of the smoke campaign."""
-    launch_of = Launcher.launch_of
-
-    def quickly(self: Launcher, spec: TrialSpec) -> Launch:
-        launch = launch_of(self, spec)
-        if launch.jvm is None:
-            return launch
-        flags = (*launch.jvm.flags, "-XX:TieredStopAtLevel=1")
-        return launch.model_copy(update={"jvm": launch.jvm.model_copy(update={"flags": flags})})
-
-    monkeypatch.setattr(Launcher, "launch_of", quickly)
+    """Trials that only show that they do what they say. With both compilers, each kind of trial is part of the smoke
+    campaign."""
+    leave_out_the_second(monkeypatch)

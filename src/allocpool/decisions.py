@@ -31,7 +31,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import optimize, special
+import scipy
 
 from allocpool.stats import Interval, ends, plural, significant
 
@@ -119,8 +119,8 @@ def nominal_level(alpha: float, n: int) -> float:
     firsts, chances = _boundaries()
     first = float(np.interp(math.log(alpha), chances, firsts))
     if math.log(alpha) < chances[0]:  # beyond the table: the first look's share of it, a union bound
-        first = float(-special.ndtri(alpha / (4 * len(LOOKS))))
-    return float(2.0 * special.ndtr(-_boundary(first, n)))
+        first = float(-scipy.special.ndtri(alpha / (4 * len(LOOKS))))
+    return float(2.0 * scipy.special.ndtr(-_boundary(first, n)))
 
 
 def look_at(n: int) -> int | None:
@@ -137,9 +137,9 @@ def repeated_p(nominal: float, n: int) -> float:
 
 def _repeated(nominal: Array, n: int) -> Array:
     firsts, chances = _boundaries()
-    first = -np.asarray(special.ndtri(nominal)) / _boundary(1.0, n)
+    first = -np.asarray(scipy.special.ndtri(nominal)) / _boundary(1.0, n)
     inside = np.exp(np.interp(first, firsts[::-1], chances[::-1])) / 2
-    beyond = np.minimum(1.0, 2 * len(LOOKS) * special.ndtr(-first))
+    beyond = np.minimum(1.0, 2 * len(LOOKS) * scipy.special.ndtr(-first))
     below = np.maximum(0.5, nominal)  # below the table: nothing is ever decided there
     return np.where(first > firsts[0], beyond, np.where(first < firsts[-1], below, inside))
 
@@ -165,7 +165,7 @@ def _contrast(tops: Sequence[Array], bottoms: Sequence[Array]) -> tuple[Array, A
 def welch(a: Array, b: Array, alpha: float | Array) -> tuple[Array, Array]:
     """Difference of means and half width of its interval at ``1 - alpha``, as `_contrast` has them."""
     middle, error, freedom = _contrast([a], [b])
-    return middle, -special.stdtrit(freedom, np.asarray(alpha) / 2) * error
+    return middle, -scipy.special.stdtrit(freedom, np.asarray(alpha) / 2) * error
 
 
 def early_interval(a: Array, b: Array, alpha: float) -> tuple[Array, Array]:
@@ -173,7 +173,7 @@ def early_interval(a: Array, b: Array, alpha: float) -> tuple[Array, Array]:
     too many where two trials happen to be close. It holds for lognormal noise; of two speeds so few may see one."""
     error = np.sqrt(a.var(axis=-1, ddof=1) / a.shape[-1] + b.var(axis=-1, ddof=1) / b.shape[-1])
     freedom = min(a.shape[-1], b.shape[-1]) - 1
-    return a.mean(axis=-1) - b.mean(axis=-1), -special.stdtrit(freedom, alpha / 2) * error
+    return a.mean(axis=-1) - b.mean(axis=-1), -scipy.special.stdtrit(freedom, alpha / 2) * error
 
 
 def repeated_interval(a: Array, b: Array, alpha: float) -> tuple[Array, Array]:
@@ -236,11 +236,11 @@ def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alph
         if n > 1:
             middle, error, _ = _contrast(tops, bottoms)
             alpha = max(alpha, ALPHA)  # nothing is decided by it, so there is nothing to be careful about
-            half = -float(special.stdtrit(n - 1, alpha / 2)) * float(error)
+            half = -float(scipy.special.stdtrit(n - 1, alpha / 2)) * float(error)
             low, high = math.exp(float(middle) - half), math.exp(float(middle) + half)
         return Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
     middle, error, freedom = _contrast([side[:used] for side in tops], [side[:used] for side in bottoms])
-    half = -float(special.stdtrit(freedom, nominal_level(alpha, used) / 2)) * float(error)
+    half = -float(scipy.special.stdtrit(freedom, nominal_level(alpha, used) / 2)) * float(error)
     low_log, high_log = float(middle) - half, float(middle) + half
     verdict = _verdict(low_log, high_log, math.log(effect))
     needed = 0 if verdict != OPEN else _blocks_needed(tops, bottoms, math.log(effect), alpha)
@@ -381,7 +381,7 @@ def of_estimate(
     if n < FEWEST_ESTIMATES:
         told = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, alpha, math.nan, "")
         return Comparison(told, math.nan, math.nan, math.nan, effect)
-    half = grain - float(special.stdtrit(n - 1, nominal_level(alpha, used) / 2)) * error
+    half = grain - float(scipy.special.stdtrit(n - 1, nominal_level(alpha, used) / 2)) * error
     low, high, margin = middle - half, middle + half, math.log(effect)
     verdict = _verdict(low, high, margin)
     needed: int | None = 0
@@ -439,10 +439,10 @@ def compare_means(
     top, bottom = top[:used], bottom[:used]
     middle, error, freedom = (float(part) for part in _contrast([top], [bottom]))
     if used < FEWEST:
-        reach = -float(special.stdtrit(n - 1, alpha / 2))
+        reach = -float(scipy.special.stdtrit(n - 1, alpha / 2))
         low, high = _fieller(top, bottom, reach)
         return _Means(replace(told, low=low, high=high), middle, error, freedom, effect, top=top, bottom=bottom)
-    reach = -float(special.stdtrit(freedom, nominal_level(alpha, used) / 2))
+    reach = -float(scipy.special.stdtrit(freedom, nominal_level(alpha, used) / 2))
     low, high = _fieller(top, bottom, reach)
     verdict = (
         EQUIVALENT if 1 / effect < low and high < effect
@@ -493,7 +493,7 @@ def p_above(top: Array, bottom: Array, ratio: float = 1.0) -> Array:
 
 def _p_of(distance: Array, error: Array, freedom: Array, used: int) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
-        nominal = special.stdtr(freedom, -distance / error)
+        nominal = scipy.special.stdtr(freedom, -distance / error)
     return np.where(error > 0, _repeated(nominal, used), np.where(distance > 0, 0.0, 1.0))
 
 
@@ -536,7 +536,7 @@ class Mean:
         """Where the true mean lies, each end missed with chance ``alpha / 2``, whenever one looks; below `FEWEST`
         trials with that chance at this look; NaN of one trial."""
         level = alpha if self.n < FEWEST else nominal_level(alpha, self.n)
-        half = -float(special.stdtrit(max(1, self.n - 1), level / 2)) * self.error
+        half = -float(scipy.special.stdtrit(max(1, self.n - 1), level / 2)) * self.error
         return self.middle - half, self.middle + half
 
 
@@ -596,15 +596,16 @@ def combine(within: Sequence[Decision], effect: float = EFFECT, alpha: float = A
         return Combined(ratio, math.nan, math.nan, 0, 1.0, math.nan, math.nan, OPEN)
     middles = np.log([each.ratio for each in known])
     low, high = np.log([each.low for each in known]), np.log([each.high for each in known])
-    reach = -np.asarray(special.ndtri(np.array([each.level for each in known]) / 2))
+    reach = -np.asarray(scipy.special.ndtri(np.array([each.level for each in known]) / 2))
     variances = np.maximum(np.maximum(high - middles, middles - low) / reach, 1e-9) ** 2
     between = _between(middles, variances)
     middle, k = float(middles.mean()), len(known)
     if k == 1:
         return Combined(math.exp(middle), math.nan, math.nan, 1, 1.0, math.nan, math.nan, OPEN)
     error = math.sqrt(max(float(middles.var(ddof=1)), float(variances.mean())) / k)
-    half = -float(special.stdtrit(k - 1, alpha / 2)) * error
-    more = -float(special.stdtrit(k - 2, alpha / 2)) * math.hypot(error, math.sqrt(between)) if k > 2 else math.nan
+    half = -float(scipy.special.stdtrit(k - 1, alpha / 2)) * error
+    scatter_of_mean = math.hypot(error, math.sqrt(between))
+    more = -float(scipy.special.stdtrit(k - 2, alpha / 2)) * scatter_of_mean if k > 2 else math.nan
     ratio, *ends_ = (math.exp(middle + part) for part in (0.0, -half, half, -more, more))
     verdict = _verdict(middle - half, middle + half, math.log(effect))
     return Combined(ratio, ends_[0], ends_[1], k, math.exp(math.sqrt(between)), ends_[2], ends_[3], verdict)
@@ -625,7 +626,7 @@ def _between(middles: Array, variances: Array) -> float:
     if middles.size < 2 or excess(0.0) <= 0:
         return 0.0
     high = float(np.ptp(middles)) ** 2 * middles.size + float(variances.max())
-    return float(optimize.brentq(excess, 0.0, high))
+    return float(scipy.optimize.brentq(excess, 0.0, high))
 
 
 def _verdict(low: float, high: float, margin: float) -> str:
@@ -652,7 +653,7 @@ def _blocks_needed(tops: Sequence[Array], bottoms: Sequence[Array], margin: floa
 def _half_widths(alpha: float) -> Array:
     """Standard errors that the interval of each look reaches to either side, with one and a half sides' freedom."""
     levels = np.array([nominal_level(alpha, size) for size in LOOKS])
-    return -np.asarray(special.stdtrit(np.maximum(1.0, 1.5 * (np.array(LOOKS) - 1)), levels / 2))
+    return -np.asarray(scipy.special.stdtrit(np.maximum(1.0, 1.5 * (np.array(LOOKS) - 1)), levels / 2))
 
 
 def _logs(values: Costs) -> Array:

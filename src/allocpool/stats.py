@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy  # as a whole: its parts take longer to import than all else here, and come when they are first asked for
 
 CONFIDENCE = 0.95
 SPREAD_UNKNOWN = "spread unknown"
@@ -139,7 +139,7 @@ def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interv
     centre, n = geometric_mean(array), array.size
     if n == 1:
         return Interval(centre, centre, centre, 1, "one trial")
-    half = float(scipy_stats.t.ppf(0.5 + confidence / 2, n - 1) * np.log(array).std(ddof=1) / math.sqrt(n))
+    half = float(scipy.stats.t.ppf(0.5 + confidence / 2, n - 1) * np.log(array).std(ddof=1) / math.sqrt(n))
     return Interval(centre, centre * math.exp(-half), centre * math.exp(half), n, "Student")
 
 
@@ -179,5 +179,5 @@ def binomial_bounds(events: int, chances: int, confidence: float = CONFIDENCE) -
     """
     if chances <= 0 or not 0 <= events <= chances:
         raise ValueError(f"events must lie between 0 and chances, chances above 0: got {events} of {chances}")
-    bounds = scipy_stats.binomtest(events, chances).proportion_ci(confidence_level=confidence, method="exact")
+    bounds = scipy.stats.binomtest(events, chances).proportion_ci(confidence_level=confidence, method="exact")
     return float(bounds.low), float(bounds.high)

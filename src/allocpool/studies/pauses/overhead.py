@@ -147,7 +147,8 @@ def lower_bound_overhead(trials: pd.DataFrame, cpu: pd.DataFrame) -> pd.DataFram
     at least, and ``total`` and ``base`` as `Least`. The interval holds the noise of the base and of its choice. A
     solution with fewer than `FEWEST` trials is no base where others have so many.
     """
-    costs = per_packet_costs(trials, cpu)
+    names = [*SAME_PROGRAM, "collector", "solution", "block", "clock", "total_ns", "remainder_ns"]
+    costs = per_packet_costs(trials, cpu)[names]  # a table of trials has some hundred more, which cost time to carry
     rows = []
     for _, group in costs.groupby([*SAME_PROGRAM, "clock"], observed=True):
         parts = {str(name): part.set_index("block").sort_index() for name, part in group.groupby("solution")}

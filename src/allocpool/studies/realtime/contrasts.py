@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
-from scipy import stats as scipy_stats
+import scipy
 
 from allocpool.decisions import (
     A_CHEAPER,
@@ -98,14 +97,14 @@ class Searches:
     def p_reaches(self) -> float:
         """The chance that so many searches find an interval, were there none at which less than half of the trials
         lose: each would have to see all confirmations pass at one of those that it tried."""
-        return float(scipy_stats.binom.sf(self.passing - 1, self.n, min(1.0, self.tried * EDGE**self.confirmations)))
+        return float(scipy.stats.binom.sf(self.passing - 1, self.n, min(1.0, self.tried * EDGE**self.confirmations)))
 
     def p_loses(self) -> float:
         """The chance that so many find none, were there one at which at most one trial in twenty loses; where none
         finds any, that so many trials at the longest interval lose, did at most one in twenty there."""
         if self.passing == 0:
             return p_fails(self.highest_losing, self.highest_trials)
-        return float(scipy_stats.binom.sf(self.n - self.passing - 1, self.n, 1 - (1 - SAFE) ** self.confirmations))
+        return float(scipy.stats.binom.sf(self.n - self.passing - 1, self.n, 1 - (1 - SAFE) ** self.confirmations))
 
     def p_below(self, limit_ns: float) -> float:
         """The chance of so small intervals, were the cell's not below ``limit_ns``; 1 where a search found none."""
@@ -135,7 +134,7 @@ class Searches:
         if len(middles) == 1:
             return math.exp(mean), math.nan, math.nan
         error = float(np.std(middles, ddof=1)) / math.sqrt(len(middles))
-        half = float(scipy_stats.t.ppf(0.975, len(middles) - 1)) * error + self.half_width
+        half = float(scipy.stats.t.ppf(0.975, len(middles) - 1)) * error + self.half_width
         return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 
@@ -160,17 +159,17 @@ def p_smaller(left: Searches, right: Searches, by: float = 1.0) -> float:
     table = [[keeps_up, left.n - keeps_up], [right.passing, right.n - right.passing]]
     if keeps_up * right.n <= right.passing * left.n:
         return 1.0
-    return float(scipy_stats.barnard_exact(table, alternative="greater", n=8).pvalue)
+    return float(scipy.stats.barnard_exact(table, alternative="greater", n=8).pvalue)
 
 
 def p_works(losing: int, trials: int) -> float:
     """The chance that so few of the trials lose, did at least every other one."""
-    return float(scipy_stats.binom.cdf(losing, trials, EDGE)) if trials else 1.0
+    return float(scipy.stats.binom.cdf(losing, trials, EDGE)) if trials else 1.0
 
 
 def p_fails(losing: int, trials: int) -> float:
     """The chance that so many of them lose, did at most one in twenty."""
-    return float(scipy_stats.binom.sf(losing - 1, trials, SAFE)) if trials else 1.0
+    return float(scipy.stats.binom.sf(losing - 1, trials, SAFE)) if trials else 1.0
 
 
 def most_loss_chance(trials: int, confidence: float = 0.95) -> float:
@@ -196,7 +195,7 @@ def share_lost(shares: Sequence[float]) -> ShareLost:
     if n == 1 or not values.any():
         return ShareLost(mean, math.nan, math.nan)
     drawn = np.random.default_rng(n).choice(values, (_RESAMPLES, n)).mean(axis=1)
-    tail = float(scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy_stats.t.ppf(0.975, n - 1)))
+    tail = float(scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy.stats.t.ppf(0.975, n - 1)))
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return ShareLost(mean, float(low), float(high))
 
@@ -215,7 +214,7 @@ def of_interval(
         else A_CHEAPER if high < 0 else B_CHEAPER if low > 0 else OPEN
     )  # fmt: skip
     reach = (high - low) / 2
-    error = reach / -float(special.stdtrit(max(1, used - 1), nominal_level(alpha, used) / 2))
+    error = reach / -float(scipy.special.stdtrit(max(1, used - 1), nominal_level(alpha, used) / 2))
     needed: int | None = 0
     if verdict == OPEN:
         room = max(abs(middle), margin - abs(middle))

@@ -35,8 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special
-from scipy import stats as scipy_stats
+import scipy
 
 from allocpool.decisions import ALPHA, EFFECT, OPEN, Comparison, Decision, look_at, nominal_level, together
 from allocpool.evidence.trials import finished, records
@@ -102,7 +101,7 @@ def boundary_at(
     fitted = _fitted(told, lives)
     likely = fitted.likely - fitted.likely.max()
     here = fitted.at[lives.index(live)]
-    inside = here[likely >= -scipy_stats.chi2.ppf(1 - nominal_level(alpha, used), 1) / 2]
+    inside = here[likely >= -scipy.stats.chi2.ppf(1 - nominal_level(alpha, used), 1) / 2]
     low, high = float(inside.min()) - fitted.grain, float(inside.max()) + fitted.grain
     beyond = (fitted.ends[0] + 2 * fitted.grain, fitted.ends[1] - 2 * fitted.grain)
     return Point(
@@ -237,7 +236,7 @@ def _grid(box: tuple[tuple[float, float], ...], lives: tuple[int, ...], points: 
 
 def _log_chances(at: Array, log_ns: float) -> tuple[Array, Array]:
     """Logarithms of the chances that a trial at this interval loses, and that it does not, for each softness."""
-    chances = _LAPSE + (1 - 2 * _LAPSE) * special.expit((at - log_ns) / np.array(_SOFTNESS)[:, None])
+    chances = _LAPSE + (1 - 2 * _LAPSE) * scipy.special.expit((at - log_ns) / np.array(_SOFTNESS)[:, None])
     return np.log(chances), np.log1p(-chances)
 
 

@@ -20,8 +20,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special
-from scipy import stats as scipy_stats
+import scipy
 
 from allocpool.stats import CONFIDENCE
 
@@ -88,7 +87,7 @@ class LossBoundary:
 
     def chance(self, *covariates: float) -> float:
         """Of a loss in a trial there."""
-        return float(special.expit(self._at(covariates) @ self._fitted[0]))
+        return float(scipy.special.expit(self._at(covariates) @ self._fitted[0]))
 
     def point(self, chance: float = SAFE, others: Sequence[float] = (), confidence: float = CONFIDENCE) -> Point | None:
         """The first covariate where the chance of a loss is ``chance``, the others as given; None where trials have no
@@ -100,13 +99,13 @@ class LossBoundary:
         if slope >= 0:
             return None
         rest = self._at([math.exp(self._middle[0]), *others])
-        estimate = (special.logit(chance) - rest @ coefficients) / slope
+        estimate = (scipy.special.logit(chance) - rest @ coefficients) / slope
         limit = self._limit(rest + np.eye(rest.size)[1] * estimate, confidence)
 
         def beyond(place: float) -> float:
             """How much less likely the trials are with the boundary there than the limit allows."""
             row = rest + np.eye(rest.size)[1] * place
-            return most - limit - self._largest_through(row, float(special.logit(chance)), coefficients)
+            return most - limit - self._largest_through(row, float(scipy.special.logit(chance)), coefficients)
 
         ends = []
         for sign, farthest in ((-1.0, self._ends[0] - _FARTHEST), (1.0, self._ends[1] + _FARTHEST)):
@@ -119,18 +118,18 @@ class LossBoundary:
         boundary where the design is ``row``: half of chi square's quantile, or of that of F with as many degrees of
         freedom as there are clusters but one, times how much more the clusters vary."""
         if self._clusters is None:
-            return float(scipy_stats.chi2.ppf(confidence, 1)) / 2
+            return float(scipy.stats.chi2.ppf(confidence, 1)) / 2
         number = int(self._clusters.max()) + 1
         if number < _FEWEST_OF_EACH:
             return math.inf
         coefficients = self._fitted[0]
-        chances = special.expit(self._design @ coefficients)
+        chances = scipy.special.expit(self._design @ coefficients)
         scores = self._design * (self._lost - chances)[:, None]
         summed = np.array([scores[self._clusters == cluster].sum(axis=0) for cluster in range(number)])
         towards = np.linalg.solve(self._penalised(coefficients)[2], row)
         between = number / (number - 1) * float(np.sum((summed @ towards) ** 2))
         excess = max(1.0, between / float(row @ towards))
-        return excess * float(scipy_stats.f.ppf(confidence, 1, number - 1)) / 2
+        return excess * float(scipy.stats.f.ppf(confidence, 1, number - 1)) / 2
 
     def _at(self, covariates: Sequence[float]) -> Array:
         values = np.array([math.log(covariates[0]), *covariates[1:]])
@@ -148,7 +147,7 @@ class LossBoundary:
         while True:
             outside = inside + sign * step
             if beyond(outside) > 0:
-                return float(optimize.brentq(beyond, inside, outside, xtol=1e-3))
+                return float(scipy.optimize.brentq(beyond, inside, outside, xtol=1e-3))
             if sign * (outside - farthest) > 0:
                 return sign * math.inf
             inside, step = outside, 2 * step
@@ -181,10 +180,10 @@ class LossBoundary:
     def _penalised(self, coefficients: Array) -> tuple[float, Array, Array]:
         """The logarithm of the penalised likelihood, Firth's score and the information."""
         odds = self._design @ coefficients
-        chances = special.expit(odds)
+        chances = scipy.special.expit(odds)
         weights = np.maximum(chances * (1 - chances), 1e-12)
         information = (self._design * weights[:, None]).T @ self._design
         leverage = weights * (self._design * np.linalg.solve(information, self._design.T).T).sum(axis=1)
-        likely = float(np.sum(np.where(self._lost > 0, special.log_expit(odds), special.log_expit(-odds))))
+        likely = float(np.sum(np.where(self._lost > 0, scipy.special.log_expit(odds), scipy.special.log_expit(-odds))))
         score = self._design.T @ (self._lost - chances + leverage * (0.5 - chances))
         return likely + 0.5 * float(np.linalg.slogdet(information)[1]), score, information
