@@ -264,7 +264,11 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
     alloc, pool = (np.asarray(line.get_ydata(), dtype=float) for line in lines)
     assert (pool > 2 * alloc).all()
-    assert len(story.map_table(tables)) == 6
+    assert len(shown := story.map_table(tables)) == 6
+    tried, found = maps.tried_without_loss_ns(tables["map"]), maps.boundaries(tables["map"])
+    keys = zip(found["solution"], found["strategy"], found["deadline_ms"], found["live_messages"], strict=True)
+    beyond = [edge < tried.get(key, 0) for key, edge in zip(keys, found["edge_ns"], strict=True)]
+    assert shown[["alloc, ns", "pool, ns"]].stack().str.contains("at least .* a second").sum() == sum(beyond)
 
     # What was not searched the first page's grid takes from here, with as much of the heap alive as in a batch case.
     nothing = pd.DataFrame(columns=verdict_grid.COLUMNS)

@@ -4,6 +4,7 @@ real."""
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
+from great_tables import GT
+from IPython.display import Markdown
 from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
 from playwright.sync_api import Page as Tab
 
@@ -83,10 +86,12 @@ def shown() -> list[Any]:
     axis.plot([1.0, 2.0], [3.0, 4.0], label="pool")
     style.describe(drawing, "A line that rises from 3 to 4.")
     picture, caption = displayed(lambda: notebook.figure(drawing, CAPTION))
+    wide = tables.plain_table(ROWS, "A wide table")
+    assert isinstance(wide, GT)
     bundles = [
         picture,
         {"text/markdown": caption.data},
-        notebook._table_bundle(tables.plain_table(ROWS, "A wide table")),
+        notebook._table_bundle(wide),
     ]
     return [v4.new_output("display_data", bundle) for bundle in (*bundles, judged()._repr_mimebundle_())]
 
@@ -496,3 +501,14 @@ def test_what_a_cell_prints_shows_and_ends_in_is_kept_and_so_is_its_error(render
 def test_an_unknown_profile_names_the_known_ones() -> None:
     with pytest.raises(UserError, match="smoke"):
         render("enormous")
+
+
+def test_tables_speak_in_words_and_an_empty_one_is_a_sentence() -> None:
+    rows = pd.DataFrame({"mean_ns": [1.5], "left_out_because": ["too large"], "llc_misses": [2], "case": ["B"]})
+    shown = tables.plain_table(rows, "Costs")
+    assert isinstance(shown, GT)
+    headings = re.findall(r"<th[^>]*>(.*?)</th>", shown.as_raw_html())
+    assert headings == ["mean, ns", "left out because", "misses of the last level", "case"]
+    empty = tables.plain_table(rows[:0], "Costs", "Of trials.")
+    assert isinstance(empty, Markdown)
+    assert empty.data == "**Costs**: nothing in this campaign. Of trials."

@@ -647,8 +647,10 @@ def _name_of(question: Question[TrialSpec]) -> str:
 
 def cell_name(spec: TrialSpec, about: str = "") -> str:
     """What a cell runs, for lists of questions; ``about``: which part of it."""
+    told = spec.configuration()
     facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
-    return " ".join((spec.configuration(), *facts, *([about] if about else ())))
+    unsaid = (fact for fact in facts if fact not in told.replace(",", "").split())
+    return " ".join((told, *unsaid, *([about] if about else ())))
 
 
 def _read_whole_record(task: Task) -> TrialRecord | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 from great_tables import GT
+from IPython.display import Markdown
 
 from allocpool import stats
 from allocpool.decisions import Comparison
@@ -205,10 +206,37 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
     return table if table["an average hides"].notna().any() else table.drop(columns="an average hides")
 
 
-def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> GT:
-    """Any small table in the same dress; ``None`` and NaN are shown as a dash."""
+_HEADINGS = {
+    "left_out_because": "left out because",
+    "llc_misses": "misses of the last level",
+    "l1d_misses": "misses of the first level",
+    "sd_free": "SD of the logarithm, free",
+    "sd_held": "SD of the logarithm, held",
+    "n_free": "n, free",
+    "n_held": "n, held",
+    "speeds_free": "speeds, free",
+    "speeds_held": "speeds, held",
+    "compiled_states": "states of compiled code",
+    "shared_states": "of these, with both speeds",
+}
+_UNITS = ("ns", "us", "ms", "s", "mb", "mib")
+
+
+def heading(column: str) -> str:
+    """A column's name as a table shows it: in words, a unit at its end behind a comma."""
+    if column in _HEADINGS:
+        return _HEADINGS[column]
+    *words, last = column.split("_")
+    unit = {"mb": "MB", "mib": "MiB", "us": "µs"}.get(last, last)
+    return f"{' '.join(words)}, {unit}" if words and last in _UNITS else " ".join((*words, last))
+
+
+def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> GT | Markdown:
+    """Any small table in the same dress; ``None`` and NaN are shown as a dash; of no rows, a sentence in its place."""
+    if rows.empty:
+        return Markdown(" ".join(part for part in (f"**{title}**: nothing in this campaign.", note) if part))
     table = (
-        GT(rows)
+        GT(rows.rename(columns=lambda name: heading(str(name))))
         .tab_header(title=title)
         .sub_missing(missing_text="-")
         .tab_options(table_font_size="13px", data_row_padding="4px")

@@ -364,6 +364,20 @@ def boundaries(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(BOUNDARY_COLUMNS))
 
 
+def tried_without_loss_ns(trials: pd.DataFrame) -> dict[tuple[str, str, float, int], float]:
+    """The shortest interval tried (ns) per solution, strategy, deadline and live set, where no trial at it lost."""
+    shortest = {}
+    for (solution, strategy), side in _sides(trials).items():
+        for deadline_ms in _deadlines(trials):
+            told = [(seen.live, seen.interval_ns, seen.lost(deadline_ms)) for seen in side.seen]
+            known = [(live, interval_ns, lost) for live, interval_ns, lost in told if lost is not None]
+            for live in {live for live, _, _ in known}:
+                least = min(interval_ns for at, interval_ns, _ in known if at == live)
+                if not any(lost for at, interval_ns, lost in known if (at, interval_ns) == (live, least)):
+                    shortest[solution, strategy, deadline_ms, live] = least
+    return shortest
+
+
 def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
     """The live sets of a map, rising."""
     return tuple(sorted({_live(row) for row in records(trials)}))

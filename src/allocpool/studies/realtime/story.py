@@ -635,6 +635,7 @@ def map_caption(tables: Mapping[str, pd.DataFrame]) -> str:
 def map_table(tables: Mapping[str, pd.DataFrame], effect: float = EFFECT) -> pd.DataFrame:
     """Both boundaries of each collector, live set and deadline in words, and whose is smaller."""
     found = maps.boundaries(tables["map"])
+    tried = maps.tried_without_loss_ns(tables["map"])
     rows = []
     for deadline_ms in sorted(found["deadline_ms"].unique()):
         told = {(row.solution, row.live_messages): row
@@ -645,7 +646,8 @@ def map_table(tables: Mapping[str, pd.DataFrame], effect: float = EFFECT) -> pd.
             verdict = told.get((solution, live))
             rows.append({
                 "solution": solution, "deadline, ms": f"{deadline_ms:g}", "messages alive": f"{live:,}",
-                **{f"{name}, ns": _boundary(sides.get(name)) for name in maps.STRATEGIES},
+                **{f"{name}, ns": _boundary(sides.get(name), tried.get((solution, name, deadline_ms, live)))
+                   for name in maps.STRATEGIES},
                 "alloc / pool": "-" if verdict is None else _ends(verdict.ratio, verdict.low, verdict.high),
                 "verdict": "-" if verdict is None else _MAP_WORDS[verdict.verdict],
             })  # fmt: skip
@@ -656,9 +658,13 @@ def map_table(tables: Mapping[str, pd.DataFrame], effect: float = EFFECT) -> pd.
 _MAP_WORDS = {A_CHEAPER: "allocate", B_CHEAPER: "pool", EQUIVALENT: "no difference that matters", OPEN: "open"}
 
 
-def _boundary(row: Any) -> str:
+def _boundary(row: Any, tried_ns: float | None) -> str:
+    """``tried_ns``: the shortest interval that was tried, where no trial lost: of a rate beyond it nothing is known."""
     if row is None:
         return "-"
+    if tried_ns is not None and pd.notna(row.edge_ns) and row.edge_ns < tried_ns:
+        rate = stats.significant(1e9 / tried_ns)
+        return f"at most {stats.significant(tried_ns)}, none shorter was tried: at least {rate} a second"
     return str(row.gap) if pd.isna(row.edge_ns) else _ends(row.edge_ns, row.edge_low_ns, row.edge_high_ns)
 
 

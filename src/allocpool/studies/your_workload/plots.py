@@ -23,6 +23,7 @@ from allocpool.evidence.style import (
     SILVER,
     SKY,
     VERMILION,
+    WIDTH,
     describe,
     legend,
     log_axis,
@@ -54,7 +55,7 @@ def overview(advice: Advice) -> Figure:
     names = _strategies(advice)
     if not names:
         return nothing(_NOTHING)
-    figure, axes = new_figure(1, 3, 12.0, 1.9 + 0.45 * len(names))
+    figure, axes = new_figure(3, 1, WIDTH, 3 * (0.9 + 0.4 * len(names)))
     _cost(axes[0], advice, names)
     _headroom(axes[1], advice, names)
     _delays(axes[2], advice, names)
@@ -67,10 +68,11 @@ def overview_alt(advice: Advice) -> str:
     for name in _strategies(advice):
         figures = advice.figures[name]
         cost = stats.geometric_interval(figures.costs).text(3, "ns") if figures.costs else "not measured"
-        told.append(f"{name} {cost} of CPU a message, p99.9 {_told(figures.delay_p999_ms)} ms")
+        delay = figures.delay_p999_ms
+        told.append(f"{name} {cost} of CPU a message" + (f", p99.9 {_told(delay)} ms" if delay is not None else ""))
     return (
-        f"Left: {'; '.join(told)}. Middle: rates that each holds and loses at, with the interval of the edge; the line "
-        "is your rate. Right: delays at your rate; the line is what you tolerate. Bars are 95%."
+        f"Top: {'; '.join(told)}. Middle: rates that each holds and loses at, with the interval of the edge; the line "
+        "is your rate. Bottom: delays at your rate; the line is what you tolerate. Bars are 95%."
     )
 
 
@@ -115,7 +117,6 @@ def _headroom(axis: Axes, advice: Advice, names: list[str]) -> None:
     axis.axvline(rate, color=GREY, linestyle="--", linewidth=1.2)
     log_axis(axis, min(seen), max(seen), room=1.6)
     _names(axis, names)
-    axis.set_yticklabels([])
     axis.set_xlabel("messages a second: held | lost")
 
 
@@ -162,12 +163,11 @@ def _delays(axis: Axes, advice: Advice, names: list[str]) -> None:
     for place, name in enumerate(names):
         mine = table[table["strategy"] == name]
         for each in mine.itertuples():
-            axis.annotate(str(each.percentile), (float(str(each.ms)), place), xytext=(0, 7), fontsize=7,
+            axis.annotate(str(each.percentile), (float(str(each.ms)), place), xytext=(0, 7),
                           textcoords="offset points", ha="center", color=INK)  # fmt: skip
     axis.axvline(advice.workload.delay_ms, color=GREY, linestyle="--", linewidth=1.2)
     log_axis(axis, float(table["ms"].min()), max(float(table["ms"].max()), advice.workload.delay_ms), room=1.6)
     _names(axis, names)
-    axis.set_yticklabels([])
     axis.set_ylabel("")
     axis.set_xlabel("delay at your rate, ms")
 
@@ -236,13 +236,13 @@ def memory(advice: Advice) -> Figure:
     if not rows:
         return nothing(_NOTHING)
     table = pd.DataFrame(rows, columns=["strategy", "part", "MiB"])
-    figure, (axis,) = new_figure(1, 1, 8.0, 1.6 + 0.5 * len(names))
+    figure, (axis,) = new_figure(1, 1, WIDTH, 1.6 + 0.5 * len(names))
     sns.barplot(
         table, x="MiB", y="strategy", hue="part", order=names, hue_order=list(parts), errorbar=None,
         palette=[SILVER, INK, BLUE, ORANGE], ax=axis,
     )  # fmt: skip
     axis.set_ylabel("")
-    axis.legend(title="", frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axis.legend(title="", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return describe(figure, memory_alt(advice))
 
 
