@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import synthetic
 from bs4 import BeautifulSoup
+from great_tables import GT
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -36,6 +37,12 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def results(trials: pd.DataFrame) -> pd.DataFrame:
     return cells.cells(trials, synthetic.plan(), PAIRS)
+
+
+def summary_html(told: pd.DataFrame) -> str:
+    shown = tables.summary_table(told, "title", "subtitle")
+    assert isinstance(shown, GT)
+    return shown.as_raw_html()
 
 
 def one(results: pd.DataFrame, solution: str, strategy: str, case: str) -> pd.Series:
@@ -162,7 +169,7 @@ def test_a_best_cell_says_how_many_others_may_be_as_cheap() -> None:
     sure, unsure = best["B"], best["C"]
     assert (sure.solution, sure.not_dearer) == ("C++ flat", 0)
     assert unsure.not_dearer > unsure.of / 2
-    note = tables.summary_table(told, "title", "subtitle").as_raw_html()
+    note = summary_html(told)
     assert f"in case B it is shown to be the cheapest of {sure.of}" in note
     assert f"in case C {unsure.not_dearer} of {unsure.of - 1} others may be as cheap" in note
 
@@ -187,7 +194,7 @@ def test_a_mean_that_hides_something_says_so_with_a_trimmed_one_beside() -> None
     grid = tables.comparison_grid(compared.reset_index()).set_index("solution")
     in_words = str(grid.loc["C++ flat", "case B"])
     assert "pool: two speeds" in in_words and "trimmed" in in_words
-    assert "trimmed" in tables.summary_table(told, "title", "subtitle").as_raw_html()
+    assert "trimmed" in summary_html(told)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +239,7 @@ def test_an_interval_that_says_nothing_is_not_told() -> None:
 
 
 def test_summary_table_has_figures_intervals_published_figures_and_reasons(results: pd.DataFrame) -> None:
-    page = BeautifulSoup(tables.summary_table(results, "title", "subtitle").as_raw_html(), "html.parser")
+    page = BeautifulSoup(summary_html(results), "html.parser")
     rows = {row.th.get_text(): row for row in page.select("tbody tr") if row.th}
     assert list(rows) == cells.solution_order(results)
     flat = rows["C++ flat"].find_all("td")

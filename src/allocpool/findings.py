@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import pandas as pd
-from great_tables import GT
 from matplotlib.figure import Figure
 
 from allocpool import stats, verdict_grid
@@ -280,7 +279,7 @@ MEANINGLESS = "smoke"
 """The profile whose trials are too short to say anything."""
 
 
-def primary_tables(measured: Measured) -> list[GT]:
+def primary_tables(measured: Measured) -> list[tables.Shown]:
     """The primary comparisons one by one, a table per scale."""
     return [
         primary_table(batch_story.primary(trials), f"Allocate or pool, which is cheaper? {words}")

@@ -206,6 +206,8 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
     return table if table["an average hides"].notna().any() else table.drop(columns="an average hides")
 
 
+Shown = GT | Markdown
+"""A table, or the sentence that stands in its place where it would be empty."""
 _HEADINGS = {
     "left_out_because": "left out because",
     "llc_misses": "misses of the last level",
@@ -231,7 +233,7 @@ def heading(column: str) -> str:
     return f"{' '.join(words)}, {unit}" if words and last in _UNITS else " ".join((*words, last))
 
 
-def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> GT | Markdown:
+def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> Shown:
     """Any small table in the same dress; ``None`` and NaN are shown as a dash; of no rows, a sentence in its place."""
     if rows.empty:
         return Markdown(" ".join(part for part in (f"**{title}**: nothing in this campaign.", note) if part))

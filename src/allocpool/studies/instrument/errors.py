@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 
 import pandas as pd
-from great_tables import GT
-from IPython.display import Markdown
 
 from allocpool import decisions, stats
 from allocpool.evidence import claims, tables
@@ -18,7 +16,7 @@ from allocpool.studies.instrument.simulation import NOISES
 _SHOWN_SIZES = (2, 3, 4, 5, 8, 10, 15, 30)
 
 
-def shown() -> list[GT | Markdown]:
+def shown() -> list[tables.Shown]:
     """Every table, in the order of the questions: is it wrong, do its intervals hold, what does it see."""
     return [
         tables.plain_table(false_verdict_table(), "Differences found where there is none, share", false_sentence()),
