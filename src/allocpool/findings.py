@@ -279,7 +279,7 @@ MEANINGLESS = "smoke"
 """The profile whose trials are too short to say anything."""
 
 
-def primary_tables(measured: Measured) -> list[tables.Shown]:
+def primary_tables(measured: Measured) -> list[tables.TableOrWords]:
     """The primary comparisons one by one, a table per scale."""
     return [
         primary_table(batch_story.primary(trials), f"Allocate or pool, which is cheaper? {words}")

@@ -79,7 +79,7 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
     return dict(zip(_NUMBERS, (row["ratio"], *ends, row["trials"]), strict=True))
 
 
-def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Shown:
+def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> TableOrWords:
     """Claims with their verdicts: columns sort on a page, each claim has an address (``#claim-ID``).
 
     ``whole``: with what was found, what is missing, and the evidence, folded; else with a link to it.
@@ -108,7 +108,7 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     return Shown(f"{region(table, title)}<p>{html.escape(note)}</p>", title, rows.drop(columns="page"))
 
 
-def verdicts_table(verdicts: Sequence[Verdict]) -> Shown:
+def verdicts_table(verdicts: Sequence[Verdict]) -> TableOrWords:
     """The claims of one page with their verdicts and, folded, the numbers behind them."""
     return claims_table([Judged(verdicts)], "Published claims on this machine")
 
@@ -206,7 +206,7 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
     return table if table["an average hides"].notna().any() else table.drop(columns="an average hides")
 
 
-Shown = GT | Markdown
+TableOrWords = GT | Markdown
 """A table, or the sentence that stands in its place where it would be empty."""
 _HEADINGS = {
     "left_out_because": "left out because",
@@ -233,7 +233,7 @@ def heading(column: str) -> str:
     return f"{' '.join(words)}, {unit}" if words and last in _UNITS else " ".join((*words, last))
 
 
-def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> Shown:
+def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> TableOrWords:
     """Any small table in the same dress; ``None`` and NaN are shown as a dash; of no rows, a sentence in its place."""
     if rows.empty:
         return Markdown(" ".join(part for part in (f"**{title}**: nothing in this campaign.", note) if part))

@@ -15,7 +15,7 @@ import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import decisions, stats
-from allocpool.evidence.tables import Shown, plain_table
+from allocpool.evidence.tables import TableOrWords, plain_table
 from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
@@ -128,7 +128,7 @@ def key_of(row: pd.Series) -> Key:
     return str(row["solution"]), str(row["strategy"]), str(row["case"])
 
 
-def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> Shown:
+def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> TableOrWords:
     """The article's summary, figures in ns/packet.
 
     Highlighted per case: best overall, best Java, second-best Java (see `highlights`). ``cells`` comes from
@@ -255,7 +255,7 @@ def _comparison_text(row: Mapping[str, Any], numerator: str, denominator: str) -
     return f"open, {figures}: {least} {row['more_trials']:.0f} more trials each{minutes}"
 
 
-def primary_table(compared: pd.DataFrame, title: str) -> Shown:
+def primary_table(compared: pd.DataFrame, title: str) -> TableOrWords:
     """A table of comparisons of allocating with a pool for a reader, with what is decided below it."""
     return plain_table(comparison_grid(compared), title, sentence(decided_in_words(compared)))
 

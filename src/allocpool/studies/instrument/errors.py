@@ -16,7 +16,7 @@ from allocpool.studies.instrument.simulation import NOISES
 _SHOWN_SIZES = (2, 3, 4, 5, 8, 10, 15, 30)
 
 
-def shown() -> list[tables.Shown]:
+def shown() -> list[tables.TableOrWords]:
     """Every table, in the order of the questions: is it wrong, do its intervals hold, what does it see."""
     return [
         tables.plain_table(false_verdict_table(), "Differences found where there is none, share", false_sentence()),
