@@ -79,7 +79,7 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
     return dict(zip(_NUMBERS, (row["ratio"], *ends, row["trials"]), strict=True))
 
 
-def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> TableOrWords:
+def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Shown:
     """Claims with their verdicts: columns sort on a page, each claim has an address (``#claim-ID``).
 
     ``whole``: with what was found, what is missing, and the evidence, folded; else with a link to it.
@@ -108,7 +108,7 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Ta
     return Shown(f"{region(table, title)}<p>{html.escape(note)}</p>", title, rows.drop(columns="page"))
 
 
-def verdicts_table(verdicts: Sequence[Verdict]) -> TableOrWords:
+def verdicts_table(verdicts: Sequence[Verdict]) -> Shown:
     """The claims of one page with their verdicts and, folded, the numbers behind them."""
     return claims_table([Judged(verdicts)], "Published claims on this machine")
 
