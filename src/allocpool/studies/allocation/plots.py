@@ -95,7 +95,7 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
         theirs = published[published["panel"] == panel]
         axis.plot(theirs["bytes"], theirs[column], linestyle="", marker="x", color=INK, markersize=7, zorder=5)
         mine = cells[cells["panel"] == panel]
-        log_axis(axis, float(cells["bytes"].min()), float(cells["bytes"].max()), most=6)
+        log_axis(axis, float(cells["bytes"].min()), float(cells["bytes"].max()), most=4)
         log_axis(axis, float(cells["ns"].min()), float(max(cells["ns"].max(), 10)), "y", room=1.5, most=5)
         last = mine.sort_values("bytes").groupby("name").last()
         named = [(float(row["ns"]), str(name), looks[str(name)][0]) for name, row in last.iterrows()]

@@ -62,8 +62,9 @@ class Line:
 
     @property
     def text(self) -> str:
-        """Bytes per connection with the interval and the number of blocks."""
-        return f"{significant(self.bytes_per_connection)} ({_range(self.interval)}, n = {self.blocks})"
+        """Bytes per connection with the number of blocks, and the interval where there are several."""
+        spread = f"{_range(self.interval)}, " if self.blocks > 1 else ""
+        return f"{significant(self.bytes_per_connection)} ({spread}n = {self.blocks})"
 
     @property
     def kib_text(self) -> str:

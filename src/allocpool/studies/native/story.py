@@ -386,12 +386,14 @@ def verdict(trials: pd.DataFrame) -> str:
         head = "Not every step pays here" if pays else "No step is shown to pay here"
     else:
         head = "Some steps are shown to pay, the others are open" if pays else "Open whether any step pays"
+    ended = (here["direction"] != 0) | here["equivalent"]
     steps = "; ".join(
         f"{row['step']}, {row['gain']}{' (beware: ' + row['beware'] + ')' if row['beware'] else ''}"
-        for _, row in here.iterrows()
+        for _, row in here[ended].iterrows()
     )
-    gains = f"**{head}.** What a packet cost before over what it costs after, in case {case}: {steps}."
-    return f"{gains} {best_library(trials, case)}".rstrip()
+    gains = f" What a packet cost before over what it costs after, in case {case}: {steps}." if steps else ""
+    waiting = f" Open: {'; '.join(here.loc[~ended, 'step'])}." if not ended.all() else ""
+    return f"**{head}.**{gains}{waiting} {best_library(trials, case)}".rstrip()
 
 
 def take_home(profile: str) -> str:

@@ -211,7 +211,8 @@ def threads_of_the_engine(
             shown, drawn = looks.styled(line.assign(cooperative_threads=looks.threads[0]))
             shown["at"] = line["cooperative_threads"].astype(int) + 0.02 * place
             sns.lineplot(shown, x="at", y=value, **drawn, **STATED, ax=panel, markersize=6)
-        panel.set_xticks(sorted(rows["cooperative_threads"].unique()))
+        threads = sorted(rows["cooperative_threads"].unique())
+        panel.set(xticks=threads, xlim=(threads[0] - 0.4, threads[-1] + 0.4))
     latency, throughput = grid.axes.flat
     latency.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
     latency.set(title=rate_text(rows).replace(", ", ",\n", 1), ylabel="first result, ms")

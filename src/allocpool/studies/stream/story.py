@@ -54,7 +54,7 @@ def published() -> pd.DataFrame:
 
 def design(profile: StreamProfile) -> str:
     """What the campaign consists of, from its profile."""
-    groups = ", ".join(profile.groups)
+    groups = ", ".join(name.replace("_", " ") for name in profile.groups)
     searched = f" Searches: {', '.join(profile.searches)}." if profile.searches else ""
     lengths = sorted({(group.slide_ms, group.seconds or profile.seconds) for group in profile.groups.values()})
     windows = "; ".join(
