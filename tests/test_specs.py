@@ -325,8 +325,9 @@ def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile
     assert {"cpp/flat/glibc", "cpp/flat/glibc/inline", "cpp/slab/glibc/payload", "cpp/flat/glibc/fresh"} <= keys
     if profile != "smoke":
         assert {*ladder("cpp").values(), *ladder("java").values()} <= keys
-        assert {"java/netty_pooled/g1/25", "java/agrona/g1/25", "cpp/flat/glibc/host_cpu"} <= keys
+        assert {"java/netty_pooled/g1/25", "java/agrona/g1/25"} <= keys
     if profile in ("standard", "article"):
+        assert "cpp/flat/glibc/host_cpu" in keys  # compiling for it takes a minute, which quick has not
         assert {f"java/flat/{name}/25" for name in ("serial", "parallel", "shenandoah", "epsilon")} <= keys
         assert "java/flat/g1/11" in keys
         assert {f"java/{name}/g1/25" for name, layout in JAVA_LAYOUTS.items() if layout.module == "pools"} <= keys

@@ -1,8 +1,8 @@
 """Measure campaigns whose questions decide what is run, within a time that all of them share.
 
 First every cell of a primary question, and of one that states its number, gets the trials without which nothing is
-decided, in whole rounds over all studies, and those that are near a decision get it; questions whose trials are dear
-come after that. Then whatever else is planned runs once. What is left goes to open questions, of all studies as one
+decided, in whole rounds over all studies, those whose trials are dear after the others; and those that are near a
+decision get it. Then whatever else is planned runs once. What is left goes to open questions, of all studies as one
 pool: primary ones first, those that are nearest to a decision first of all (`allocpool.campaign.schedule`). The order
 is random within a round, and the seed of the profile fixes it.
 
@@ -140,10 +140,10 @@ class Work:
         progress = self._progress()
         if first := first_round(self.questions, progress, self.seconds, left_s):
             return self._shuffled(first)
-        if not self._only_first_round and (near := near_round(self.questions, progress, self.seconds, left_s, _NEAR_S)):
-            return self._shuffled(near)
         if dear := first_round(self.questions, progress, self.seconds, left_s, dear=True):
             return self._shuffled(dear)
+        if not self._only_first_round and (near := near_round(self.questions, progress, self.seconds, left_s, _NEAR_S)):
+            return self._shuffled(near)
         if planned := self._planned():
             return planned
         if repeats := [
