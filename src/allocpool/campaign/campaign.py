@@ -458,7 +458,7 @@ class Campaign:
     def prepare(self) -> None:
         """Try the flags of the trials that have not run; what a runtime refuses is then planned as impossible here."""
         self._launcher.prepare(task.spec for task in self.tasks if self._record(task) is None)
-        for name in ("planned", "tasks", "questions", "_planned_ids"):
+        for name in ("planned", "tasks", "questions", "_planned_ids", "_in_block"):
             self.__dict__.pop(name, None)
         self._launcher.build(task.spec for task in self.tasks if self._due(task))
 
