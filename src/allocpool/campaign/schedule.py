@@ -32,8 +32,9 @@ from allocpool.decisions import (
 )
 
 Cell = TypeVar("Cell", bound=Hashable)
-_AT_ONCE = 8
-"""Questions that a round is shared by, so that what disturbs a minute disturbs no question alone."""
+_AT_ONCE = 2
+"""Questions that a round is shared by, so that what disturbs a minute disturbs no question alone; with many at once a
+short time ends with most of them half way."""
 GIVEN_UP_AFTER = 2
 """Trials of a cell without a figure after which it gets no more."""
 _DEAR = 4.0
