@@ -23,6 +23,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from allocpool import decisions, home, stats
+from allocpool.campaign import schedule
 from allocpool.campaign.schedule import Progress, Question, next_round
 from allocpool.evidence import claims
 from allocpool.studies.instrument.simulation import NOISES, SEED, Array, shift_seen
@@ -372,9 +373,9 @@ TABLES: Mapping[str, Callable[[], pd.DataFrame]] = MappingProxyType(
 
 
 def judge_hash() -> str:
-    """Changes with the judge that the tables are about."""
+    """Changes with the judge that the tables are about, and with what it is given to judge."""
     digest = hashlib.sha256()
-    for module in (decisions, claims):
+    for module in (decisions, claims, schedule):
         digest.update(Path(module.__file__ or "").read_bytes())
     return digest.hexdigest()[:12]
 
