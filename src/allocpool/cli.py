@@ -384,6 +384,7 @@ def findings(profile: str, minutes: str | None) -> None:
     what is not decided yet. Earlier trials count: the same command goes on after an interruption, or with more minutes.
     """
     from allocpool.campaign import campaign, sequential
+    from allocpool.decisions import judged_by
     from allocpool.findings import Measured, answer
     from allocpool.machine.host import usable_cores
     from allocpool.site import pages_seconds, render
@@ -404,7 +405,9 @@ def findings(profile: str, minutes: str | None) -> None:
     # Nothing more is to be measured, so that notebooks only show what there is.
     page = render(profile, jobs=usable_cores(), show_only=True)
     click.echo(sequential.outcome(campaigns))
-    click.echo(answer(Measured(profile)))
+    measured_now = Measured(profile)
+    with judged_by(measured_now.effect):
+        click.echo(answer(measured_now))
     click.echo(f"The answer for this machine: {page}")
 
 

@@ -24,7 +24,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
@@ -53,11 +54,33 @@ CONFIDENCE = 0.95
 ALPHA = 0.05
 EFFECT = 1.10
 """A ratio that matters, unless who asks says otherwise."""
+_asked_for = [EFFECT]
 FEWEST = 5
 """Trials a side below which nothing is decided."""
 FEWEST_ESTIMATES = 3
 """The same for figures that are worth several trials each, as that of a search."""
 A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN = "a_cheaper", "b_cheaper", "equivalent", "open"
+
+
+def effect_that_matters() -> float:
+    """The smallest ratio that matters here, above 1: `EFFECT`, or what `judge_by` was told last."""
+    return _asked_for[-1]
+
+
+def judge_by(effect: float) -> None:
+    """From here on comparisons ask for this effect where none is given: a page judges by that of its profile."""
+    _asked_for[-1] = effect
+
+
+@contextmanager
+def judged_by(effect: float) -> Iterator[None]:
+    """As `judge_by`, for a while."""
+    _asked_for.append(effect)
+    try:
+        yield
+    finally:
+        _asked_for.pop()
+
 
 _STEP = 1.25
 _WIDENING = 0.1
@@ -214,10 +237,11 @@ class Decision:
     remark: str
 
 
-def decide(a: Costs, b: Costs, effect: float = EFFECT, alpha: float = ALPHA) -> Decision:
+def decide(a: Costs, b: Costs, effect: float | None = None, alpha: float = ALPHA) -> Decision:
     """Decide one comparison by the costs of its trials, in order of time.
 
-    ``effect`` above 1 is the smallest ratio that matters; ``alpha`` the chance of a wrong verdict, at any stopping
+    ``effect`` above 1 is the smallest ratio that matters, `effect_that_matters` where it is left out, here as wherever
+    two sides are compared; ``alpha`` the chance of a wrong verdict, at any stopping
     time. Raises ValueError where a cost is not positive.
     """
     return compare(a, b, effect, alpha).decision
@@ -339,7 +363,7 @@ class Comparison:
         return f"open ({figures}; {more})"
 
 
-def compare(numerator: Costs, denominator: Costs, effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
+def compare(numerator: Costs, denominator: Costs, effect: float | None = None, alpha: float = ALPHA) -> Comparison:
     """Set two sides against each other; as `decide`, with all that follows from it.
 
     NaN are left out. A series by block is taken in the order of its blocks.
@@ -347,14 +371,14 @@ def compare(numerator: Costs, denominator: Costs, effect: float = EFFECT, alpha:
     return compare_products([numerator], [denominator], effect, alpha)
 
 
-def compare_with(values: Costs, constant: float, effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
+def compare_with(values: Costs, constant: float, effect: float | None = None, alpha: float = ALPHA) -> Comparison:
     """As `compare`, for one side over a constant above 0 (Student's t of one sample): of what is said to be "at most"
     or "less than" so much."""
     return _of_logs([_logs(values) - math.log(constant)], [], effect, alpha)
 
 
 def compare_products(
-    numerators: Sequence[Costs], denominators: Sequence[Costs], effect: float = EFFECT, alpha: float = ALPHA
+    numerators: Sequence[Costs], denominators: Sequence[Costs], effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
     """As `compare`, for products of sides over products of sides: of the ratio a / b over the ratio c / d, a and d are
     the numerators."""
@@ -362,7 +386,8 @@ def compare_products(
     return _of_logs(tops, bottoms, effect, alpha)
 
 
-def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alpha: float) -> Comparison:
+def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float | None, alpha: float) -> Comparison:
+    effect = effect or effect_that_matters()
     decision = _decide(tops, bottoms, effect, alpha)
     if look_at(decision.n) is None:
         return Comparison(decision, math.nan, math.nan, math.nan, effect)
@@ -372,12 +397,12 @@ def _of_logs(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alp
 
 
 def of_estimate(
-    middle: float, error: float, n: int, grain: float = 0.0, effect: float = EFFECT, alpha: float = ALPHA
+    middle: float, error: float, n: int, grain: float = 0.0, effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
     """A comparison by an estimated logarithm of a ratio and its standard error, out of ``n`` figures of the smaller
     side, whose freedom it has; ``grain`` is how coarse they are. `FEWEST_ESTIMATES` do where each is worth several
     trials, as that of a search; fewer than `FEWEST` are taken for a look at so many."""
-    used = look_at(n) or FEWEST
+    used, effect = look_at(n) or FEWEST, effect or effect_that_matters()
     if n < FEWEST_ESTIMATES:
         told = Decision(math.exp(middle), math.nan, math.nan, n, n, OPEN, FEWEST_ESTIMATES - n, alpha, math.nan, "")
         return Comparison(told, math.nan, math.nan, math.nan, effect)
@@ -419,7 +444,7 @@ class _Means(Comparison):
 
 
 def compare_means(
-    numerator: pd.Series, denominator: pd.Series, effect: float = EFFECT, alpha: float = ALPHA
+    numerator: pd.Series, denominator: pd.Series, effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
     """As `compare`, for figures that may be zero or negative, as slopes may: the ratio of arithmetic means.
 
@@ -427,7 +452,7 @@ def compare_means(
     is not shown to differ from zero; the ratio is NaN where the denominator is not above zero.
     """
     top, bottom = (side.dropna().sort_index(kind="stable").to_numpy(np.float64) for side in (numerator, denominator))
-    n = min(top.size, bottom.size)
+    n, effect = min(top.size, bottom.size), effect or effect_that_matters()
     if n == 0:
         return _of_logs([np.empty(0)], [], effect, alpha)
     used = look_at(n) or n
@@ -498,14 +523,14 @@ def _p_of(distance: Array, error: Array, freedom: Array, used: int) -> Array:
 
 
 def decide_together(
-    comparisons: Sequence[tuple[Costs, Costs]], effect: float = EFFECT, alpha: float = ALPHA
+    comparisons: Sequence[tuple[Costs, Costs]], effect: float | None = None, alpha: float = ALPHA
 ) -> list[Decision]:
     """Decide several comparisons so that at most the share ``alpha`` of what is decided is false in expectation."""
     return [comparison.decision for comparison in compare_together(comparisons, effect, alpha)]
 
 
 def compare_together(
-    comparisons: Sequence[tuple[Costs, Costs]], effect: float = EFFECT, alpha: float = ALPHA
+    comparisons: Sequence[tuple[Costs, Costs]], effect: float | None = None, alpha: float = ALPHA
 ) -> list[Comparison]:
     """As `compare`, each at the level at which all are decided together (`decide_together`)."""
     return together([functools.partial(compare, a, b, effect) for a, b in comparisons], alpha)
@@ -576,7 +601,7 @@ class Combined:
     verdict: str
 
 
-def combine(within: Sequence[Decision], effect: float = EFFECT, alpha: float = ALPHA) -> Combined:
+def combine(within: Sequence[Decision], effect: float | None = None, alpha: float = ALPHA) -> Combined:
     """Combine the decisions of one comparison, a host each, as random effects.
 
     Hosts are the sample, and each counts the same, however sure it is of itself: the interval is Student's of their
@@ -607,7 +632,7 @@ def combine(within: Sequence[Decision], effect: float = EFFECT, alpha: float = A
     scatter_of_mean = math.hypot(error, math.sqrt(between))
     more = -float(scipy.special.stdtrit(k - 2, alpha / 2)) * scatter_of_mean if k > 2 else math.nan
     ratio, *ends_ = (math.exp(middle + part) for part in (0.0, -half, half, -more, more))
-    verdict = _verdict(middle - half, middle + half, math.log(effect))
+    verdict = _verdict(middle - half, middle + half, math.log(effect or effect_that_matters()))
     return Combined(ratio, ends_[0], ends_[1], k, math.exp(math.sqrt(between)), ends_[2], ends_[3], verdict)
 
 

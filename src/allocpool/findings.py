@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from allocpool import stats, verdict_grid
 from allocpool.campaign import campaign
 from allocpool.campaign.registry import every_study, room, study_named
-from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, of_estimate
+from allocpool.decisions import EFFECT, FEWEST_ESTIMATES, Comparison, compare, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
 from allocpool.evidence.claims import (
@@ -105,6 +105,11 @@ class Measured:
     def realtime(self) -> pd.DataFrame:
         """Its cells."""
         return realtime_cells(self.searches)
+
+    @property
+    def effect(self) -> float:
+        """The smallest ratio that matters, by the profile; its first campaigns did not know any."""
+        return float(provenance(self)["profile"].get("effect_that_matters", EFFECT))
 
     @cached_property
     def mapped(self) -> pd.DataFrame:
@@ -271,7 +276,7 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
     story = room("realtime", "story")
-    words = story.decision_map(left, effect=float(provenance["profile"]["effect_that_matters"]))
+    words = story.decision_map(left)
     return room("realtime", "plots").decision_map(left), f"{words} {story.map_caption(left)}"
 
 

@@ -23,7 +23,9 @@ from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
 from allocpool.campaign import campaign, hosts
+from allocpool.campaign.campaign import Campaign
 from allocpool.campaign.registry import every_study, room
+from allocpool.decisions import judge_by
 from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
@@ -60,6 +62,12 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
         raise unknown_choice("parameter", ", ".join(unknown), known)
     profile = settings.pop("profile")
     return {"profile": profile, "overrides": settings}
+
+
+def judged(study: Campaign) -> Campaign:
+    """The study of a page, which from here on judges by the effect that matters to its profile."""
+    judge_by(study.profile.effect_that_matters)
+    return study
 
 
 def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:

@@ -392,13 +392,14 @@ def headline(compared: pd.DataFrame) -> str:
 
 def decided_in_words(compared: pd.DataFrame) -> str:
     """How many of these comparisons are decided, and what the open ones would take: ``of 24 comparisons of allocating
-    with a pool, 15 are decided: ...``."""
+    with a pool, 15 are decided: ... A difference matters from 10% on.``"""
     if compared.empty:
         return "nothing was tried both allocating and with a pool."
     decided = count(compared, 1) + count(compared, -1) + int(compared["equivalent"].sum())
     how_many = "none is" if not decided else f"{decided} are" if decided > 1 else "1 is"
     asked = stats.plural(len(compared), "comparison")
-    return f"of {asked} of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}."
+    matters = f"A difference matters from {decisions.effect_that_matters() - 1:.0%} on."
+    return f"of {asked} of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}. {matters}"
 
 
 def verdicts_in_words(compared: pd.DataFrame) -> str:

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from allocpool import stats
-from allocpool.decisions import EFFECT
+from allocpool.decisions import effect_that_matters
 from allocpool.evidence.style import INK, WARM_UP, finish, log_axis, nothing, size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
@@ -131,10 +131,10 @@ def pair_ratios(trials: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def stability(trials: pd.DataFrame, effect: float = EFFECT) -> Figure:
+def stability(trials: pd.DataFrame) -> Figure:
     """How far two trials of one and the same configuration lie apart: share of pairs within a ratio, by strategy, and
-    the ``effect`` that matters, beyond which a pair differs by more than what is asked."""
-    pairs = pair_ratios(trials)
+    the effect that matters, beyond which a pair differs by more than what is asked."""
+    pairs, effect = pair_ratios(trials), effect_that_matters()
     if pairs.empty:
         return nothing("no two trials of one configuration have finished yet")
     strategies = present(STRATEGIES, pairs["strategy"])

@@ -103,7 +103,7 @@ def _archive_classes(java_home: Path, scratch: Path) -> None:
     """
     for name, flags in _ARCHIVES.items():
         made = scratch / name
-        command = [java_home / "bin" / "java", *flags, f"-XX:SharedArchiveFile={made}", "-Xshare:dump"]
+        command = [str(java_home / "bin" / "java"), *flags, f"-XX:SharedArchiveFile={made}", "-Xshare:dump"]
         with suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 command, check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ARCHIVE_TIMEOUT_S

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.decisions import EFFECT, FEWEST
+from allocpool.decisions import FEWEST, effect_that_matters
 from allocpool.evidence import claims, reference
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
@@ -164,7 +164,7 @@ def _worse_with_ten_million(data: Pauses) -> Evidence:
             ratio = growth.ratio
             names = [f"{solution} {strategy}, ten million objects", "three million"]
             rows.append([*names, ratio.estimate, ratio.low, ratio.high, ratio.trials])
-            judged.append((growth.p_above(A_MULTIPLE), growth.p_below(1 / EFFECT)))
+            judged.append((growth.p_above(A_MULTIPLE), growth.p_below(1 / effect_that_matters())))
         else:
             most = stats.significant(group["live_objects"].max() / 1e6, 2)
             why = f"fewer than {FEWEST} trials" if reached else f"not at ten million and below; most: {most} million"

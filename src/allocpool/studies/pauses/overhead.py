@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.decisions import ALPHA, EFFECT, FEWEST, LOOKS, Mean
+from allocpool.decisions import ALPHA, FEWEST, LOOKS, Mean, effect_that_matters
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import CONTROLS, with_cost
 from allocpool.packets.strategies import CHOICES
@@ -245,7 +245,7 @@ def _saving(alloc: tuple[Least, Least], pool: tuple[Least, Least], alpha: float)
     middle_ns = alloc[0].estimate_ns + pool[1].estimate_ns - alloc[1].estimate_ns - pool[0].estimate_ns
     low = middle_ns - math.hypot(*(down for down, _ in more), *(up for _, up in less))
     high = middle_ns + math.hypot(*(up for _, up in more), *(down for down, _ in less))
-    matters_ns = (EFFECT - 1) * min(alloc[0].estimate_ns, pool[0].estimate_ns)
+    matters_ns = (effect_that_matters() - 1) * min(alloc[0].estimate_ns, pool[0].estimate_ns)
     return Saving(saved_ns, min(low, saved_ns), max(high, saved_ns), n, matters_ns)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.decisions import EFFECT, FEWEST
+from allocpool.decisions import FEWEST, effect_that_matters
 from allocpool.evidence import claims
 from allocpool.evidence.claims import (
     AS_PUBLISHED,
@@ -245,7 +245,9 @@ def _keeps_up(limits_ns: dict[str, float], wanted: Wanted) -> Callable[[Realtime
             if gap := data.gap(row):
                 findings.append(_not_measured(name, gap))
             else:
-                findings.append(_finding(name, _outcome(row), _within(data, row, EFFECT * limits_ns[row.case])))
+                findings.append(
+                    _finding(name, _outcome(row), _within(data, row, effect_that_matters() * limits_ns[row.case]))
+                )
         return evidence_of(findings, wanted.missing(data.cells))
 
     return evidence
@@ -259,7 +261,7 @@ def _faster(data: Realtime, pairs: Iterable[tuple[Any, Any]]) -> list[Finding]:
         if gaps := _gaps(data, left, right):
             findings.append(_not_measured(names, *gaps))
         else:
-            chances = _p_smaller(data, left, right), _p_smaller(data, right, left, EFFECT)
+            chances = _p_smaller(data, left, right), _p_smaller(data, right, left, effect_that_matters())
             findings.append(_finding(names, f"{_outcome(left)}, {_outcome(right)}", chances))
     return findings
 
@@ -272,7 +274,7 @@ def _fastest(data: Realtime, ones: Sequence[Any], rivals: Sequence[Any], names: 
     if not ones or not rivals:
         return _not_measured(names, NOT_PART.word)
     best = [min(side, key=lambda row: row.pdr_ns if row.answer != LOSES else math.inf) for side in (ones, rivals)]
-    sides = ((ones, rivals, 1.0), (rivals, ones, EFFECT))
+    sides = ((ones, rivals, 1.0), (rivals, ones, effect_that_matters()))
     p, p_against = (
         min(1.0, len(few) * min(max(_p_smaller(data, one, rival, by) for rival in others) for one in few))
         for few, others, by in sides
@@ -563,7 +565,7 @@ def _less_but_not_cured(
     else:
         limit = [limit_ppm] * len(larger)
         chances = (
-            (_p_less_lost(larger, usual), _p_less_lost(usual, larger, EFFECT)),
+            (_p_less_lost(larger, usual), _p_less_lost(usual, larger, effect_that_matters())),
             (_p_less_lost(limit, larger), _p_less_lost(larger, limit)),
         )
     return [
@@ -587,7 +589,7 @@ def _rarer_not_shorter(name: str, usual: pd.DataFrame, larger: pd.DataFrame) -> 
             f"{name}: rarer",
             f"{stats.geometric_mean(many):.3g} pauses a second, with five times the heap "
             f"{stats.geometric_mean(few):.3g}",
-            (rarer.p_above(), rarer.p_below(1 / EFFECT)),
+            (rarer.p_above(), rarer.p_below(1 / effect_that_matters())),
         ),
         _finding(
             f"{name}: not shorter",

@@ -27,13 +27,13 @@ from allocpool.decisions import (
     A_CHEAPER,
     ALPHA,
     B_CHEAPER,
-    EFFECT,
     EQUIVALENT,
     FEWEST_ESTIMATES,
     LOOKS,
     OPEN,
     Comparison,
     Decision,
+    effect_that_matters,
     look_at,
     nominal_level,
     of_estimate,
@@ -204,10 +204,11 @@ _RESAMPLES = 9_999
 
 
 def of_interval(
-    middle: float, low: float, high: float, n: int, effect: float = EFFECT, alpha: float = ALPHA
+    middle: float, low: float, high: float, n: int, effect: float | None = None, alpha: float = ALPHA
 ) -> Comparison:
     """A comparison by an estimated logarithm of a ratio and the ends of its interval, made at the level of the look
     that ``n`` trials a side have reached (`allocpool.decisions.nominal_level`); infinite ends are open."""
+    effect = effect or effect_that_matters()
     used, margin = look_at(n) or n, math.log(effect)
     verdict = (
         EQUIVALENT if -margin < low and high < margin

@@ -37,7 +37,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from allocpool.decisions import ALPHA, EFFECT, OPEN, Comparison, Decision, look_at, nominal_level, together
+from allocpool.decisions import ALPHA, OPEN, Comparison, Decision, effect_that_matters, look_at, nominal_level, together
 from allocpool.evidence.trials import finished, records
 from allocpool.stats import plural
 from allocpool.studies.realtime.cells import NDR, searches_of
@@ -162,14 +162,16 @@ class BoundaryJudge:
     live: int
     deadline_ms: float
 
-    def __call__(self, a: Sequence[Any], b: Sequence[Any], effect: float = EFFECT, alpha: float = ALPHA) -> Comparison:
+    def __call__(
+        self, a: Sequence[Any], b: Sequence[Any], effect: float | None = None, alpha: float = ALPHA
+    ) -> Comparison:
         """``a`` and ``b``: what the trials of each side have shown, in order of time."""
         n = min(sum(trial.lost(self.deadline_ms) is not None for trial in side) for side in (a, b))
         one, other = (boundary_at(tuple(side), self.lives, self.live, self.deadline_ms, alpha) for side in (a, b))
         if one is None or other is None:
             needed = max(1, FEWEST_TRIALS - n)
             told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, needed, alpha, math.nan, "")
-            return Comparison(told, math.nan, math.nan, math.nan, effect)
+            return Comparison(told, math.nan, math.nan, math.nan, effect or effect_that_matters())
         middle, low, high = difference(one, other)
         return of_interval(middle, low, high, n, effect, alpha)
 
@@ -395,7 +397,7 @@ def judged_together(
     asked: Sequence[tuple[Sequence[Seen], Sequence[Seen], int]],
     lives: tuple[int, ...],
     deadline_ms: float,
-    effect: float = EFFECT,
+    effect: float | None = None,
 ) -> list[Comparison]:
     """Allocating against pooling, each with a live set, all decided together."""
     return together([
@@ -403,7 +405,7 @@ def judged_together(
     ])  # fmt: skip
 
 
-def comparisons(trials: pd.DataFrame, effect: float = EFFECT, deadline_ms: float | None = None) -> pd.DataFrame:
+def comparisons(trials: pd.DataFrame, deadline_ms: float | None = None) -> pd.DataFrame:
     """Whose boundary is smaller at each live set, all of one deadline decided together (the longest one, unless
     given). Columns: solution, live_messages, ratio (interval of allocating over that of pooling), low, high, n,
     verdict."""
@@ -419,7 +421,7 @@ def comparisons(trials: pd.DataFrame, effect: float = EFFECT, deadline_ms: float
         for live in lives
         if live not in sides[solution, "alloc"].gaps and live not in sides[solution, "pool"].gaps
     ]
-    judged = judged_together([(alloc.seen, pool.seen, live) for _, live, alloc, pool in asked], lives, at_ms, effect)
+    judged = judged_together([(alloc.seen, pool.seen, live) for _, live, alloc, pool in asked], lives, at_ms)
     rows = [
         [solution, live, told.decision.ratio, told.decision.low, told.decision.high, told.decision.n, told.verdict]
         for (solution, live, _, _), told in zip(asked, judged, strict=True)

@@ -13,7 +13,7 @@ from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import campaign
-from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
+from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, solution_order
 from allocpool.packets.comparisons import AS_FAR, UNDECIDED
@@ -235,14 +235,13 @@ def take_home(profile: str) -> str:
     if provenance is None:
         return "**Open.** Real time was not measured under this profile."
     similar = not_similar(tables["searches"], tables["trials"])
-    effect = float(provenance["profile"].get("effect_that_matters", EFFECT))  # campaigns of before do not know it
-    return f"{conclusion(tables, realtime_cells(tables['searches']), effect)}\n\n{similar}"
+    return f"{conclusion(tables, realtime_cells(tables['searches']))}\n\n{similar}"
 
 
-def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, effect: float = EFFECT) -> str:
-    """The verdict of the searches and of the decision map, as far as a profile has them; ``effect`` matters."""
+def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
+    """The verdict of the searches and of the decision map, as far as a profile has them."""
     told = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
-    return "\n\n".join([*told, *([decision_map(tables, effect=effect)] if len(tables["map"]) else [])])
+    return "\n\n".join([*told, *([decision_map(tables)] if len(tables["map"]) else [])])
 
 
 POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "open"
@@ -564,16 +563,14 @@ def map_design(part: MapPart) -> str:
     )
 
 
-def decision_map(
-    tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | None = None, effect: float = EFFECT
-) -> str:
+def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | None = None) -> str:
     """What the decision map shows, and in which region the reader's own point (messages alive, messages a second)
     lies."""
     trials = tables["map"]
     found = maps.boundaries(trials)
     if not found["edge_ns"].notna().any():
         return "**Open.** No trials show yet where allocating or pooling begins to lose messages."
-    told = maps.comparisons(trials, effect)
+    told = maps.comparisons(trials)
     deadline_ms = found["deadline_ms"].max()
     counts = told["verdict"].value_counts()
     pool, alloc, equal = (int(counts.get(verdict, 0)) for verdict in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
@@ -632,14 +629,14 @@ def map_caption(tables: Mapping[str, pd.DataFrame]) -> str:
     return f"{text} Without a boundary: {'; '.join(lacking)}." if lacking else text
 
 
-def map_table(tables: Mapping[str, pd.DataFrame], effect: float = EFFECT) -> pd.DataFrame:
+def map_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Both boundaries of each collector, live set and deadline in words, and whose is smaller."""
     found = maps.boundaries(tables["map"])
     tried = maps.tried_without_loss_ns(tables["map"])
     rows = []
     for deadline_ms in sorted(found["deadline_ms"].unique()):
         told = {(row.solution, row.live_messages): row
-                for row in records(maps.comparisons(tables["map"], effect, deadline_ms))}  # fmt: skip
+                for row in records(maps.comparisons(tables["map"], deadline_ms))}  # fmt: skip
         at = found[found["deadline_ms"] == deadline_ms]
         for (solution, live), group in at.groupby(["solution", "live_messages"], sort=False, observed=True):
             sides = {row.strategy: row for row in records(group)}

@@ -118,7 +118,7 @@ class Pair(Ordering):
     """Published figures: there is one of each, and no spread to see a difference against."""
     above: float = field(kw_only=True, default=1.0)
     """The ratio that it must be shown to be above."""
-    below: float = field(kw_only=True, default=1 / decisions.EFFECT)
+    below: float = field(kw_only=True, default_factory=lambda: 1 / decisions.effect_that_matters())
     """The ratio below which it is the other way round."""
     too_few: bool = field(kw_only=True, default=False)
     """Its trials have too few windows for the percentile that it is asked of."""
@@ -218,7 +218,7 @@ def _kept_up(side: pd.DataFrame, value: str) -> pd.Series:
 
 
 def _compared(larger: pd.Series, smaller: pd.Series) -> Callable[[float], Comparison]:
-    return partial(decisions.compare, larger, smaller, decisions.EFFECT)
+    return partial(decisions.compare, larger, smaller)
 
 
 def _pair(sides: Sequence[pd.DataFrame], compared: str, at: str, value: str, exact: bool = False) -> Pair:
@@ -671,7 +671,7 @@ def _best_of_sides(sides: Sequence[pd.DataFrame], axis: str, compared: str) -> P
         return _compared(larger, smaller)(level / choices)
 
     p = decisions.p_cheapest(latencies[1], latencies[0])
-    against = decisions.p_cheapest(latencies[0], latencies[1], decisions.EFFECT)
+    against = decisions.p_cheapest(latencies[0], latencies[1], decisions.effect_that_matters())
     return replace(pair, comparison=again(decisions.ALPHA), again=again, chances=(p, against))
 
 
@@ -691,7 +691,7 @@ def _within_target(data: Stream) -> list[Pair]:
     for _, group in rows.groupby(list(CELL), dropna=False, observed=True, sort=False):
         kept = group["kept_up"].fillna(False).astype(bool)
         latencies_ms = group.set_index("block")[FIRST].astype(float).where(kept.to_numpy(), _LATE_MS).dropna()
-        again = partial(decisions.compare_with, 1 / latencies_ms, 1 / data.target_ms, decisions.EFFECT)
+        again = partial(decisions.compare_with, 1 / latencies_ms, 1 / data.target_ms)
         pair = Pair(
             f"{data.target_ms:g} ms", f"{group['solution'].iloc[0]} at {_at(group)}", again(decisions.ALPHA),
             solution=str(group["solution"].iloc[0]), collector="g1", compared="latency", at=_at(group),
@@ -742,7 +742,7 @@ def _thread_switch(data: Stream) -> Evidence:
     rows = []
     for solution, switch_ns in _way(data, "platform").items():
         found, compared = stats.geometric_interval(switch_ns), decisions.compare_with(switch_ns, 1.0)
-        low, high, effect = *_SWITCH_NS, decisions.EFFECT
+        low, high, effect = *_SWITCH_NS, decisions.effect_that_matters()
         p = max(compared.p_above(low), compared.p_below(high))
         outside = min(1.0, 2 * min(compared.p_below(low / effect), compared.p_above(high * effect)))
         rows.append([solution, found.low, found.high, found.trials, p, outside, found.estimate])

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, Comparison, compare
+from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, Comparison, compare
 from allocpool.errors import UserError
 from allocpool.stats import geometric_mean
 from allocpool.studies.your_workload.specs import MessagesSpec
@@ -162,7 +162,7 @@ class Findings:
             return LOSES
         return standing(self.lost(Cell(collector, strategy, self.workload.rate_per_s)))
 
-    def comparison(self, collector: str, effect: float = EFFECT) -> Comparison:
+    def comparison(self, collector: str, effect: float | None = None) -> Comparison:
         """Allocation's cost over the pool's, as fast as both go."""
         alloc, pool = (self.costs(Cell(collector, side)) for side in self.workload.sides)
         return compare(alloc, pool, effect)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from allocpool import stats
-from allocpool.decisions import EFFECT, compare
+from allocpool.decisions import compare, effect_that_matters
 from allocpool.evidence.style import (
     BLUE,
     GREEN,
@@ -204,7 +204,7 @@ def _one_parameter(axis: Axes, tried: list[Explored], yours: float) -> None:
         if each.low and each.high:
             axis.plot([place, place], [each.low, each.high], color=INK, linewidth=1.6)
         axis.plot(place, each.ratio, marker="o", markersize=6, color=VERMILION if each.loses else INK)
-    axis.axhspan(1 / EFFECT, EFFECT, color=SILVER, alpha=0.25, linewidth=0)
+    axis.axhspan(1 / effect_that_matters(), effect_that_matters(), color=SILVER, alpha=0.25, linewidth=0)
     axis.axvline(yours or zero, color=GREY, linestyle="--", linewidth=1.2)
     log_axis(axis, float(table["value"].min()), float(table["value"].max()), room=2.0, most=3)
 
@@ -280,7 +280,7 @@ def set_ups(trials: pd.DataFrame) -> Figure:
     )  # fmt: skip
     for place, (_, _, told) in enumerate(rows):
         axis.plot([told.low, told.high], [place, place], color=INK, linewidth=1.6, zorder=1)
-    axis.axvspan(1 / EFFECT, EFFECT, color=SILVER, alpha=0.25, linewidth=0)
+    axis.axvspan(1 / effect_that_matters(), effect_that_matters(), color=SILVER, alpha=0.25, linewidth=0)
     ends = [
         end for _, _, told in rows for end in (told.low, told.high, told.estimate) if math.isfinite(end) and end > 0
     ]

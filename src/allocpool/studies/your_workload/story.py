@@ -9,7 +9,7 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign.campaign import read_tables
-from allocpool.decisions import ALPHA, EFFECT, FEWEST, compare
+from allocpool.decisions import ALPHA, FEWEST, compare, effect_that_matters
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
 from allocpool.evidence.trials import disturbances, failures, finished
@@ -81,7 +81,7 @@ def _effect(advice: Advice) -> str:
     if told.ratio is None:
         return _NOTHING
     spread = ", spread unknown" if told.low is None or told.high is None else f", {stats.ends(told.low, told.high)}"
-    within = f"; within {EFFECT - 1:.0%} nothing matters" if advice.answer == EITHER else ""
+    within = f"; within {effect_that_matters() - 1:.0%} nothing matters" if advice.answer == EITHER else ""
     interval = "interval at any stopping time" if told.n >= FEWEST else "first interval, from which nothing is decided"
     return (
         f"A message that is allocated costs {significant(told.ratio)} times the CPU of {_of(advice.workload.pooled)} "

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from allocpool.decisions import EFFECT, FEWEST, compare
+from allocpool.decisions import FEWEST, compare, effect_that_matters
 from allocpool.errors import UserError
 from allocpool.stats import geometric_mean
 from allocpool.studies.your_workload.findings import (
@@ -259,7 +259,7 @@ def leans(of: Findings, collector: str, base: str, name: str, value: float) -> s
     if not alloc or not pool:
         return base
     ratio = math.log(geometric_mean(alloc) / geometric_mean(pool))
-    if base == EITHER and abs(ratio) <= math.log(EFFECT):
+    if base == EITHER and abs(ratio) <= math.log(effect_that_matters()):
         return EITHER
     return TAKE_FROM_POOL if ratio > 0 else ALLOCATE
 
@@ -368,7 +368,7 @@ def _crossing(of: Findings, collector: str, base: str, name: str, before: float,
     low, high = map(math.log, ratios)
     if math.isnan(low + high) or low == high:
         return _middle(of, name, before, value)
-    target = math.copysign(math.log(EFFECT), high) if base == EITHER else 0.0
+    target = math.copysign(math.log(effect_that_matters()), high) if base == EITHER else 0.0
     share = min(1.0, max(0.0, (target - low) / (high - low)))
     ends = _place(of, name, before), _place(of, name, value)
     return _value_at(of, name, ends[0] + share * (ends[1] - ends[0]))
