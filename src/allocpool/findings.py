@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from allocpool import stats, verdict_grid
 from allocpool.campaign import campaign
 from allocpool.campaign.registry import every_study, room, study_named
-from allocpool.decisions import EFFECT, FEWEST_ESTIMATES, Comparison, compare, of_estimate
+from allocpool.decisions import EFFECT, FEWEST_ESTIMATES, Comparison, compare, of_estimate, what_matters
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
 from allocpool.evidence.claims import (
@@ -230,7 +230,9 @@ def provenance(measured: Measured) -> dict[str, Any]:
 def certainty(measured: Measured) -> str:
     """How sure the answer is: how many of the primary comparisons are decided, over all scales."""
     tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
-    return sentence(decided_in_words(pd.concat(tables, ignore_index=True))) if tables else ""
+    if not tables:
+        return ""
+    return f"{sentence(decided_in_words(pd.concat(tables, ignore_index=True)))} {what_matters()}"
 
 
 def your_own(measured: Measured) -> str:

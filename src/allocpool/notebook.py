@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from allocpool.campaign import campaign, hosts
 from allocpool.campaign.campaign import Campaign
 from allocpool.campaign.registry import every_study, room
-from allocpool.decisions import judge_by
+from allocpool.decisions import judge_by, what_matters
 from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
@@ -195,12 +195,13 @@ def show(*shown: GT | Markdown | HTML | Shown) -> None:
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
-    """The campaign's progress as a coloured line: green when nothing is missing, red when trials failed, else amber."""
+    """The campaign's progress as a coloured line: green when nothing is missing, red when trials failed, else amber;
+    and what its verdicts mean by a difference."""
     campaign_progress = progress(provenance)
     whole = campaign_progress.complete and not campaign_progress.unavailable
     colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    return HTML(f'<p style="{style}">{campaign_progress.sentence()}</p>')
+    return HTML(f'<p style="{style}">{campaign_progress.sentence()} {what_matters()}</p>')
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:

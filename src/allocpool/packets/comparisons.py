@@ -392,14 +392,13 @@ def headline(compared: pd.DataFrame) -> str:
 
 def decided_in_words(compared: pd.DataFrame) -> str:
     """How many of these comparisons are decided, and what the open ones would take: ``of 24 comparisons of allocating
-    with a pool, 15 are decided: ... A difference matters from 10% on.``"""
+    with a pool, 15 are decided: ...``."""
     if compared.empty:
         return "nothing was tried both allocating and with a pool."
     decided = count(compared, 1) + count(compared, -1) + int(compared["equivalent"].sum())
     how_many = "none is" if not decided else f"{decided} are" if decided > 1 else "1 is"
     asked = stats.plural(len(compared), "comparison")
-    matters = f"A difference matters from {decisions.effect_that_matters() - 1:.0%} on."
-    return f"of {asked} of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}. {matters}"
+    return f"of {asked} of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}."
 
 
 def verdicts_in_words(compared: pd.DataFrame) -> str:
