@@ -435,6 +435,15 @@ def test_verdicts_are_told_with_their_set_up_what_was_published_and_what_is_miss
     assert claims.tally(found).startswith(f"Of {len(found)} verdicts on {len(BATCH_CLAIMS)} claims, ")
 
 
+def test_a_tally_names_only_the_outcomes_that_there_are() -> None:
+    def told(claim: str, outcome: str) -> Verdict:
+        return Verdict(replace(BATCH_CLAIMS[0], id=claim), outcome, "", pd.DataFrame(), ())
+
+    verdicts = [told("one", REPRODUCED), told("two", REPRODUCED), told("three", OPEN)]
+    assert claims.tally(verdicts) == "Of 3 published claims, 2 reproduced, 1 open."
+    assert claims.tally(verdicts[2:]) == "Of 1 published claim, none is decided."
+
+
 def test_what_is_missing_is_told_in_short() -> None:
     cells_missing = [Missing(f"cell {number}", "not run") for number in range(5)]
     assert (

@@ -377,10 +377,12 @@ def _first(items: Sequence[str], between: str) -> str:
 
 
 def tally(verdicts: Sequence[Verdict], called: str = "published claim") -> str:
-    """A sentence counting the outcomes; ``called`` is what one claim is."""
-    counts = {name: sum(v.outcome == name for v in verdicts) for name in OUTCOMES}
+    """A sentence counting the outcomes that there are; ``called`` is what one claim is."""
+    counts = {name: n for name in OUTCOMES if (n := sum(v.outcome == name for v in verdicts))}
     claims = len({v.claim.id for v in verdicts})
     alone = claims == len(verdicts)
     judged = stats.plural(claims, called if alone else "claim")
     judged = judged if alone else f"{stats.plural(len(verdicts), 'verdict')} on {judged}"
+    if set(counts) <= {OPEN}:
+        return f"Of {judged}, none is decided."
     return f"Of {judged}, " + ", ".join(f"{n} {name}" for name, n in counts.items()) + "."

@@ -392,7 +392,9 @@ def verdict(trials: pd.DataFrame) -> str:
         for _, row in here[ended].iterrows()
     )
     gains = f" What a packet cost before over what it costs after, in case {case}: {steps}." if steps else ""
-    waiting = f" Open: {'; '.join(here.loc[~ended, 'step'])}." if not ended.all() else ""
+    waiting = (
+        f" {'Open' if ended.any() else 'Asked of'}: {'; '.join(here.loc[~ended, 'step'])}." if not ended.all() else ""
+    )
     return f"**{head}.**{gains}{waiting} {best_library(trials, case)}".rstrip()
 
 
