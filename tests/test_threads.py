@@ -295,7 +295,9 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     advice = story.advice(trials).splitlines()
     assert [line[:2] for line in advice] == ["1.", "2.", "3."]
     assert (
-        "on the Java heap **pool**: copy_on_keep is cheaper than alloc by" in advice[0] and "together with" in advice[0]
+        "on the Java heap **pool**: copy_on_keep (the ring is the memory; what is kept is copied) is cheaper"
+        in advice[0]
+        and "together with" in advice[0]
     )
     turned = story.advice(made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 200.0}, 5, (1, 2)))
     assert "on the Java heap **allocate**: alloc is cheaper than copy_on_keep by" in turned and "**pool**" not in turned

@@ -286,8 +286,9 @@ def _old_sizes_leave_holes(costs: Costs) -> Iterator[Ordering]:
         for on in costs.served_by(technique=technique, distribution="phases"):
             rows = {"technique": technique, "distribution": "phases", "served_by": on}
             before, after = (costs.values(f"resident_over_live_{when}", **rows) for when in ("before", "after"))
-            shifted = (f"{technique} {on} after the shift", after)
-            yield _within_trials(shifted, (f"{technique} {on} before it", before))
+            label = CHURNED[technique].label
+            shifted = (f"{label} {on} after the shift", after)
+            yield _within_trials(shifted, (f"{label} {on} before it", before))
 
 
 Rule = Callable[[Costs], Iterator[Ordering]]

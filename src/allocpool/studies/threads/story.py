@@ -16,6 +16,7 @@ from allocpool.evidence.claims import Verdict, tally
 from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS
+from allocpool.studies.threads.strategies import STRATEGIES
 from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import EVENTS
 
@@ -284,7 +285,8 @@ def _best(campaign: Campaign, topology: str, where: str) -> str | None:
         zip(judged, pairs, strict=True), key=lambda each: (place[each[0].verdict], -each[0].decision.ratio)
     )
     lead = {A_CHEAPER: "pool", B_CHEAPER: "allocate", EQUIVALENT: "either", OPEN: "open"}[told.verdict]
-    words = in_words(told.decision, pool.strategy, alloc.strategy).removeprefix("open: ")
+    named = f"{pool.strategy} ({STRATEGIES[pool.strategy].means})"
+    words = in_words(told.decision, named, alloc.strategy).removeprefix("open: ")
     several = f", decided together with {len(pairs) - 1} more" if len(pairs) > 1 else ""
     threads = stats.plural(pool.threads, "thread")
     return f"{where} **{lead}**: {words} ({pool.solution}, {threads}, n = {told.decision.n}{several})"
