@@ -398,7 +398,7 @@ def decided_in_words(compared: pd.DataFrame) -> str:
     decided = count(compared, 1) + count(compared, -1) + int(compared["equivalent"].sum())
     how_many = "none is" if not decided else f"{decided} are" if decided > 1 else "1 is"
     asked = stats.plural(len(compared), "comparison")
-    matters = f"A difference matters from {decisions.effect_that_matters() - 1:.0%} on."
+    matters = stats.matters_from(decisions.effect_that_matters())
     return f"of {asked} of allocating with a pool, {how_many} decided: {verdicts_in_words(compared)}. {matters}"
 
 

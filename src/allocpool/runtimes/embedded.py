@@ -96,7 +96,7 @@ def _provision_one(feature: int) -> None:
 
 
 def _archive_classes(java_home: Path, scratch: Path) -> None:
-    """Lets the runtime make the class-data archives that a JDK brings along and the wheels leave out (JEP 310, JEP 341).
+    """Lets the runtime make the class-data archives that a JDK brings along and the wheels leave out (JEP 310, 341).
 
     Every trial starts a JVM, and without them each starts up to a tenth of a second later. One that can't be made costs
     that time and nothing else. They hold the path of their runtime, so that has to be in its place.
