@@ -140,7 +140,7 @@ def test_the_nearest_to_equivalence_per_second_comes_first() -> None:
     machine.costs |= {name: list(100 * scatter) for name in ("a0", "b0")}
     machine.costs |= {name: list(100 * scatter**2) for name in ("a1", "b1")}
     questions = [replace(question, effect=1.25) for question in pairs(2)]
-    wanted = next_round(questions, machine.progress, lambda _cell: 1.0, 10.0)
+    wanted = next_round(questions, machine.progress, lambda _cell: 1.0, 2.0)
     assert wanted and set(wanted) == {"a0", "b0"}
     machine.costs |= {name: list(100 * scatter) for name in ("a1", "b1")}
     dear = next_round(questions, machine.progress, lambda cell: 2.0 if cell.endswith("0") else 1.0, 2.0)
