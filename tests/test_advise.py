@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from allocpool.advise import advise_command
 from allocpool.campaign import tidy
 from allocpool.cli import main
-from allocpool.decisions import decide
+from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.realtime.tables import SCHEMAS as REALTIME_SCHEMAS
@@ -132,6 +132,15 @@ def test_either_needs_equivalence_shown() -> None:
     assert more.effect.low is not None
     assert more.effect.high is not None
     assert 1 / 1.1 < more.effect.low < 1 < more.effect.high < 1.1
+
+
+def test_the_answer_turns_with_the_effect_that_matters() -> None:
+    """Of the same trials, either where only a quarter matters, and open where a tenth does."""
+    laboratory = Laboratory(lambda _: 1.0, noise=0.09)
+    with judged_by(1.25):
+        told = ask(laboratory, minutes=4.0)
+        assert told.answer == "either" and "within 25% nothing matters" in story.answer(told)
+    assert ask(laboratory, None).answer == "open"
 
 
 def test_the_interval_is_that_of_every_decision() -> None:

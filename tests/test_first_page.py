@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ import synthetic
 
 from allocpool import findings, verdict_grid
 from allocpool.advise import advise_command
+from allocpool.campaign.campaign import effect_of
+from allocpool.decisions import EFFECT, judged_by
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
@@ -85,6 +89,49 @@ def test_what_is_not_shown_is_open_and_hatched(monkeypatch: pytest.MonkeyPatch) 
     assert "realistic load: open.** As far as it was measured, " in findings.answer(told)
     drawing = verdict_grid.figure(told.grid)
     assert sum(patch.get_hatch() == "///" for patch in drawing.axes[0].patches) == len(told.grid)
+
+
+def test_the_answer_turns_with_the_effect_that_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same trials, open where a tenth matters, and either where only a quarter does; it says which."""
+    told = {}
+    for effect in (EFFECT, 1.25):
+        found = measured(1.0, monkeypatch, noise=0.09)
+        monkeypatch.setattr(findings.Measured, "effect", effect)
+        with judged_by(effect):
+            told[effect] = f"{findings.answer(found)} {findings.certainty(found)}"
+    assert "realistic load: open.**" in told[EFFECT] and "A difference matters from 10% on." in told[EFFECT]
+    assert "realistic load: either.** No difference that matters" in told[1.25]
+    assert "A difference matters from 25% on. Smaller ones take longer: `allocpool findings --profile" in told[1.25]
+    assert "Smaller ones" not in told[EFFECT]
+
+
+@pytest.mark.parametrize(
+    ("batch", "realtime", "effects"),
+    [
+        ({"effect_that_matters": 1.25}, None, (1.25, 1.25)),
+        ({"effect_that_matters": 1.25}, {"effect_that_matters": 1.5}, (1.25, 1.5)),
+        ({}, {"effect_that_matters": 1.5}, (EFFECT, 1.5)),  # a campaign of before
+        (None, None, (EFFECT, EFFECT)),
+    ],
+)
+def test_each_study_is_judged_by_the_effect_of_its_own_campaign(
+    batch: dict[str, float] | None, realtime: dict[str, float] | None, effects: tuple[float, float], data: Path
+) -> None:
+    for study, profile in (("batch", batch), ("realtime", realtime)):
+        if profile is not None:
+            folder = data / "tidy" / "made-up" / study
+            folder.mkdir(parents=True)
+            (folder / "provenance.json").write_text(json.dumps({"profile": profile}), encoding="utf-8")
+    found = findings.Measured("made-up")
+    assert (found.effect, found.realtime_effect) == effects
+
+
+def test_a_damaged_provenance_tells_no_effect_but_what_to_do(data: Path) -> None:
+    folder = data / "tidy" / "made-up" / "batch"
+    folder.mkdir(parents=True)
+    (folder / "provenance.json").write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match=r"`allocpool run batch --profile made-up` makes it anew"):
+        effect_of("made-up", "batch")
 
 
 def test_the_grid_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,6 +181,14 @@ def test_where_hosts_contradict_each_other_it_is_said_by_name() -> None:
     assert sorted(labels) == [f"a{k}\nover b{k}" for k in range(4)]
 
 
+def test_hosts_that_asked_for_different_effects_are_judged_by_the_smallest() -> None:
+    questions = made({host: [(ratio, EQUIVALENT)] for host, ratio in zip("wxyz", (0.92, 1.0, 1.0, 1.09), strict=True)})
+    verdicts = []
+    for effects in ([1.25] * 4, [1.25, 1.25, 1.25, 1.1], [1.1, 1.25, 1.25, 1.25]):
+        verdicts.append(hosts.combined(questions.assign(effect=effects))["verdict"].item())
+    assert verdicts == [EQUIVALENT, OPEN, OPEN]
+
+
 def test_that_studies_shown_are_of_two_machines_is_said(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = store / "shipped"
     folder = shipped / PROFILE / "native"

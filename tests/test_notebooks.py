@@ -14,6 +14,7 @@ import yaml
 from allocpool import home, notebook
 from allocpool.campaign import campaign
 from allocpool.campaign.registry import STUDY_NAMES, every_study, study_named
+from allocpool.decisions import EFFECT, effect_that_matters, judged_by
 from allocpool.errors import UserError
 
 NOTEBOOKS = sorted((home.home() / "notebooks").glob("*.ipynb"))
@@ -112,6 +113,34 @@ def test_default_parameters_open_the_quick_profile(study: str) -> None:
     (path,) = [path for path in NOTEBOOKS if path.stem == study_named(study).notebook]
     opened = campaign.open_study(study, **notebook.parameters(parameters_cell(path)))
     assert opened.profile.profile == "quick"
+
+
+@pytest.mark.parametrize("profile", campaign.profiles())
+def test_all_studies_of_a_profile_ask_for_the_same_effect(profile: str) -> None:
+    asked = {each.profile.effect_that_matters for each in campaign.all_of_profile(profile)}
+    assert asked == {1.25 if profile == "quick" else EFFECT}
+
+
+def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -> None:
+    code = source(path, "code")
+    assert "notebook.judged(" in code[2], "before anything is compared"
+    with judged_by(EFFECT):
+        study = notebook.judged(campaign.open_study("batch", "quick"))
+        assert effect_that_matters() == study.profile.effect_that_matters != EFFECT
+        banner = notebook.status_banner({"statuses": {}, "unavailable": {}, "planned": 0, "missing": 0})
+        assert "A difference matters from 25% on." in banner.data
+
+
+def test_another_effect_is_another_judgement_of_the_same_trials() -> None:
+    usual, finer = (campaign.open_study("batch", "quick", {"effect_that_matters": effect}) for effect in (None, 1.1))
+    assert [item.spec for item in usual.plan()] == [item.spec for item in finer.plan()]
+    assert {question.effect for question in finer.questions} == {1.1}
+
+
+@pytest.mark.parametrize("value", [1, 0.9, -2, "much"])
+def test_an_effect_that_is_none_is_refused_in_one_line(value: object) -> None:
+    with pytest.raises(UserError, match=r"^[^\n]*effect_that_matters[^\n]*$"):
+        campaign.open_study("batch", "quick", {"effect_that_matters": value})
 
 
 def test_a_misspelt_parameter_is_refused_by_the_study() -> None:

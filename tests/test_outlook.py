@@ -15,7 +15,8 @@ QUIET = Calm(spread={"compute_ns": 0.01}, steal_share=0.0, other_cpu_share=0.02,
 
 def of(calm: Calm = QUIET, effect: float | None = 0.15) -> Outlook:
     return Outlook(
-        calm=calm, profile="quick", minutes=20.0, trials=6, spread=0.08, cells=40, smallest_effect=effect
+        calm=calm, profile="quick", minutes=20.0, trials=6, spread=0.08, cells=40, smallest_effect=effect,
+        effect_that_matters=1.25,
     )  # fmt: skip
 
 
@@ -23,7 +24,8 @@ def test_a_quiet_machine_is_called_quiet_and_what_stays_open_is_said() -> None:
     assert of().sentences() == (
         "This machine is quiet now: over 2.0 s its pace strayed, computing by 1%; the hypervisor took 0.0% of it; "
         "other processes took 2.0% of it. So effects under 15% will stay open in 20 minutes of profile quick: "
-        "6 trials a cell, and those of one cell differed by 8% (median of 40 cells), beside what strays now."
+        "6 trials a cell, and those of one cell differed by 8% (median of 40 cells), beside what strays now. "
+        "A difference matters from 25% on."
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
 from allocpool.campaign.schedule import Progress, Question, decisions_of, next_round
-from allocpool.decisions import FEWEST, OPEN
+from allocpool.decisions import EFFECT, EQUIVALENT, FEWEST, OPEN
 
 
 class Machine:
@@ -119,3 +120,28 @@ def test_a_cell_of_several_questions_is_measured_once() -> None:
     machine = Machine({"pool": (100.0, 0.05), "x": (300.0, 0.05), "y": (400.0, 0.05)})
     machine.run([Question("x", "pool"), Question("y", "pool")], 1_000)
     assert {cell: len(costs) for cell, costs in machine.costs.items()} == dict.fromkeys(machine.cells, FEWEST)
+
+
+def test_what_does_not_matter_is_aimed_at_and_gets_no_more_once_it_is_shown() -> None:
+    """By the effect that a question asks for: a larger one is settled by fewer trials."""
+    trials = {}
+    for effect in (EFFECT, 1.25):
+        machine = Machine(cells([1.0] * 4, spread=0.1))
+        questions = [replace(question, effect=effect) for question in pairs(4)]
+        trials[effect] = machine.run(questions, 2_000)
+        assert {told.verdict for told in decisions_of(questions, machine.progress)} == {EQUIVALENT}
+    assert trials[1.25] < trials[EFFECT] / 2
+
+
+def test_the_nearest_to_equivalence_per_second_comes_first() -> None:
+    """Two pairs alike, of which one is noisier, and the same with trials of which one side's take longer."""
+    machine = Machine(cells([1.0, 1.0], spread=0.0))
+    scatter = np.exp(np.array([0.2, -0.2, 0.1, -0.1, 0.0]))
+    machine.costs |= {name: list(100 * scatter) for name in ("a0", "b0")}
+    machine.costs |= {name: list(100 * scatter**2) for name in ("a1", "b1")}
+    questions = [replace(question, effect=1.25) for question in pairs(2)]
+    wanted = next_round(questions, machine.progress, lambda _cell: 1.0, 2.0)
+    assert wanted and set(wanted) == {"a0", "b0"}
+    machine.costs |= {name: list(100 * scatter) for name in ("a1", "b1")}
+    dear = next_round(questions, machine.progress, lambda cell: 2.0 if cell.endswith("0") else 1.0, 2.0)
+    assert dear and set(dear) == {"a1", "b1"}

@@ -17,7 +17,7 @@ import test_stream
 import test_threads
 
 from allocpool import home
-from allocpool.decisions import FEWEST, compare
+from allocpool.decisions import EFFECT, FEWEST, compare, judged_by
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Claim, Ordering, judge, of_orderings
 from allocpool.evidence.style import alt
 from allocpool.evidence.tables import Judged, claim_rows, evidence_table, verdicts_table
@@ -225,15 +225,45 @@ def test_what_many_threads_should_do_turns() -> None:
         "on the Java heap **pool**: owner (back to the owner, in batches) is cheaper than alloc by 3" in pooled
         and "in C++ **pool**" in pooled
     )
-    assert "on the Java heap **allocate**: alloc is cheaper than owner by 3" in allocated
+    assert (
+        "on the Java heap **allocate**: alloc is cheaper than owner (back to the owner, in batches) by 3" in allocated
+    )
     equal = first({"alloc": 300.0, "owner": 300.0}, 12)
-    assert "on the Java heap **either**: no difference that matters between owner and alloc" in equal
+    assert (
+        "on the Java heap **either**: no difference that matters between owner (back to the owner, in batches) and alloc"
+        in equal
+    )
     few = first({"alloc": 900.0, "owner": 300.0}, FEWEST - 1)
     assert "on the Java heap nothing has the trials that a verdict takes" in few and "cheaper" not in few
     figure = alt(threads_plots.ladder(test_threads.made_up({"alloc": 900.0, "owner": 300.0}, 2), "sharded"))
     assert "medians go from owner 3" in figure and "to alloc 9" in figure
     turned = alt(threads_plots.cost_by_threads(test_threads.made_up({"alloc": 300.0, "owner": 900.0}, 2), "sharded"))
     assert "medians go from alloc 3" in turned and "to owner 9" in turned
+
+
+LARGER_EFFECT = 1.25
+
+
+def test_the_answer_of_batch_turns_with_the_effect_that_matters() -> None:
+    """Of the same trials, open where a tenth matters, and no difference that matters where only a quarter does."""
+    trials = synthetic.trials(blocks=BLOCKS, noise=0.07, centre=lambda _row: 100.0)
+    told = {}
+    for effect in (EFFECT, LARGER_EFFECT):
+        with judged_by(effect):
+            told[effect] = f"{batch_story.verdict(trials)} {batch_story.decided(trials)}"
+    assert told[EFFECT].startswith("**Open")
+    assert told[LARGER_EFFECT].startswith("**No difference that matters")
+
+
+def test_what_many_threads_should_do_turns_with_the_effect_that_matters() -> None:
+    trials = test_threads.made_up({"alloc": 300.0, "owner": 300.0}, 6)
+    noisier = trials.assign(cpu_ns_per_packet=300 * (trials["cpu_ns_per_packet"] / 300) ** 4)
+    told = {}
+    for effect in (EFFECT, LARGER_EFFECT):
+        with judged_by(effect):
+            told[effect] = threads_story.advice(noisier).splitlines()[0]
+    assert "on the Java heap **open**" in told[EFFECT]
+    assert "on the Java heap **either**: no difference that matters" in told[LARGER_EFFECT]
 
 
 def test_one_trial_has_no_interval_in_words() -> None:

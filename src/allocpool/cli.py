@@ -405,9 +405,9 @@ def findings(profile: str, minutes: str | None) -> None:
     # Nothing more is to be measured, so that notebooks only show what there is.
     page = render(profile, jobs=usable_cores(), show_only=True)
     click.echo(sequential.outcome(campaigns))
-    measured_now = Measured(profile)
-    with judged_by(measured_now.effect):
-        click.echo(answer(measured_now))
+    found = Measured(profile)
+    with judged_by(found.effect):
+        click.echo(answer(found))
     click.echo(f"The answer for this machine: {page}")
 
 

@@ -72,11 +72,6 @@ def judge_by(effect: float) -> None:
     _asked_for[-1] = effect
 
 
-def what_matters() -> str:
-    """The effect that matters, as a sentence for a reader."""
-    return f"A difference matters from {effect_that_matters() - 1:.0%} on."
-
-
 @contextmanager
 def judged_by(effect: float) -> Iterator[None]:
     """As `judge_by`, for a while."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from matplotlib.figure import Figure
 from allocpool import stats, verdict_grid
 from allocpool.campaign import campaign
 from allocpool.campaign.registry import every_study, room, study_named
-from allocpool.decisions import EFFECT, FEWEST_ESTIMATES, Comparison, compare, of_estimate, what_matters
+from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
 from allocpool.evidence.claims import (
@@ -56,7 +57,12 @@ from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
 
 MATCHES = 1.1
-"""An interval matches a cost that is no further off than by this factor."""
+"""An interval matches a cost that is no further off than by this factor: it is part of what the claim says, whatever
+effect matters to a profile."""
+
+
+_OF_PACKETS = ("batch", "realtime", "native", "pauses")
+"""The studies of packets, in the order in which they speak for all."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +114,13 @@ class Measured:
 
     @property
     def effect(self) -> float:
-        """The smallest ratio that matters, by the profile; its first campaigns did not know any."""
-        return float(provenance(self)["profile"].get("effect_that_matters", EFFECT))
+        """The smallest ratio of costs that matters, by the profile of the first study of packets that left anything."""
+        return campaign.effect_of(self.profile, *_OF_PACKETS)
+
+    @property
+    def realtime_effect(self) -> float:
+        """The smallest ratio of intervals that matters: the real-time study may have been asked for another one."""
+        return campaign.effect_of(self.profile, "realtime", *_OF_PACKETS)
 
     @cached_property
     def mapped(self) -> pd.DataFrame:
@@ -137,7 +148,8 @@ class Measured:
             known |= set(part["solution"])
             parts += [part] if len(part) else []
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=verdict_grid.COLUMNS)
-        return verdict_grid.with_deadline(found, self.every_batch, self.realtime, self.mapped)
+        with judged_by(self.realtime_effect):
+            return verdict_grid.with_deadline(found, self.every_batch, self.realtime, self.mapped)
 
 
 def answer(measured: Measured) -> str:
@@ -219,7 +231,7 @@ def provenance(measured: Measured) -> dict[str, Any]:
     Raises:
         UserError: nothing is measured; names the command that does.
     """
-    for study in ("batch", "realtime", "native", "pauses"):
+    for study in _OF_PACKETS:
         if found := campaign.stored(study, measured.profile)[1]:
             return found
     raise UserError(
@@ -232,7 +244,20 @@ def certainty(measured: Measured) -> str:
     tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
     if not tables:
         return ""
-    return f"{sentence(decided_in_words(pd.concat(tables, ignore_index=True)))} {what_matters()}"
+    decided = sentence(decided_in_words(pd.concat(tables, ignore_index=True)))
+    return f"{decided} {stats.matters_from(measured.effect)}{_finer(measured.effect)}"
+
+
+def _finer(effect: float) -> str:
+    """Which profile asks for smaller effects, the first one; empty where none does."""
+    for name in campaign.profiles():
+        with suppress(UserError):  # a reader's own profile may lack this study
+            if (
+                campaign.read_profile(study_named("batch"), name, {}).effect_that_matters < effect
+                and name != MEANINGLESS
+            ):
+                return f" Smaller ones take longer: `allocpool findings --profile {name}`."
+    return ""
 
 
 def your_own(measured: Measured) -> str:
@@ -278,7 +303,8 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
     story = room("realtime", "story")
-    words = story.decision_map(left)
+    with judged_by(measured.realtime_effect):
+        words = story.decision_map(left)
     return room("realtime", "plots").decision_map(left), f"{words} {story.map_caption(left)}"
 
 
@@ -514,6 +540,7 @@ def judged(measured: Measured) -> list[tables.Judged]:
             left, provenance = campaign.stored(study.name, measured.profile)
             # Without a campaign nothing is tested, whatever the settings.
             settings = provenance["profile"] if provenance else campaign.open_study(study.name).profile.model_dump()
-            found = room(study.name, "claims").of_campaign(left, settings)
+            with judged_by(campaign.effect_of(measured.profile, study.name)):
+                found = room(study.name, "claims").of_campaign(left, settings)
             parts.append(tables.Judged(found, study.notebook, study.question))
     return parts

@@ -14,7 +14,7 @@ import io
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 from great_tables import GT
@@ -22,10 +22,10 @@ from IPython.core.getipython import get_ipython
 from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
+from allocpool import stats
 from allocpool.campaign import campaign, hosts
-from allocpool.campaign.campaign import Campaign
 from allocpool.campaign.registry import every_study, room
-from allocpool.decisions import judge_by, what_matters
+from allocpool.decisions import effect_that_matters, judge_by, judged_by
 from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
@@ -64,10 +64,21 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     return {"profile": profile, "overrides": settings}
 
 
-def judged(study: Campaign) -> Campaign:
-    """The study of a page, which from here on judges by the effect that matters to its profile."""
-    judge_by(study.profile.effect_that_matters)
-    return study
+class _HasEffect(Protocol):
+    """What is judged by the effect that matters to its profile."""
+
+    @property
+    def effect(self) -> float: ...
+
+
+_Judged = TypeVar("_Judged", bound=_HasEffect)
+
+
+def judged(of: _Judged) -> _Judged:
+    """The study of a page, or what the first page is about: from here on the page judges by the effect that matters to
+    its profile."""
+    judge_by(of.effect)
+    return of
 
 
 def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
@@ -77,11 +88,13 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
 
 
 def take_homes(profile: str) -> Markdown:
-    """What to take home from every study in a paragraph, after its question, which leads to its page."""
-    told = [
-        f"- [{study.question}]({study.notebook}.ipynb) {_first_paragraph(room(study.name, 'story').take_home(profile))}"
-        for study in every_study()
-    ]
+    """What to take home from every study in a paragraph, after its question, which leads to its page; each judged by
+    the effect that matters to it."""
+    told = []
+    for study in every_study():
+        with judged_by(campaign.effect_of(profile, study.name)):
+            answer = _first_paragraph(room(study.name, "story").take_home(profile))
+        told.append(f"- [{study.question}]({study.notebook}.ipynb) {answer}")
     return say("\n".join(told))
 
 
@@ -196,12 +209,13 @@ def show(*shown: GT | Markdown | HTML | Shown) -> None:
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
     """The campaign's progress as a coloured line: green when nothing is missing, red when trials failed, else amber;
-    and what its verdicts mean by a difference."""
+    and from where on a difference matters."""
     campaign_progress = progress(provenance)
     whole = campaign_progress.complete and not campaign_progress.unavailable
     colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    return HTML(f'<p style="{style}">{campaign_progress.sentence()} {what_matters()}</p>')
+    told = f"{campaign_progress.sentence()} {stats.matters_from(effect_that_matters())}"
+    return HTML(f'<p style="{style}">{told}</p>')
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:

@@ -14,7 +14,9 @@ from pathlib import Path
 import matplotlib as mpl
 
 from allocpool import findings, home, verdict_grid
+from allocpool.campaign.campaign import effect_of
 from allocpool.campaign.registry import every_study, room
+from allocpool.decisions import judge_by, judged_by
 from allocpool.errors import UserError
 
 PROFILE = "standard"
@@ -47,7 +49,9 @@ def studies() -> str:
     """A table of the notebooks: the question of each, and what the shipped results of it say."""
     rows = ["| notebook | question | the shipped results say |", "|---|---|---|"]
     for study in every_study():
-        told = " ".join(room(study.name, "story").take_home(PROFILE).split("\n\n")[0].split()).replace("|", "\\|")
+        with judged_by(effect_of(PROFILE, study.name)):
+            answered = room(study.name, "story").take_home(PROFILE)
+        told = " ".join(answered.split("\n\n")[0].split()).replace("|", "\\|")
         shipped = (home.shipped_dir() / PROFILE / study.name).is_dir()
         link = f"[{study.notebook}](notebooks/{study.notebook}.ipynb)"
         rows.append(f"| {link} | {study.question} | {told if shipped else 'nothing is shipped yet: `make findings`'} |")
@@ -85,6 +89,7 @@ def main() -> None:
     """Write the README and its picture."""
     readme = home.home() / "README.md"
     measured = shipped()
+    judge_by(measured.effect)
     readme.write_text(filled(readme.read_text(encoding="utf-8"), measured), encoding="utf-8")
     target = home.home() / PICTURE
     target.parent.mkdir(exist_ok=True)

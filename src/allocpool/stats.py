@@ -79,6 +79,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def matters_from(effect: float) -> str:
+    """``A difference matters from 10% on.``, of the smallest ratio that matters, 1.1."""
+    return f"A difference matters from {100 * (effect - 1):.3g}% on."
+
+
 def times(count: int) -> str:
     """How often: ``once``, ``3 times``."""
     return "once" if count == 1 else f"{count:,} times"

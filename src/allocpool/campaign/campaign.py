@@ -35,7 +35,7 @@ from allocpool.campaign import sequential, tidy
 from allocpool.campaign.registry import every_study, mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import PROFILE_NAME, Machine, Planned, Study, StudyProfile
-from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN, Decision
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host, usable_cores
@@ -584,6 +584,13 @@ class Campaign:
         return None if provenance is None else (tables, provenance)
 
     @property
+    def effect(self) -> float:
+        """The smallest ratio that matters to what is shown: by the profile, or by that of the stored tables which are
+        shown instead."""
+        shown = self._shown
+        return self.profile.effect_that_matters if shown is None else effect_told_by(shown[1])
+
+    @property
     def tidy_folder(self) -> Path:
         """Where the tables of this campaign are written."""
         return home.tidy_dir() / self.profile.profile / self.study.name
@@ -766,10 +773,32 @@ def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str,
         name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
         for name, table in known.as_now(stored).items()
     }
+    return tables, _read_provenance(folder, remake)
+
+
+def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
     try:
-        return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        told: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+    return told
+
+
+def effect_told_by(provenance: Mapping[str, Any]) -> float:
+    """The smallest ratio that matters to a campaign, by its profile; the first campaigns did not know any."""
+    return float(provenance["profile"].get("effect_that_matters", EFFECT))
+
+
+def effect_of(profile: str, *studies: str) -> float:
+    """`effect_told_by` the first of these studies that left anything under a profile; `EFFECT` where none did.
+
+    Raises:
+        UserError: what it left can't be read.
+    """
+    for study in studies:
+        if folder := _stored_folder(study, profile):
+            return effect_told_by(_read_provenance(folder, _made_anew(study, profile)))
+    return EFFECT
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
@@ -782,13 +811,21 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
     known = study_named(study)
     if not PROFILE_NAME.fullmatch(profile):
         raise unknown_choice("profile", profile, profiles())
-    for root in (home.tidy_dir(), home.shipped_dir()):
-        folder = root / profile / study
-        if (folder / "provenance.json").exists():
-            return read_folder(known, folder, f"`allocpool run {study} --profile {profile}` makes it anew")
+    if folder := _stored_folder(study, profile):
+        return read_folder(known, folder, _made_anew(study, profile))
     raise NoTables(
         f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
     )
+
+
+def _stored_folder(study: str, profile: str) -> Path | None:
+    """The reader's own before the shipped one."""
+    folders = (root / profile / study for root in (home.tidy_dir(), home.shipped_dir()))
+    return next((folder for folder in folders if (folder / "provenance.json").exists()), None)
+
+
+def _made_anew(study: str, profile: str) -> str:
+    return f"`allocpool run {study} --profile {profile}` makes it anew"
 
 
 def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:

@@ -103,10 +103,10 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
 
 def combined(questions: pd.DataFrame) -> pd.DataFrame:
     """One row per question that several hosts have figures of: its names, and the fields of
-    `allocpool.decisions.Combined`; all decided together."""
+    `allocpool.decisions.Combined`; all decided together, by the smallest of the effects that hosts asked for."""
     groups = [(key, group) for key, group in questions.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
     decide = [
-        functools.partial(combine, [_decision(row) for row in group.itertuples()], float(group["effect"].iloc[0]))
+        functools.partial(combine, [_decision(row) for row in group.itertuples()], float(group["effect"].min()))
         for _, group in groups
     ]
     rows = [

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
+from allocpool import stats
 from allocpool.campaign.schedule import (
     Progress,
     Verdicts,
@@ -250,10 +251,16 @@ def duration(seconds: float) -> str:
 
 
 def outcome(campaigns: Sequence[Campaign]) -> str:
-    """How the questions of these campaigns ended so far, each study's decided together."""
+    """How the questions of these campaigns ended so far, each study's decided together, and from where on a difference
+    matters to them."""
     counts = [campaign.verdicts() for campaign in campaigns]
     primary, secondary = (sum(which, Verdicts()) for which in zip(*counts, strict=True))
-    return f"Primary questions: {counts_in_words(primary, secondary)}"
+    studies: dict[float, list[str]] = defaultdict(list)
+    for campaign in campaigns:
+        studies[campaign.profile.effect_that_matters].append(campaign.study.name)
+    told = [f"{', '.join(names)}: {stats.matters_from(effect)}" for effect, names in sorted(studies.items())]
+    matters = " ".join(told) if len(studies) > 1 else "".join(map(stats.matters_from, studies))
+    return f"Primary questions: {counts_in_words(primary, secondary)}. {matters}"
 
 
 def minutes_from(text: str | None) -> float | None:

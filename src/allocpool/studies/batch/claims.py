@@ -49,7 +49,8 @@ FAMILIES = ("CMS", "G1", "ZGC")
 A_MULTIPLE = 2.0
 """From so many times on a cost is a multiple of another, or much more."""
 WORSE_FROM = 1.1
-"""The least difference that the article tells of G1 and ZGC beside "CMS": ten percent."""
+"""The least difference that the article tells of G1 and ZGC beside "CMS": ten percent, whatever effect matters to a
+profile."""
 _OBJECTS_PER_QUEUED = 3
 _SAME_SHAPE = 1e-6  # below any measurement's rounding, so that ratios of distances stay defined
 _OBJECTS_PER_STORED = 8

@@ -190,7 +190,8 @@ def savings_table(trials: pd.DataFrame) -> pd.DataFrame:
         if all(name in fitted for name in variants):
             costs = [fitted[name] for name in variants]
             saving = costs[0].bytes_per_connection - costs[1].bytes_per_connection
-            pairs.append(partial(decisions.compare_means, costs[0].slopes, costs[1].slopes))
+            sides = costs[0].slopes, costs[1].slopes
+            pairs.append(partial(decisions.compare_means, *sides, decisions.effect_that_matters()))
             names.append({"held": held, "bytes": costs[0].text, "taken when needed": taken, "bytes ": costs[1].text,
                           "saving, bytes": significant(saving)})  # fmt: skip
     return tables.comparisons(names, decisions.together(pairs), "held over taken")

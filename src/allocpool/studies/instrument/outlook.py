@@ -7,6 +7,7 @@ import math
 from pydantic import BaseModel, ConfigDict
 from scipy import stats as scipy_stats
 
+from allocpool import stats
 from allocpool.campaign import campaign, sequential
 from allocpool.campaign.campaign import Campaign
 from allocpool.decisions import ALPHA, FEWEST, look_at, nominal_level
@@ -39,6 +40,7 @@ class Outlook(BaseModel):
         cells: over so many.
         smallest_effect: share by which two configurations must differ so that 80% of such comparisons show it; None
             where nothing can be shown, or told.
+        effect_that_matters: the smallest ratio that questions of the profile ask for.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,6 +52,7 @@ class Outlook(BaseModel):
     spread: float | None
     cells: int
     smallest_effect: float | None
+    effect_that_matters: float
 
     @property
     def noisy(self) -> bool:
@@ -58,7 +61,7 @@ class Outlook(BaseModel):
 
     def sentences(self) -> str:
         """How noisy the machine is, and what that means."""
-        return f"{self._now()} {self._meaning()}"
+        return f"{self._now()} {self._meaning()} {stats.matters_from(self.effect_that_matters)}"
 
     def _now(self) -> str:
         calm = self.calm
@@ -105,6 +108,7 @@ def outlook(profile: str, minutes: float | None = None) -> Outlook:
     return Outlook(
         calm=calm, profile=profile, minutes=minutes, trials=trials, spread=spread, cells=counted,
         smallest_effect=None if together is None else smallest_effect(together, trials),
+        effect_that_matters=min(each.profile.effect_that_matters for each in campaigns),
     )  # fmt: skip
 
 

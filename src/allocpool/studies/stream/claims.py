@@ -218,7 +218,7 @@ def _kept_up(side: pd.DataFrame, value: str) -> pd.Series:
 
 
 def _compared(larger: pd.Series, smaller: pd.Series) -> Callable[[float], Comparison]:
-    return partial(decisions.compare, larger, smaller)
+    return partial(decisions.compare, larger, smaller, decisions.effect_that_matters())
 
 
 def _pair(sides: Sequence[pd.DataFrame], compared: str, at: str, value: str, exact: bool = False) -> Pair:
@@ -691,7 +691,8 @@ def _within_target(data: Stream) -> list[Pair]:
     for _, group in rows.groupby(list(CELL), dropna=False, observed=True, sort=False):
         kept = group["kept_up"].fillna(False).astype(bool)
         latencies_ms = group.set_index("block")[FIRST].astype(float).where(kept.to_numpy(), _LATE_MS).dropna()
-        again = partial(decisions.compare_with, 1 / latencies_ms, 1 / data.target_ms)
+        effect = decisions.effect_that_matters()
+        again = partial(decisions.compare_with, 1 / latencies_ms, 1 / data.target_ms, effect)
         pair = Pair(
             f"{data.target_ms:g} ms", f"{group['solution'].iloc[0]} at {_at(group)}", again(decisions.ALPHA),
             solution=str(group["solution"].iloc[0]), collector="g1", compared="latency", at=_at(group),

@@ -10,7 +10,17 @@ import pandas as pd
 from allocpool import stats
 from allocpool.campaign.campaign import read_profile, read_tables
 from allocpool.campaign.study import Machine
-from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, FEWEST, OPEN, compare, in_words, together
+from allocpool.decisions import (
+    A_CHEAPER,
+    B_CHEAPER,
+    EQUIVALENT,
+    FEWEST,
+    OPEN,
+    compare,
+    effect_that_matters,
+    in_words,
+    together,
+)
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict, tally
 from allocpool.evidence.trials import disturbances, failures, finished
@@ -277,8 +287,9 @@ def _best(campaign: Campaign, topology: str, where: str) -> str | None:
     pairs = [(pool, alloc) for pool, alloc in pairs if alloc in enough]
     if not pairs:
         return f"{where} nothing has the trials that a verdict takes" if found else None
+    effect = effect_that_matters()
     judged = together([
-        partial(compare, campaign.costs(pool), campaign.costs(alloc)) for pool, alloc in pairs
+        partial(compare, campaign.costs(pool), campaign.costs(alloc), effect) for pool, alloc in pairs
     ])  # fmt: skip
     place = {B_CHEAPER: 1, EQUIVALENT: 2, OPEN: 3, A_CHEAPER: 4}  # whatever is open is no reason to allocate
     told, (pool, alloc) = max(
