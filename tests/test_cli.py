@@ -195,7 +195,7 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["run", "batch", "--set", "profile=../../x"], "unknown key 'profile'"),
         (["run", "batch", "--set", "blocks=2", "--set", "blocks=3"], "blocks is given twice"),
         (["run", "batch", "--set", "blocks="], "blocks has no value"),
-        (["run", "batch", "--set", "strategies=[]"], "strategies"),
+        (["run", "batch", "--set", "strategies=[]"], "strategies is empty: choose some of dummy, alloc, mix, pool"),
         (
             ["run", "batch", "--profil", "quick"],
             "No such option '--profil'. Did you mean '--profile'; see allocpool run",
