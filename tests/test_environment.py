@@ -99,7 +99,9 @@ class TestMake:
         shutil.copytree(ROOT / "src" / "allocpool", tmp_path / "src" / "allocpool")
         python = tmp_path / "python3"
         pip = "echo 'ERROR: No matching distribution found for numpy' >&2; exit 1"
-        make_venv = f"mkdir -p .venv/bin; printf '#!/bin/sh\\n%s\\n' \"{pip}\" >.venv/bin/python; chmod +x .venv/bin/python"
+        make_venv = (
+            f"mkdir -p .venv/bin; printf '#!/bin/sh\\n%s\\n' \"{pip}\" >.venv/bin/python; chmod +x .venv/bin/python"
+        )
         python.write_text(f'#!/bin/sh\n[ "$2" = venv ] || exec {sys.executable} "$@"\n{make_venv}\n')
         python.chmod(0o755)
         done = self.make("-C", str(tmp_path), ".venv/.installed", f"PYTHON={python}")

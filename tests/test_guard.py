@@ -23,6 +23,22 @@ with guarded(child):
 """
 
 
+_BUILD = """
+import pathlib, signal, sys, threading, time
+from allocpool.compile._run import step
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+log = pathlib.Path(sys.argv[1])
+
+def tell():
+    while not (said := [line for line in log.read_text().splitlines() if line[:1].isdigit()] if log.exists() else []):
+        time.sleep(0.01)
+    print(said[0], flush=True)
+
+threading.Thread(target=tell, daemon=True).start()
+step(["sh", "-c", "sleep 600 & echo $! $$; wait"], log)
+"""
+
+
 def lives(process: int) -> bool:
     try:
         state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
@@ -40,9 +56,13 @@ def all_end(processes: list[int]) -> bool:
     return False
 
 
+@pytest.mark.parametrize("program", [_PARENT, _BUILD], ids=["trial", "build"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
-def test_a_grandchild_ends_with_the_process_that_started_its_parent(how: signal.Signals) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", _PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def test_a_grandchild_ends_with_the_process_that_started_its_parent(
+    tmp_path: Path, how: signal.Signals, program: str
+) -> None:
+    command = [sys.executable, "-c", program, str(tmp_path / "build.log")]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     started = [int(number) for number in parent.stdout.readline().split()]
     assert len(started) == 2 and all(lives(one) for one in started)

@@ -39,6 +39,7 @@ _REMEDIES = {
     errno.EACCES: _ELSEWHERE_DATA,
     errno.EPERM: _ELSEWHERE_DATA,
     errno.ENOTDIR: f"it is no folder; {_ELSEWHERE_DATA}",
+    errno.EEXIST: f"it is no folder; {_ELSEWHERE_DATA}",
     errno.EISDIR: f"it is a folder; {_ELSEWHERE_DATA}",
 }
 """What to do where the operating system refuses to write."""

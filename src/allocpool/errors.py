@@ -105,7 +105,9 @@ def _complaint(item: Any, model: type[BaseModel]) -> str:
     if kind == "missing":
         return f"{key} is missing" + (f": choose one of {', '.join(map(str, choices))}" if choices else "")
     if kind == "too_short" and not value:
-        return f"{key} is empty: " + (f"choose some of {', '.join(map(str, choices))}" if choices else "give one or more")
+        return f"{key} is empty: " + (
+            f"choose some of {', '.join(map(str, choices))}" if choices else "give one or more"
+        )
     if kind == "value_error":
         message = item["msg"].removeprefix("Value error, ")
         return f"{key}: {message}" if key and not message.startswith("unknown ") else message
