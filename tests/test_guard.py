@@ -14,7 +14,8 @@ from allocpool.machine.guard import guarded
 
 _PARENT = """
 import signal, subprocess, sys
-from allocpool.machine.guard import guarded
+from allocpool.machine.guard import guarded, start_guard
+start_guard()
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
 child = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True)
 with guarded(child):
@@ -24,17 +25,20 @@ with guarded(child):
 
 
 _BUILD = """
-import pathlib, signal, sys, threading, time
+import pathlib, signal, sys, time
 from allocpool.compile._run import step
+from allocpool.machine import guard
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 log = pathlib.Path(sys.argv[1])
+tell = guard._GUARD.tell
 
-def tell():
-    while not (said := [line for line in log.read_text().splitlines() if line[:1].isdigit()] if log.exists() else []):
+def tell_and_say(line):
+    tell(line)
+    while not (said := [line for line in log.read_text().splitlines() if line[:1].isdigit()]):
         time.sleep(0.01)
     print(said[0], flush=True)
 
-threading.Thread(target=tell, daemon=True).start()
+guard._GUARD.tell = tell_and_say
 step(["sh", "-c", "sleep 600 & echo $! $$; wait"], log)
 """
 

@@ -42,7 +42,7 @@ SMALL = {**SETTINGS, "strategies": ["alloc", "pool"], "blocks": 1}
 
 
 def open_campaign(settings: dict[str, Any] = SMALL) -> campaign.Campaign:
-    """C++ trials of a tenth of a second: sixteen of `SETTINGS`, four of `SMALL`."""
+    """Four C++ trials of a tenth of a second."""
     return campaign.open_study("batch", "smoke", settings)
 
 
@@ -90,25 +90,16 @@ def _with_child(act: Callable[[psutil.Process], None]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    ("ending", "settings", "finished"),
-    [(signal.SIGKILL, SETTINGS, 5), (signal.SIGINT, SMALL, 1), (signal.SIGTERM, SMALL, 1)],
-    ids=lambda value: getattr(value, "name", None),
-)
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda ending: ending.name)
 def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(
-    data: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    ending: signal.Signals,
-    settings: dict[str, Any],
-    finished: int,
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: signal.Signals
 ) -> None:
-    planned = {task.trial_id for task in open_campaign(settings).tasks}
+    planned = {task.trial_id for task in open_campaign().tasks}
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
-    first = start_campaign(settings)
-    wait_until(lambda: len(results(data)) >= finished, first)
+    first = start_campaign(SMALL)
+    wait_until(lambda: len(results(data)) >= 1, first)
     children = psutil.Process(first.pid).children(recursive=True)
     first.send_signal(ending)
     said = first.communicate()[0]
@@ -116,16 +107,16 @@ def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(
     assert "Traceback" not in said
     assert not list(scratch.iterdir()), "left in the temporary folder"
     before = results(data)
-    assert finished <= len(before) < len(planned)
+    assert 0 < len(before) < len(planned)
     assert not psutil.wait_procs(children, timeout=10)[1], "a child outlived its campaign"
 
-    second = start_campaign(settings)
+    second = start_campaign(SMALL)
     output, _ = second.communicate()
     assert second.returncode == 0, output
     after = results(data)
     assert set(after) == planned, "lost, or one too many"
     assert {name: after[name] for name in before} == before, "repeated"
-    assert open_campaign(settings).status().complete
+    assert open_campaign().status().complete
 
 
 def test_a_terminal_that_is_closed_ends_its_campaign_and_costs_nothing_finished(data: Path) -> None:
@@ -197,7 +188,9 @@ def test_memory_that_can_not_be_had_at_all_is_out_of_memory(
     limited = tmp_path / "python"
     limited.write_text(f'#!/bin/sh\nulimit -v {limit_kb}\nexec {sys.executable} "$@"\n', encoding="utf-8")
     limited.chmod(0o755)
-    single.run_single(single.parse_spec(["mode=batch", *settings[:-3], "packets=1000"]))  # built, and its flags tried
+    single.run_single(
+        single.parse_spec(["mode=batch", *settings[:-3], "scale=0.01", "packets=1000"])
+    )  # built, and its flags tried
     monkeypatch.setattr(sys, "executable", str(limited))
     assert run_one(data, *settings).status == "out_of_memory"
 
@@ -299,25 +292,6 @@ def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monke
     assert set(trials["status"]) == {"timeout"}
     assert trials["reason"].str.contains("did not end").all()
     assert trials["ns_per_packet"].isna().all()
-
-
-def test_what_did_not_end_well_runs_once_more_when_asked(data: Path) -> None:
-    settings = {**SETTINGS, "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["pool"], "seconds": 0.01}
-    opened = open_campaign(settings)
-    opened.run()
-    (path,) = (data / "raw").glob(f"*/{RESULT}")
-    record = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(
-        json.dumps({**record, "status": "killed", "reason": "ended by SIGKILL", "measurement": None}), encoding="utf-8"
-    )
-    assert open_campaign(settings).run().failed == 1
-    again = open_campaign(settings)
-    again.retries_failed = True
-    assert again.run().failed == 0
-    both = results(data)
-    assert len(both) == 2
-    assert sorted(again.tables()["trials"]["status"]) == ["disturbed", "ok"]
-    assert again.run().repeated == 1 and results(data) == both, "a second attempt is the last"
 
 
 def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Path) -> None:

@@ -424,7 +424,11 @@ def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path
     assert "1 of them not ok" in allocpool(*run_words(3)).output and set(records(data)) == set(before)
     told = allocpool(*run_words(3), "--retry", "failed")
     assert told.exit_code == 0 and "0 of them not ok" in told.output, told.output
-    assert records(data).keys() - before.keys() == {f"{path.parent.name}-2"}
+    both = records(data)
+    assert both.keys() - before.keys() == {f"{path.parent.name}-2"}
+    assert sorted(opened(3).tables()["trials"]["status"]) == ["disturbed", "ok", "ok", "ok"]
+    assert "0 of them not ok" in allocpool(*run_words(3), "--retry", "failed").output
+    assert records(data) == both, "a second attempt is the last"
 
 
 def test_what_another_runner_has_measured_while_the_lock_was_waited_for_is_not_measured_again(

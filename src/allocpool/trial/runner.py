@@ -27,7 +27,7 @@ from typing import Any, TextIO, TypeVar
 from allocpool import home
 from allocpool.errors import UserError
 from allocpool.files import write_atomically
-from allocpool.machine.guard import guarded
+from allocpool.machine.guard import guarded, start_guard
 from allocpool.machine.host import Host
 from allocpool.machine.memory import memory_kills
 from allocpool.runtimes.collectors import collector_named
@@ -241,6 +241,7 @@ def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int 
     meanwhile, or None."""
     environment = child_environment(launch)
     with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
+        start_guard()
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             cwd=task.folder, env=environment, start_new_session=True,
