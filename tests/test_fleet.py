@@ -194,7 +194,7 @@ def test_a_machine_that_the_doctor_finds_wanting_is_refused_in_one_line(
     own = worker.checkout(read_host())
     monkeypatch.setattr(worker, "provision", lambda: {})
     monkeypatch.setattr(
-        worker.doctor, "diagnose", lambda: SimpleNamespace(ready=False, missing=lambda: ["no mvn", "b"])
+        "allocpool.doctor.diagnose", lambda: SimpleNamespace(ready=False, missing=lambda: ["no mvn", "b"])
     )
     assert worker._why_not(own, own) == "no mvn; b"
 
