@@ -39,7 +39,9 @@ prerequisites:
 	@echo 'Installing the locked Python packages into .venv (about a minute)'
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary :all: \
-	  --require-hashes --requirement requirements.lock
+	  --require-hashes --requirement requirements.lock || \
+	  { echo 'missing: Python packages, as pip says above; where it reaches no index: connect, or name a mirror with' \
+	    'PIP_INDEX_URL; then the same command goes on' >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
 	  --no-build-isolation --editable .
 	@touch $@

@@ -237,6 +237,14 @@ def test_a_failed_java_build_is_one_line_that_names_the_error_and_the_log(checko
     assert "\n" not in str(failed.value)
 
 
+def test_where_a_build_fails_that_an_option_of_the_environment_spoilt_it_is_told(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_JAVA_OPTIONS", "-XX:+Nonsense")
+    with pytest.raises(UserError, match=r"could not be built: .*; _JAVA_OPTIONS is set, which Maven obeys: unset it"):
+        java_classpath("packets")
+
+
 def test_a_layout_s_module_is_refused_by_a_compiler_that_is_too_old_for_it(tmp_path: Path) -> None:
     for name, layout in JAVA_LAYOUTS.items():
         release = module_release(layout.module)

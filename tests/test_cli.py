@@ -53,6 +53,17 @@ def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_t
     assert "  java/flat/serial/25 / java/native/serial/25: " in told.output
 
 
+def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_them(
+    data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    told = allocpool("bench", "store", "--hosts", "2", "--trials", "8")
+    assert told.exit_code == 0, told.output
+    written, tidied = capfd.readouterr().out.splitlines()
+    assert re.fullmatch(r"16 records of 2 hosts: \d+ bytes each, \d+ written a s", written)
+    assert re.fullmatch(r"16 trials tidied in [\d.]+ s, \d+ a s, by [\d.]+ s of CPU; [\d.]+ MB of tables", tidied)
+    assert not list(data.glob("*")), "its records are its own"
+
+
 def test_the_benchmark_of_pools_says_who_is_ahead_and_where_ours_is_not_why() -> None:
     def rounds(cost_ns: float, gc_ns: float, apart: float = 1.0) -> list[dict[str, Any]]:
         cpu = {"application": 1000 * (cost_ns - gc_ns), "gc": 1000 * gc_ns}
@@ -190,12 +201,14 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["site", "--profile", "/"], "choose one of smoke, quick, standard, article"),
         (["site", "--profile", ""], "choose one of smoke, quick, standard, article"),
         (["findings", "--profile", ""], "choose one of smoke, quick, standard, article"),
+        (["export", "some.tar.gz", "--profile", "../.."], "choose one of smoke, quick, standard, article"),
+        (["plan", "batch", "--profile", "../quick"], "choose one of smoke, quick, standard, article"),
         (["status", "--profile", "../.."], "choose one of smoke, quick, standard, article"),
         (["run", "batch", "--profile", "../quick"], "choose one of smoke, quick, standard, article"),
         (["run", "batch", "--set", "profile=../../x"], "unknown key 'profile'"),
         (["run", "batch", "--set", "blocks=2", "--set", "blocks=3"], "blocks is given twice"),
         (["run", "batch", "--set", "blocks="], "blocks has no value"),
-        (["run", "batch", "--set", "strategies=[]"], "strategies"),
+        (["run", "batch", "--set", "strategies=[]"], "strategies is empty: choose some of dummy, alloc, mix, pool"),
         (
             ["run", "batch", "--profil", "quick"],
             "No such option '--profil'. Did you mean '--profile'; see allocpool run",

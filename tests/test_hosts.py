@@ -236,6 +236,11 @@ def _foreign(files: dict[str, bytes]) -> None:
     )  # fmt: skip
 
 
+def _elsewhere(files: dict[str, bytes]) -> None:
+    told = json.loads(files["manifest.json"])
+    files["manifest.json"] = json.dumps({**told, "profile": "../../escaped"}).encode()
+
+
 def _other_columns(files: dict[str, bytes]) -> None:
     table = pd.read_parquet(io.BytesIO(files["batch/trials.parquet"])).assign(status="splendid")
     files["batch/trials.parquet"] = table.to_parquet()
@@ -252,6 +257,7 @@ def _other_columns(files: dict[str, bytes]) -> None:
         (lambda files: files.update({"/tmp/escaped.json": b""}), True, "which is no file of a campaign"),
         (lambda files: files.update({"batch/../escaped.json": b""}), True, "which is no file of a campaign"),
         (_foreign, False, "is of another version"),
+        (_elsewhere, False, "names no host and profile"),
         (_other_columns, True, "study batch can't be shown"),
     ],
 )

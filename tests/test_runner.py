@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import resource
+import select
 import signal
 import subprocess
 import sys
@@ -31,6 +34,7 @@ SETTINGS: dict[str, Any] = {
     "warmup_seconds": 0.0,
     "cases": ["A"],
 }
+JAVA = ("layout=heap", "strategy=alloc", "scale=0.01", "heap_mb=40", "runtime=25", "collector=g1", "seconds=0.5")
 ALLOCPOOL = [sys.executable, "-m", "allocpool.cli"]
 
 
@@ -38,7 +42,7 @@ SMALL = {**SETTINGS, "strategies": ["alloc", "pool"], "blocks": 1}
 
 
 def open_campaign(settings: dict[str, Any] = SMALL) -> campaign.Campaign:
-    """C++ trials of a tenth of a second: sixteen of `SETTINGS`, four of `SMALL`."""
+    """Four C++ trials of a tenth of a second."""
     return campaign.open_study("batch", "smoke", settings)
 
 
@@ -86,31 +90,53 @@ def _with_child(act: Callable[[psutil.Process], None]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    ("ending", "settings", "finished"),
-    [(signal.SIGKILL, SETTINGS, 5), (signal.SIGINT, SMALL, 1), (signal.SIGTERM, SMALL, 1)],
-    ids=lambda value: getattr(value, "name", None),
-)
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda ending: ending.name)
 def test_a_campaign_ended_half_way_continues_with_no_trial_repeated_or_lost(
-    data: Path, ending: signal.Signals, settings: dict[str, Any], finished: int
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: signal.Signals
 ) -> None:
-    planned = {task.trial_id for task in open_campaign(settings).tasks}
-    first = start_campaign(settings)
-    wait_until(lambda: len(results(data)) >= finished, first)
+    planned = {task.trial_id for task in open_campaign().tasks}
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    first = start_campaign(SMALL)
+    wait_until(lambda: len(results(data)) >= 1, first)
     children = psutil.Process(first.pid).children(recursive=True)
     first.send_signal(ending)
-    first.communicate()
+    said = first.communicate()[0]
+    assert ("nothing finished is lost, and the same command goes on" in said) == (ending != signal.SIGKILL), said
+    assert "Traceback" not in said
+    assert not list(scratch.iterdir()), "left in the temporary folder"
     before = results(data)
-    assert finished <= len(before) < len(planned)
+    assert 0 < len(before) < len(planned)
     assert not psutil.wait_procs(children, timeout=10)[1], "a child outlived its campaign"
 
-    second = start_campaign(settings)
+    second = start_campaign(SMALL)
     output, _ = second.communicate()
     assert second.returncode == 0, output
     after = results(data)
     assert set(after) == planned, "lost, or one too many"
     assert {name: after[name] for name in before} == before, "repeated"
-    assert open_campaign(settings).status().complete
+    assert open_campaign().status().complete
+
+
+def test_a_terminal_that_is_closed_ends_its_campaign_and_costs_nothing_finished(data: Path) -> None:
+    chosen = {**SMALL, "seconds": 0.3}
+    words = [word for key, value in chosen.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    process, terminal = pty.fork()
+    if process == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
+        os.execv(sys.executable, [*ALLOCPOOL, "run", "batch", "--profile", "smoke", *words])
+    while not results(data):
+        if select.select([terminal], [], [], 0.02)[0]:
+            os.read(terminal, 1 << 12)  # OSError: it ended before
+    family = psutil.Process(process).children(recursive=True)
+    os.close(terminal)
+    os.waitpid(process, 0)
+    assert family and not psutil.wait_procs(family, timeout=10)[1], "a child outlived its campaign"
+    before = results(data)
+    assert 0 < len(before) < 4
+    assert open_campaign(chosen).run().finished == 4
+    assert {name: results(data)[name] for name in before} == before
 
 
 def test_a_finished_campaign_runs_nothing_again(data: Path) -> None:
@@ -146,6 +172,27 @@ def test_an_exhausted_java_heap_is_out_of_memory(data: Path) -> None:
     record = run_one(data, "layout=heap", "strategy=pool", "case=C", "scale=0.1", "heap_mb=40", "packets=1000")
     assert record.status == "out_of_memory"
     assert "OutOfMemoryError" in str(record.reason) or "Java heap space" in str(record.reason)
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit_kb"),
+    [
+        (("layout=flat", "language=cpp", "strategy=alloc", "case=C", "scale=0.3", "seconds=0.1"), 250_000),
+        (("layout=heap", "strategy=alloc", "case=C", "scale=0.3", "seconds=0.1"), 500_000),
+    ],
+    ids=["new", "the JVM's heap"],
+)
+def test_memory_that_can_not_be_had_at_all_is_out_of_memory(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: tuple[str, ...], limit_kb: int
+) -> None:
+    limited = tmp_path / "python"
+    limited.write_text(f'#!/bin/sh\nulimit -v {limit_kb}\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    limited.chmod(0o755)
+    single.run_single(
+        single.parse_spec(["mode=batch", *settings[:-3], "scale=0.01", "packets=1000"])
+    )  # built, and its flags tried
+    monkeypatch.setattr(sys, "executable", str(limited))
+    assert run_one(data, *settings).status == "out_of_memory"
 
 
 def test_epsilon_that_used_up_its_heap_is_out_of_memory(data: Path) -> None:
@@ -186,8 +233,7 @@ def whole_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str
     """The log of a Java trial, and what it measured."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLOCPOOL_DATA", str(tmp_path_factory.mktemp("whole")))
-        settings = ["layout=heap", "strategy=alloc", "scale=0.01", "heap_mb=40", "runtime=25", "collector=g1"]
-        record = single.run_single(single.parse_spec(["mode=batch", *settings, "seconds=0.5"]))
+        record = single.run_single(single.parse_spec(["mode=batch", *JAVA]))
     assert record.status == "ok" and record.measurement is not None
     log = (Path(record.directory) / GC_LOG).read_bytes()
     assert record.gc_log_bytes == len(log)
@@ -201,16 +247,40 @@ def whole_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str
         (lambda log: b"".join(line for line in log.splitlines(True) if b"GC(4)" not in line), "has a hole: 1 of"),
         (lambda log: log[: len(log) // 2], "ends before the measured window does"),
         (lambda _log: b"", "ends before the measured window does"),
+        (lambda _log: None, "is gone"),
     ],
-    ids=["whole", "hole", "cut", "empty"],
+    ids=["whole", "hole", "cut", "empty", "gone"],
 )
 def test_a_log_that_is_not_whole_is_seen(
-    whole_log: tuple[bytes, dict[str, Any]], tmp_path: Path, damage: Callable[[bytes], bytes], told: str | None
+    whole_log: tuple[bytes, dict[str, Any]], tmp_path: Path, damage: Callable[[bytes], bytes | None], told: str | None
 ) -> None:
     log, measurement = whole_log
-    (tmp_path / GC_LOG).write_bytes(damage(log))
+    if (left := damage(log)) is not None:
+        (tmp_path / GC_LOG).write_bytes(left)
     fault = log_fault(tmp_path / GC_LOG, measurement)
     assert fault is None if told is None else told in str(fault)
+
+
+def test_a_trial_whose_logs_did_not_fit_is_invalid_and_counts_nothing_of_them(
+    whole_log: tuple[bytes, dict[str, Any]], data: Path
+) -> None:
+    """The JVM goes on where a file may not grow: only its logs are cut."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole_log[0]) // 8, before[1]))
+    try:
+        record = run_one(data, *JAVA)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (record.status, record.reason) == ("invalid", "its log ends before the measured window does")
+    assert record.noise is not None and record.noise.compilations is None
+
+
+def test_a_trial_whose_log_was_deleted_while_it_ran_is_invalid(data: Path) -> None:
+    def delete(child: psutil.Process) -> None:
+        (Path(child.cwd()) / GC_LOG).unlink()
+
+    record = run_one(data, *JAVA[:-1], "seconds=1.5", meanwhile=delete)
+    assert (record.status, record.reason) == ("invalid", "its log is gone")
 
 
 def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,93 +294,12 @@ def test_a_failed_trial_keeps_its_log_and_the_campaign_goes_on(data: Path, monke
     assert trials["ns_per_packet"].isna().all()
 
 
-def test_what_did_not_end_well_runs_once_more_when_asked(data: Path) -> None:
-    settings = {**SETTINGS, "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["pool"], "seconds": 0.01}
-    opened = open_campaign(settings)
-    opened.run()
-    (path,) = (data / "raw").glob(f"*/{RESULT}")
-    record = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(
-        json.dumps({**record, "status": "killed", "reason": "ended by SIGKILL", "measurement": None}), encoding="utf-8"
-    )
-    assert open_campaign(settings).run().failed == 1
-    again = open_campaign(settings)
-    again.retries_failed = True
-    assert again.run().failed == 0
-    both = results(data)
-    assert len(both) == 2
-    assert sorted(again.tables()["trials"]["status"]) == ["disturbed", "ok"]
-    assert again.run().repeated == 1 and results(data) == both, "a second attempt is the last"
-
-
 def test_two_campaigns_do_not_measure_at_once_wherever_their_data_goes(data: Path) -> None:
     with (
         alone(data / "elsewhere"),
         pytest.raises(UserError, match=rf"another campaign is measuring .*process {os.getpid()}, into .*elsewhere"),
     ):
         open_campaign().run()
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "{",
-        "[]",
-        '{"format": 1}',
-        '{"format": 2}',
-        "\0" * 64,
-        '{"format": 3, "trial_id": "later"}',
-        "hollow",
-        "foreign",
-        "folder",
-        "pipe",
-        "logless",
-        "respecced",
-    ],
-    ids=[
-        "empty",
-        "cut",
-        "list",
-        "older",
-        "partial",
-        "zeroed",
-        "newer",
-        "hollow",
-        "foreign",
-        "folder",
-        "pipe",
-        "logless",
-        "respecced",
-    ],
-)
-def test_a_record_that_can_not_be_read_is_named_and_its_trial_runs_again(
-    data: Path, capsys: pytest.CaptureFixture[str], content: str
-) -> None:
-    settings = {**SETTINGS, "blocks": 1, "solutions": ["cpp/flat"], "strategies": ["pool"], "seconds": 0.01}
-    opened = campaign.open_study("batch", "smoke", settings)
-    opened.run()
-    capsys.readouterr()
-    (path,) = (data / "raw").glob(f"*/{RESULT}")
-    whole = json.loads(path.read_text(encoding="utf-8"))
-    changes = {
-        "hollow": {"measurement": {}}, "foreign": {"trial_id": "0" * 16}, "logless": {"gc_log_bytes": 7},
-        "respecced": {"spec": {**whole["spec"], "seed": 99}},
-    }  # fmt: skip
-    if content in changes:
-        content = json.dumps(whole | changes[content])
-    if content in ("folder", "pipe"):
-        path.unlink()
-        path.mkdir() if content == "folder" else os.mkfifo(path)
-    else:
-        path.write_text(content, encoding="utf-8")
-    again = campaign.open_study("batch", "smoke", settings)
-    assert again.status().missing == 1
-    again.tables()
-    said = capsys.readouterr().err
-    assert said.count(f"{path} can't be read and counts as not run: ") == 1 and said.count("\n") == 1, said
-    assert again.run().complete
-    assert TrialRecord.model_validate_json(path.read_text(encoding="utf-8")).status == "ok"
 
 
 def test_a_child_gets_a_short_list_of_the_environment_and_what_its_launch_sets(

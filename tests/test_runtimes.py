@@ -12,6 +12,7 @@ from allocpool.errors import UserError
 from allocpool.runtimes import (
     COLLECTORS,
     FEATURES,
+    OBEYED,
     collectors_on,
     discovery,
     find_javac,
@@ -153,6 +154,15 @@ def test_without_a_new_enough_compiler_the_remedy_is_told(
     monkeypatch.setattr("allocpool.runtimes.javac.system_homes", lambda: iter(homes))
     with pytest.raises(UserError, match=rf"a JDK 17 or newer with javac is needed, {told}.*: install "):
         find_javac()
+
+
+@pytest.mark.parametrize("name", OBEYED)
+def test_options_that_every_jvm_obeys_change_neither_what_is_found_nor_what_is_said_of_flags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("ALLOCPOOL_BUILD", str(tmp_path))  # nothing is remembered there yet
+    monkeypatch.setenv(name, "-XX:+Nonsense")
+    verify_flags(find_runtime(25), ("-Xmx32m",))
 
 
 @pytest.mark.parametrize(("version", "feature"), [("1.8", 8), ("11", 11), ("25", 25)])

@@ -10,9 +10,10 @@ import os
 import resource
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime, timedelta, tzinfo
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from allocpool.campaign import campaign, hosts
+from allocpool.campaign import campaign, hosts, tidy
 from allocpool.cli import main
 from allocpool.decisions import EQUIVALENT, FEWEST
 from allocpool.errors import UserError
@@ -302,13 +303,23 @@ def test_a_clock_that_is_set_back_changes_no_figure_and_repeats_nothing(
     assert opened(5).run().finished == 5 and records(data) == before
 
 
-@pytest.mark.parametrize(("kills", "status"), [(1, "out_of_memory"), (0, "killed")])
-def test_a_child_that_the_kernel_ended_for_memory_is_told_apart_from_a_killed_one(
-    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch, kills: int, status: str
+@pytest.mark.parametrize("worker", [False, True], ids=["child", "its worker"])
+@pytest.mark.parametrize("kills", [1, 0])
+def test_a_process_that_the_kernel_ended_for_memory_is_told_apart_from_a_killed_one(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch, kills: int, worker: bool
 ) -> None:
     counts: Iterator[int] = iter([3, 3 + kills])
+
+    def end(_command: object, task: runner.Task, _launch: object) -> tuple[int, None]:
+        if not worker:
+            return -signal.SIGKILL, None
+        told = {"status": "crashed", "reason": "a worker ended with status -9"}
+        (task.folder / MEASUREMENT).write_text(json.dumps(told), encoding="utf-8")
+        return 0, None
+
+    status = "out_of_memory" if kills else "crashed" if worker else "killed"
     monkeypatch.setattr(runner, "memory_kills", lambda: next(counts))
-    monkeypatch.setattr(runner, "_run_child", lambda *_words: (-signal.SIGKILL, None))
+    monkeypatch.setattr(runner, "_run_child", end)
     one = opened(1)
     one.run()
     assert [record.status for record in one.records()] == [status]
@@ -358,6 +369,160 @@ def test_the_doctor_finds_what_is_broken_and_deletes_nothing(data: Path, made_up
     again = opened(6)
     assert again.run().finished == 6
     assert [line for line in allocpool("doctor", "--data").output.splitlines() if str(one.tidy_folder) in line] == []
+
+
+UNREADABLE: dict[str, Callable[[dict[str, Any]], str | dict[str, Any]]] = {
+    "empty": lambda _whole: "", "cut": lambda _whole: "{", "list": lambda _whole: "[]",
+    "partial": lambda _whole: '{"format": 2}', "zeroed": lambda _whole: "\0" * 64, "latin": lambda _whole: '"\udce9"',
+    "older": lambda whole: {"format": 1}, "newer": lambda whole: {"format": 3, "more": 1},
+    "folder": lambda _whole: "", "pipe": lambda _whole: "", "foreign": lambda _whole: {"trial_id": "0" * 16},
+    "logless": lambda _whole: {"gc_log_bytes": 7}, "hollow": lambda _whole: {"measurement": {}},
+    "null": lambda _whole: {"measurement": None},
+    "no iterations": lambda whole: {"measurement": {**whole["measurement"], "iterations": {}}},
+    "respecced": lambda whole: {"spec": {**whole["spec"], "seed": 99}},
+}  # fmt: skip
+"""Damages to a record: other content, or what stands in it instead."""
+
+
+def test_records_that_can_not_be_read_are_named_and_their_trials_run_again(
+    data: Path, made_up: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = len(UNREADABLE)
+    opened(blocks + 1).run()
+    paths = dict(zip([*UNREADABLE, "whole"], sorted((data / "raw").glob(f"*/{RESULT}")), strict=True))
+    whole = paths.pop("whole")
+    for name, path in paths.items():
+        record = json.loads(path.read_text(encoding="utf-8"))
+        content = UNREADABLE[name](record)
+        path.unlink()
+        if name == "folder":
+            path.mkdir()
+        elif name == "pipe":
+            os.mkfifo(path)
+        else:
+            text = content if isinstance(content, str) else json.dumps(record | content)
+            path.write_bytes(text.encode(errors="surrogateescape"))
+    before = whole.stat().st_mtime_ns
+    capsys.readouterr()
+    again = opened(blocks + 1)
+    assert again.status().missing == blocks
+    assert len(again.tables()["trials"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == blocks
+    for name, path in paths.items():
+        assert sum(f"{path} can't be read and counts as not run: " in line for line in lines) == 1, name
+    assert again.run().complete and whole.stat().st_mtime_ns == before
+    assert {TrialRecord.model_validate_json(path.read_bytes()).status for path in paths.values()} == {"ok"}
+
+
+def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path, made_up: None) -> None:
+    opened(3).run()
+    before = records(data)
+    (path, *_) = sorted((data / "raw").glob(f"*/{RESULT}"))
+    killed = {"status": "killed", "reason": "ended by SIGKILL", "measurement": None}
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | killed), encoding="utf-8")
+    assert "1 of them not ok" in allocpool(*run_words(3)).output and set(records(data)) == set(before)
+    told = allocpool(*run_words(3), "--retry", "failed")
+    assert told.exit_code == 0 and "0 of them not ok" in told.output, told.output
+    both = records(data)
+    assert both.keys() - before.keys() == {f"{path.parent.name}-2"}
+    assert sorted(opened(3).tables()["trials"]["status"]) == ["disturbed", "ok", "ok", "ok"]
+    assert "0 of them not ok" in allocpool(*run_words(3), "--retry", "failed").output
+    assert records(data) == both, "a second attempt is the last"
+
+
+def test_what_another_runner_has_measured_while_the_lock_was_waited_for_is_not_measured_again(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = opened(5)
+    hold = late.alone
+
+    def after_another() -> AbstractContextManager[None]:
+        opened(5).run()
+        return hold()
+
+    monkeypatch.setattr(late, "alone", after_another)
+    seen: list[dict[str, int]] = []
+    monkeypatch.setattr(late, "measure", lambda *_words: seen.append(records(data)))
+    assert late.run().finished == 5 and not seen
+
+
+def test_writers_of_the_same_tables_at_once_do_not_meet(data: Path, made_up: None) -> None:
+    one = opened(4)
+    one.run()
+
+    tables = one.tables()
+
+    def write() -> None:
+        for _ in range(20):
+            tidy.write_tables(one.tidy_folder, tables)
+
+    writers = [FORK.Process(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0] * 4
+    assert len(campaign.read_tables("batch", one.profile.profile)[0]["trials"]) == 4
+    assert not list(one.tidy_folder.glob(".*")), "what a write left"
+
+
+def test_a_store_of_another_user_is_one_line(made_up: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setenv("ALLOCPOOL_DATA", folder)
+        opened(1).run()
+        os.chmod(folder, 0o755)
+        for path in Path(folder).rglob("*"):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+
+        def work() -> tuple[int, str, int]:
+            if os.geteuid() == 0:
+                os.seteuid(65534)
+            told = allocpool(*run_words(2))
+            shown = opened(1)
+            return told.exit_code, told.output, len(shown.tables()["trials"]) if shown.run().complete else 0
+
+        try:
+            here, there = FORK.Pipe()
+            child = FORK.Process(target=lambda: there.send(work()))
+            child.start()
+            there.close()
+            status, told, rows = here.recv()
+            child.join(60)
+        finally:
+            for path in Path(folder).rglob("*"):
+                path.chmod(0o755)
+    assert status == 2 and told.count("\n") == 1 and "set ALLOCPOOL_DATA to a folder that takes files" in told, told
+    assert folder in told and rows == 1, "what is complete can be shown"
+
+
+@pytest.mark.parametrize("place", ["raw", "tidy", "hosts", "trial"])
+def test_a_file_where_a_folder_is_meant_is_one_line_with_the_remedy(data: Path, made_up: None, place: str) -> None:
+    data.mkdir()
+    path = data / "raw" / opened(1).tasks[0].trial_id if place == "trial" else data / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"")
+    told = allocpool(*run_words(1))
+    if place == "hosts":
+        assert told.exit_code == 0, told.output
+        return
+    assert told.exit_code == 2 and told.output.count("\n") == 1 and str(path) in told.output, told.output
+    assert "set ALLOCPOOL_DATA to a folder that takes files" in told.output and path.is_file()
+
+
+def test_one_profile_that_can_not_be_read_does_not_keep_the_others_from_being_told(
+    data: Path, tmp_path: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(1).run()
+    empty = tmp_path / "02_batch.yaml"
+    empty.touch()
+    read = campaign._read_settings
+    monkeypatch.setattr(campaign, "_read_settings", lambda path: read(empty if path.parent.name == "quick" else path))
+    monkeypatch.setattr(campaign, "profiles", lambda: ("quick", "smoke"))
+    told = allocpool("status")
+    assert told.exit_code == 0 and told.output.count("02_batch.yaml holds no settings") == 1, told.output
+    named = allocpool("status", "--profile", "quick")
+    assert named.exit_code == 2 and named.output.count("\n") == 1
 
 
 class _Near(fleet.RemoteHost):

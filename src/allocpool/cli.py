@@ -39,6 +39,7 @@ _REMEDIES = {
     errno.EACCES: _ELSEWHERE_DATA,
     errno.EPERM: _ELSEWHERE_DATA,
     errno.ENOTDIR: f"it is no folder; {_ELSEWHERE_DATA}",
+    errno.EEXIST: f"it is no folder; {_ELSEWHERE_DATA}",
     errno.EISDIR: f"it is a folder; {_ELSEWHERE_DATA}",
 }
 """What to do where the operating system refuses to write."""
@@ -319,7 +320,14 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     idle = []
     begun = campaign.profiles() if any(home.raw_dir().glob(f"*/{RESULT}")) else ()
     for name in begun if profile is None else [profile]:
-        for opened in campaign.all_of_profile(name):
+        try:
+            campaigns = campaign.all_of_profile(name)
+        except UserError as error:  # of one profile's file, and no reason to say nothing of the others
+            if profile is not None:
+                raise
+            click.echo(f"allocpool: {error}", err=True)
+            continue
+        for opened in campaigns:
             state = opened.status()
             if profile is None and not state.finished:
                 idle.append(f"{name} {opened.study.name}")

@@ -88,7 +88,7 @@ def _choices_at(model: Any, place: tuple[int | str, ...]) -> tuple[Any, ...]:
     return choices
 
 
-_NUMBERS = {"int": "a whole number", "float": "a number"}
+_KINDS = {"int": "a whole number", "float": "a number", "tuple": "a list in brackets, [A, B]"}
 
 
 def _complaint(item: Any, model: type[BaseModel]) -> str:
@@ -104,8 +104,12 @@ def _complaint(item: Any, model: type[BaseModel]) -> str:
         return str(unknown_choice(key, value, choices))
     if kind == "missing":
         return f"{key} is missing" + (f": choose one of {', '.join(map(str, choices))}" if choices else "")
+    if kind == "too_short" and not value:
+        return f"{key} is empty: " + (
+            f"choose some of {', '.join(map(str, choices))}" if choices else "give one or more"
+        )
     if kind == "value_error":
         message = item["msg"].removeprefix("Value error, ")
         return f"{key}: {message}" if key and not message.startswith("unknown ") else message
-    expected = _NUMBERS.get(kind.partition("_")[0]) if kind.endswith(("_parsing", "_type", "_from_float")) else None
+    expected = _KINDS.get(kind.partition("_")[0]) if kind.endswith(("_parsing", "_type", "_from_float")) else None
     return f"{key}: {expected or item['msg']}, not {value!r}"

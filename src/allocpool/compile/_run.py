@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allocpool.errors import UserError
-from allocpool.machine.guard import guarded
+from allocpool.machine.guard import guarded, start_guard
 
 _LONGEST_LINE = 300
 
@@ -38,6 +38,7 @@ def step(command: Sequence[str | Path], log: Path, environment: Mapping[str, str
         file.flush()
         before = log.stat().st_size
         try:
+            start_guard()
             child = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from allocpool.compile._run import StepFailed, step
 from allocpool.compile.sources import code_hash, java_modules, java_sources, module_release, with_siblings
 from allocpool.errors import UserError, unknown_choice
 from allocpool.files import locked
-from allocpool.runtimes import Javac, find_javac
+from allocpool.runtimes import OBEYED, Javac, find_javac
 
 _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _RECORD = "build.json"
@@ -117,8 +118,9 @@ def _build(modules: list[str], javac: Javac) -> None:
                     raise
                 step([*command, *goals], log, javac.environment())
         except StepFailed as failure:
+            obeyed = "".join(f"; {name} is set, which Maven obeys: unset it" for name in OBEYED if name in os.environ)
             raise UserError(
-                f"the Java module {', '.join(modules)} could not be built: {failure} (log: {log})"
+                f"the Java module {', '.join(modules)} could not be built: {failure}{obeyed} (log: {log})"
             ) from failure
         for module in modules:
             _keep(module, tree, Path(temporary) / f"result-{module}", javac, log)

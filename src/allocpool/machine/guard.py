@@ -36,15 +36,19 @@ class _Guard:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
-    def tell(self, line: str) -> None:
-        """Name a group (``+7``) or take it back (``-7``). Without a guard a child still dies with its parent."""
+    def start(self) -> None:
+        """Have a guard, where there is none yet."""
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, text=True, start_new_session=True,
             )  # fmt: skip
+
+    def tell(self, line: str) -> None:
+        """Name a group (``+7``) or take it back (``-7``). Without a guard a child still dies with its parent."""
+        self.start()
         with suppress(OSError, ValueError):
-            pipe = self._process.stdin
+            pipe = self._process.stdin if self._process else None
             if pipe is not None:
                 pipe.write(f"{line}\n")
                 pipe.flush()
@@ -53,11 +57,18 @@ class _Guard:
 _GUARD = _Guard()
 
 
+def start_guard() -> None:
+    """Have the guard before what it is to guard: its start takes longer than a child needs for children of its own. A
+    kill in the instant between the start of a child and its naming is missed; a trial then dies with its parent
+    by itself."""
+    _GUARD.start()
+
+
 @contextmanager
 def guarded(child: subprocess.Popen[bytes]) -> Iterator[None]:
     """Until this ends, the process group of ``child`` is killed should this process die; at the end it is killed, too.
 
-    ``child`` leads a group of its own (``start_new_session``).
+    ``child`` leads a group of its own (``start_new_session``), and was started after `start_guard`.
     """
     _GUARD.tell(f"+{child.pid}")
     try:

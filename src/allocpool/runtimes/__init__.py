@@ -9,7 +9,7 @@ from allocpool.runtimes.collectors import (
     collector_named,
     collectors_on,
 )
-from allocpool.runtimes.discovery import Runtime, find_runtime, find_runtimes
+from allocpool.runtimes.discovery import OBEYED, Runtime, find_runtime, find_runtimes
 from allocpool.runtimes.embedded import provision
 from allocpool.runtimes.flags import check, jvm_flags, log_flags, remembered_refusal, try_flags, verify_flags
 from allocpool.runtimes.javac import Javac, find_javac
@@ -17,6 +17,7 @@ from allocpool.runtimes.javac import Javac, find_javac
 __all__ = [
     "COLLECTORS",
     "FEATURES",
+    "OBEYED",
     "Collector",
     "Javac",
     "Runtime",

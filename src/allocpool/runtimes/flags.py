@@ -19,7 +19,7 @@ from allocpool.errors import UserError
 from allocpool.files import Remembered
 from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes.collectors import check_combination, check_options, collector_flags, collector_named
-from allocpool.runtimes.discovery import Runtime, find_runtime
+from allocpool.runtimes.discovery import Runtime, find_runtime, unobeyed_environment
 
 OVERHEAD_MB = 300
 """Memory of a JVM and its host process beside heap and direct memory, megabytes: code, metaspace, stacks."""
@@ -272,6 +272,7 @@ def _complaint(java: Path, flags: tuple[str, ...]) -> str:
                 capture_output=True,
                 text=True,
                 timeout=_VERIFY_TIMEOUT_S,
+                env=unobeyed_environment(),
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)

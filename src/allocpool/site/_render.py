@@ -20,7 +20,7 @@ from allocpool import home
 from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.errors import unknown_choice
 from allocpool.files import Remembered
-from allocpool.machine.guard import guarded
+from allocpool.machine.guard import guarded, start_guard
 from allocpool.site._build import build_site
 from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
 
@@ -107,6 +107,7 @@ def _execute(
 def _statuses(asked: Sequence[Mapping[str, str]], jobs: int, show_only: bool) -> Iterator[tuple[Path, int]]:
     """The notebooks as they end, with the exit status of their processes, which all end with this one."""
     environment = {**os.environ, SHOW_ONLY: "1"} if show_only else None
+    start_guard()
     child = subprocess.Popen(
         [sys.executable, "-m", "allocpool.site._execute", str(jobs), json.dumps(asked)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, start_new_session=True,

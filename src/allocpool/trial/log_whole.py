@@ -17,13 +17,13 @@ _STAMP = re.compile(rb"^\[(\d+)ns\]", re.MULTILINE)
 _TAIL_BYTES = 1 << 16
 
 
-def log_fault(log: Path, measurement: Mapping[str, Any] | None) -> str | None:
-    """What is missing in a log, in a line; None where nothing is, or where there is none and none is needed.
+def log_fault(log: Path, measurement: Mapping[str, Any] | None, needed: bool = True) -> str | None:
+    """What is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``.
 
     ``measurement`` says with ``cpu`` when the window ended, in nanoseconds of CLOCK_MONOTONIC.
     """
     if not log.exists():
-        return None
+        return "its log is gone" if needed else None
     content = log.read_bytes()
     numbers = {int(number) for number in _ID.findall(content)}
     if numbers and (missing := max(numbers) + 1 - len(numbers)):

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from typing import Any, TextIO, TypeVar
 from allocpool import home
 from allocpool.errors import UserError
 from allocpool.files import write_atomically
-from allocpool.machine.guard import guarded
+from allocpool.machine.guard import guarded, start_guard
 from allocpool.machine.host import Host
 from allocpool.machine.memory import memory_kills
 from allocpool.runtimes.collectors import collector_named
@@ -53,6 +54,11 @@ TAIL_LINES = 20
 _LOOK_S = 0.5
 _TURN_S = 0.1
 _MACHINE_LOCK = "/tmp/allocpool.lock"
+_NO_MEMORY = re.compile(
+    "cannot allocate memory|could not reserve enough space|could not allocate|insufficient memory|std::bad_alloc"
+    "|MemoryError", re.IGNORECASE,
+)  # fmt: skip
+"""Last words of the C library, HotSpot, C++ and Python where memory ends outside of what is measured."""
 _INHERITED = (
     "PATH",
     "HOME",
@@ -176,9 +182,9 @@ def run_trial(
     wall_s = time.monotonic() - begun_s
     noise, cpu_s = watch.close()
     status, reason, measurement = _outcome(task.folder, exit_code, task.spec)
-    if exit_code == -signal.SIGKILL and memory_kills() > kills_before:
+    if status in ("killed", "crashed") and memory_kills() > kills_before:
         status, reason = "out_of_memory", "the kernel ended it: there was no memory left"
-    fault = interrupted or log_fault(task.folder / GC_LOG, measurement) if status == "ok" else None
+    fault = interrupted or log_fault(task.folder / GC_LOG, measurement, _logs(launch)) if status == "ok" else None
     if fault:
         status, reason = "invalid", fault
     noise = noise.model_copy(update=_compilations(task.folder, measurement))
@@ -215,9 +221,17 @@ def _empty(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
+def _logs(launch: Launch) -> bool:
+    """Whether the trial's JVM is to leave a log of its collections."""
+    return launch.jvm is not None and any(GC_LOG in flag for flag in launch.jvm.flags)
+
+
 def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
-    """What the JVM compiled in the window that a trial measured, where it says which that is."""
+    """What the JVM compiled in the window that a trial measured, where it says which that is, and its log is whole as
+    far as it knows: what a full disk swallows of this log is told on stderr only."""
     window = (measurement or {}).get("cpu")
+    if f"file={JIT_LOG}" in _tail(folder):
+        return {}
     counted = read_jit_log(folder / JIT_LOG, window["start_ns"], window["end_ns"]) if window else None
     return asdict(counted) if counted else {}
 
@@ -227,6 +241,7 @@ def _run_child(command: Sequence[str], task: Task, launch: Launch) -> tuple[int 
     meanwhile, or None."""
     environment = child_environment(launch)
     with (task.folder / STDOUT).open("wb") as out, (task.folder / STDERR).open("wb") as err:
+        start_guard()
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             cwd=task.folder, env=environment, start_new_session=True,
@@ -271,6 +286,8 @@ def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Stat
     collector = getattr(spec, "collector", None)
     if collector and collector_named(collector).exhausted_exit_status == exit_code:
         return "out_of_memory", f"{collector_named(collector).label} used up its heap", None
+    if exit_code != -signal.SIGKILL and (last := next((line for line in said if _NO_MEMORY.search(line)), None)):
+        return "out_of_memory", last, None
     if exit_code < 0:
         name = _signal_name(-exit_code)
         if -exit_code in (signal.SIGKILL, signal.SIGTERM):

@@ -97,7 +97,7 @@ class CppPackets:
         error = self._ffi.new("char[]", native.MESSAGE_BYTES)
         self.handle = self._library.ap_packets_create(config, error, native.MESSAGE_BYTES)
         if self.handle == self._ffi.NULL:
-            raise ValueError(self._ffi.string(error).decode())
+            raise native.refusal(self._ffi.string(error).decode())
 
     def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
         return self._recorded(self._library.ap_packets_run_packets, packets, iteration_packets)

@@ -38,6 +38,11 @@ def checked(library: Any, number: int, line: str = "", out_of_memory: str = "the
     return number
 
 
+def refusal(line: str) -> MemoryError | ValueError:
+    """The error for what the library said where it made nothing (``ended`` in ``c_api.hpp``)."""
+    return MemoryError(line) if line.startswith("out of memory") else ValueError(line)
+
+
 @lru_cache(maxsize=1)
 def _load(header: str, library: str) -> tuple[FFI, Any]:
     text = Path(header).read_text(encoding="utf-8")

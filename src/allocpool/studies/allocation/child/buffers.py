@@ -58,11 +58,11 @@ def native_records(out: Any, count: int) -> list[Record]:
 
 
 def created(ffi: Any, create: Callable[[Any, int], Any]) -> Any:
-    """The handle that a function of the native library makes; its complaint is a ValueError."""
+    """The handle that a function of the native library makes; its complaint is raised."""
     error = ffi.new("char[]", native.MESSAGE_BYTES)
     handle = create(error, native.MESSAGE_BYTES)
     if handle == ffi.NULL:
-        raise ValueError(ffi.string(error).decode())
+        raise native.refusal(ffi.string(error).decode())
     return handle
 
 

@@ -110,7 +110,7 @@ class Source:
             self._error, native.MESSAGE_BYTES,
         )  # fmt: skip
         if self.handle == self.ffi.NULL:
-            raise ValueError(self.complaint())
+            raise native.refusal(self.complaint())
         if intermediate:
             status = self.library.ap_realtime_set_intermediate(
                 self.handle, intermediate, self._error, native.MESSAGE_BYTES

@@ -77,7 +77,7 @@ class CppCrew(CppBooks):
         error = ffi.new("char[]", native.MESSAGE_BYTES)
         handle = library.ap_threads_create(config, error, native.MESSAGE_BYTES)
         if handle == ffi.NULL:
-            raise ValueError(ffi.string(error).decode())
+            raise native.refusal(ffi.string(error).decode())
         super().__init__(ffi, library, "threads", handle)
 
     def run(self, packets: int) -> Iteration:

@@ -92,8 +92,7 @@ class CppLoops(CppBooks):
             error, native.MESSAGE_BYTES,
         )  # fmt: skip
         if handle == ffi.NULL:
-            line = ffi.string(error).decode()
-            raise MemoryError(line) if line.startswith("out of memory") else ValueError(line)
+            raise native.refusal(ffi.string(error).decode())
         super().__init__(ffi, library, "messages", handle)
 
     def run(self, messages: int) -> Iteration:
