@@ -1,4 +1,4 @@
-"""What a trial needs to start: stated by its spec, resolved by the launcher. Nothing here looks at this machine."""
+"""What a trial needs to start: stated by its spec, resolved by the launcher. Nothing here looks at this machine; the last is the workload on many threads before a simulated cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-NativeProject = Literal["packets", "packets-host", "echo"]
+NativeProject = Literal["packets", "packets-host", "echo", "sharing"]
 """The CMake projects of ``native/``: what a child loads through cffi. The second is the first, compiled for the CPU of
 this machine."""
 
