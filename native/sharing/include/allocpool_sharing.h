@@ -66,6 +66,14 @@ int ap_sharing_counters(int64_t apart, int64_t rounds, ap_sharing_misses* misses
 
 /* cffi:end */
 
+/* No result is to be ignored. C++ takes an attribute on a second declaration too, and so cffi need not read it. */
+#ifdef __cplusplus
+#define AP_NODISCARD(function) [[nodiscard]] decltype(function) function
+AP_NODISCARD(ap_sharing_run);
+AP_NODISCARD(ap_sharing_counters);
+#undef AP_NODISCARD
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-"""What a trial needs to start: stated by its spec, resolved by the launcher. Nothing here looks at this machine; the last is the workload on many threads before a simulated cache."""
+"""What a trial needs to start: stated by its spec, resolved by the launcher. Nothing here looks at this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 NativeProject = Literal["packets", "packets-host", "echo", "sharing"]
 """The CMake projects of ``native/``: what a child loads through cffi. The second is the first, compiled for the CPU of
-this machine."""
+this machine; the last is the workload on many threads before a simulated cache."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""What a trial before a simulated cache returns. Apart from the measurement of trials that take time, which must stay valid
-when this one changes."""
+"""What a trial before a simulated cache returns. Apart from the measurement of trials that take time, which must stay
+valid when this one changes."""
 
 from __future__ import annotations
 

@@ -363,9 +363,7 @@ class SharingSpec(CrewSpec):
     language: Literal["cpp"] = "cpp"
     queue_size: int = Field(default=SIMULATED_QUEUE, gt=0, description="of all workers together")
     stored_count: int = Field(default=SIMULATED_STORE, gt=0, description="of all workers together")
-    packets: int | None = Field(
-        default=SIMULATED_PACKETS, gt=0, le=10**6, description="in all"
-    )
+    packets: int | None = Field(default=SIMULATED_PACKETS, gt=0, le=10**6, description="in all")
     fill: int = Field(
         default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
         ge=1,

@@ -210,27 +210,27 @@ def sharing(table: pd.DataFrame) -> pd.DataFrame:
 def sharing_words(table: pd.DataFrame) -> str:
     """Where false sharing is, and what padding removes of it; and of what no simulation can tell."""
     java = (
-        "Java can't be simulated in this way: its JVM compiles while it runs, and none of its compilers can be asked to "
-        "tell every access. What there is of it are counters, where they can be read, and the experiment."
+        "Java can't be simulated in this way: its JVM compiles while it runs, and none of its compilers can be asked "
+        "to tell every access. What there is of it are counters, where they can be read, and the experiment."
     )
     told = _shared(table)
-    if told.empty:
+    if not told["padded"].any():
         return f"No trial of this campaign ran before the simulated cache; those of profile `standard` do. {java}"
-    apart = told[told["padded"]].set_index(_KEYS[:-1])
-    most = apart["false sharing"].astype(float).idxmax()
-    worst = apart.loc[most]
-    solution, topology, threads, strategy = most
+    cells = {tuple(row[key] for key in _KEYS): row for row in told.to_dict("records")}
+    worst = max((row for row in cells.values() if row["padded"]), key=lambda row: float(row["false sharing"]))
     padding = []
-    for _, close in told[~told["padded"]].iterrows():
-        wide = apart.loc[tuple(close[_KEYS[:-1]])]
+    for key, close in cells.items():
+        wide = cells.get((*key[:-1], True))
+        if close["padded"] or wide is None:
+            continue
         false, misses = (
             f"from {stats.significant(close[name])} to {stats.significant(wide[name])}"
             for name in ("false sharing", "misses a packet")
         )
         padding.append(f"{close['strategy']} {close['topology']}: false sharing {false}, all misses {misses}")
+    label = Cell(worst["solution"], worst["topology"], worst["threads"], worst["strategy"]).label
     return (
-        f"With every cell padded, most false sharing is in {strategy} ({solution}, {topology}, "
-        f"{stats.plural(int(threads), 'thread')}): {stats.significant(worst['false sharing'])} of "
+        f"With every cell padded, most false sharing is in {label}: {stats.significant(worst['false sharing'])} of "
         f"{stats.significant(worst['misses a packet'])} misses a packet, most of it in {PLACES[worst['place']]}. "
         + (f"What padding changes, in misses a packet: {'; '.join(padding)}. " if padding else "")
         + java

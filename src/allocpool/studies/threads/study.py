@@ -19,6 +19,7 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.specs import Case
 from allocpool.studies.realtime.measurement import SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement
+from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     MOST_THREADS,
@@ -28,7 +29,6 @@ from allocpool.studies.threads.specs import (
     ThreadsSearchSpec,
     ThreadsSpec,
 )
-from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.strategies import BEST_KNOWN, LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
 from allocpool.studies.threads.tables import (
     SCHEMAS,
@@ -65,7 +65,8 @@ class Group(BaseModel):
         default=False, description="beside each also one whose events the processor counts, where it can"
     )
     simulated: bool = Field(
-        default=False, description="before a simulated cache in place of real time and batch: C++, once, for it has no time"
+        default=False,
+        description="before a simulated cache in place of real time and batch: C++, once, for it has no time",
     )
     crowded: bool = Field(default=False, description="also where threads are more than processors")
 
@@ -190,7 +191,9 @@ def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSp
                 if not _offered(settings, topology, strategy):
                     continue
                 for threads, interval_ns, padded, counted in itertools.product(
-                    group.threads, group.intervals_ns or (None,), _spacings(group, strategy),
+                    group.threads,
+                    group.intervals_ns or (None,),
+                    _spacings(group, strategy),
                     (False, True) if group.counted else (False,),
                 ):
                     yield ThreadsSpec(

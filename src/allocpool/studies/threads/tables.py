@@ -236,8 +236,8 @@ def _sharing_row(record: TrialRecord) -> Row:
 
 
 def summarise_sharing(record: TrialRecord) -> dict[str, Any]:
-    """One trial before a simulated cache as plain data: ``coherence_misses_per_packet``, ``true_sharing_per_packet`` and
-    ``false_sharing_per_packet``, in all and by place, and ``remote_frees``."""
+    """One trial before a simulated cache as plain data: its row, with ``coherence_misses_per_packet`` and, in all and
+    by place, ``true_sharing_per_packet`` and ``false_sharing_per_packet``; and ``remote_frees``."""
     measured = read_trial(record, SharingMeasurement).measurement
     return {**_sharing_row(record), "remote_frees": measured["remote_frees"] if measured else None}
 
