@@ -118,6 +118,17 @@ def test_java_does_the_same_work(row: Row) -> None:
     assert_same_work(row, single.summary_of(record))
 
 
+def test_netty_s_recycler_keeps_for_threads_that_stay_alone() -> None:
+    """Its users' threads are Netty's own; on a virtual one it allocates."""
+    made = {
+        row[2]: single.summary_of(record)["counts"]["constructed"]
+        for row, record in records(25, "g1").items()
+        if row[5] == "netty_recycler"
+    }
+    assert made["virtual"] == PACKETS
+    assert max(made["sharded"], made["pipeline"]) < PACKETS
+
+
 @pytest.mark.parametrize("row", CPP, ids=lambda row: "-".join(map(str, row)))
 def test_cpp_does_the_same_work(data: Path, row: Row) -> None:
     record = single.run_single(spec_of(row))
@@ -151,7 +162,7 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({"threads": 0}, "greater than or equal to 1"),
         ({"topology": "virtual", "runtime": 17}, "choose runtime 21 or 25, or topology sharded or pipeline"),
         ({"topology": "virtual", "language": "cpp"}, "topology virtual is of Java"),
-        ({"topology": "virtual", "strategy": "owner"}, "choose one of alloc, locked, stack, mpmc, thread_local"),
+        ({"topology": "virtual", "strategy": "owner"}, "is of threads that stay, which own or cache messages"),
         ({"language": "cpp", "layout": "native"}, "choose one of heap, flat"),
         ({"layout": "flat"}, "makes no sense"),
         ({"strategy": "netty_pooled"}, "makes no sense"),
@@ -224,7 +235,7 @@ def test_a_plan_says_which_threads_are_more_than_processors() -> None:
     assert not [item for item in STUDY.plan(profile(), Machine(cores=64)) if item.unavailable]
     # Virtual threads are of newer Java alone, and owners of threads that stay.
     virtual = [item.spec for item in planned if isinstance(item.spec, ThreadsSpec) and item.spec.topology == "virtual"]
-    assert {(spec.runtime, spec.strategy) for spec in virtual} == {(25, "alloc")}
+    assert {(spec.runtime, spec.strategy) for spec in virtual} == {(25, "alloc"), (25, "jctools")}
 
 
 def test_a_plan_refuses_solutions_that_are_none() -> None:
