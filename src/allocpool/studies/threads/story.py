@@ -230,7 +230,7 @@ def sharing_words(table: pd.DataFrame) -> str:
         padding.append(f"{close['strategy']} {close['topology']}: false sharing {false}, all misses {misses}")
     label = Cell(worst["solution"], worst["topology"], worst["threads"], worst["strategy"]).label
     return (
-        f"With every cell padded, most false sharing is in {label}: {stats.significant(worst['false sharing'])} of "
+        f"Cells side by side left aside, most false sharing is in {label}: {stats.significant(worst['false sharing'])} of "
         f"{stats.significant(worst['misses a packet'])} misses a packet, most of it in {PLACES[worst['place']]}. "
         + (f"What padding changes, in misses a packet: {'; '.join(padding)}. " if padding else "")
         + java
