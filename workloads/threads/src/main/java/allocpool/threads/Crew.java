@@ -6,8 +6,8 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.function.IntConsumer;
 
 /**
- * Platform threads that stay: they all run one task after the other, and rest between. Netty knows them as its own, as it
- * does those of its users: on others its recycler and its adaptive allocator keep nothing for a thread.
+ * Platform threads that stay: they all run one task after the other, and rest between. Netty knows them as its own,
+ * as it does those of its users: on others its recycler and its adaptive allocator keep nothing for a thread.
  */
 final class Crew {
     private final CyclicBarrier start;

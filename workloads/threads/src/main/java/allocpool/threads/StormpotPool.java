@@ -11,8 +11,8 @@ import stormpot.Timeout;
 
 /**
  * Strategy {@code stormpot}: a pool of Stormpot with its defaults, of a fixed size, without a thread in the background;
- * each thread that stays claims through a tap of its own, as its manual has it, and virtual threads through the one that
- * all may use.
+ * each thread that stays claims through a tap of its own, as its manual has it, and virtual threads through the one
+ * that all may use.
  */
 final class StormpotPool extends Pool {
     private static final Timeout LONG = new Timeout(1, TimeUnit.MINUTES);
