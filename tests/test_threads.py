@@ -18,16 +18,18 @@ from shared_jvm import records_of
 from allocpool.campaign import single
 from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
+from allocpool.compile import sharing_library
 from allocpool.errors import UserError
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
 from allocpool.studies.threads import claims, plots, story, tables
 from allocpool.studies.threads.cells import Campaign
-from allocpool.studies.threads.specs import UNPADDED, ThreadsSearchSpec, ThreadsSpec
+from allocpool.studies.threads.specs import UNPADDED, SharingSpec, ThreadsSearchSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
 from allocpool.studies.threads.study import STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import COUNTS, TRIALS
+from allocpool.trial.child import native
 from allocpool.trial.record import TrialRecord
 
 PACKETS, SEED = 12_000, 7
@@ -116,6 +118,17 @@ def test_java_does_the_same_work(row: Row) -> None:
     assert_same_work(row, single.summary_of(record))
 
 
+def test_netty_s_recycler_keeps_for_threads_that_stay_alone() -> None:
+    """Its users' threads are Netty's own; on a virtual one it allocates."""
+    made = {
+        row[2]: single.summary_of(record)["counts"]["constructed"]
+        for row, record in records(25, "g1").items()
+        if row[5] == "netty_recycler"
+    }
+    assert made["virtual"] == PACKETS
+    assert max(made["sharded"], made["pipeline"]) < PACKETS
+
+
 @pytest.mark.parametrize("row", CPP, ids=lambda row: "-".join(map(str, row)))
 def test_cpp_does_the_same_work(data: Path, row: Row) -> None:
     record = single.run_single(spec_of(row))
@@ -149,7 +162,7 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({"threads": 0}, "greater than or equal to 1"),
         ({"topology": "virtual", "runtime": 17}, "choose runtime 21 or 25, or topology sharded or pipeline"),
         ({"topology": "virtual", "language": "cpp"}, "topology virtual is of Java"),
-        ({"topology": "virtual", "strategy": "owner"}, "choose one of alloc, locked, stack, mpmc, thread_local"),
+        ({"topology": "virtual", "strategy": "owner"}, "is of threads that stay, which own or cache messages"),
         ({"language": "cpp", "layout": "native"}, "choose one of heap, flat"),
         ({"layout": "flat"}, "makes no sense"),
         ({"strategy": "netty_pooled"}, "makes no sense"),
@@ -222,7 +235,7 @@ def test_a_plan_says_which_threads_are_more_than_processors() -> None:
     assert not [item for item in STUDY.plan(profile(), Machine(cores=64)) if item.unavailable]
     # Virtual threads are of newer Java alone, and owners of threads that stay.
     virtual = [item.spec for item in planned if isinstance(item.spec, ThreadsSpec) and item.spec.topology == "virtual"]
-    assert {(spec.runtime, spec.strategy) for spec in virtual} == {(25, "alloc")}
+    assert {(spec.runtime, spec.strategy) for spec in virtual} == {(25, "alloc"), (25, "jctools")}
 
 
 def test_a_plan_refuses_solutions_that_are_none() -> None:
@@ -464,3 +477,85 @@ def test_the_outlook_grows_with_the_machine() -> None:
     told = story.outlook()
     assert told["configurations"].is_monotonic_increasing
     assert (told["hours"] > 0).all()
+
+
+@pytest.mark.parametrize(("apart", "kind"), [(0, "true_sharing"), (8, "false_sharing"), (64, None), (128, None)])
+def test_the_simulated_cache_knows_what_two_counters_share(apart: int, kind: str | None) -> None:
+    """Of one counter every miss but the first ones brings a value; of two in a line none does; apart there is none."""
+    built = sharing_library()
+    ffi, library = native.load({"native": {"header": str(built.header), "library": str(built.library)}})
+    rounds, misses, error = 1000, ffi.new("ap_sharing_misses*"), ffi.new("char[]", native.MESSAGE_BYTES)
+    assert library.ap_sharing_counters(apart, rounds, misses, error, native.MESSAGE_BYTES) == 0, ffi.string(error)
+    found = {name: getattr(misses, name) for name in ("true_sharing", "false_sharing")}
+    expected = 2 * (rounds - 1)
+    assert found == {name: expected if name == kind else 0 for name in found}
+    assert library.ap_sharing_counters(12, rounds, misses, error, native.MESSAGE_BYTES) < 0
+    assert ffi.string(error).decode() == "apart is 0 to 192, a multiple of 8"
+
+
+def simulated(strategy: str, padded: bool = True, topology: str = "pipeline") -> SharingSpec:
+    return SharingSpec(topology=topology, threads=2, strategy=strategy, padded=padded, packets=PACKETS, seed=SEED)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    """Trials before the simulated cache."""
+    specs = [simulated("mpmc"), simulated("mpmc", padded=False), simulated("alloc", topology="sharded")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALLOCPOOL_DATA", str(tmp_path_factory.mktemp("sharing")))
+        records_here = [single.run_single(spec) for spec in specs]
+    assert [(record.status, record.reason) for record in records_here] == [("ok", None)] * len(specs)
+    return tables.tidy_threads(records_here)["sharing"]
+
+
+def test_a_trial_before_the_simulated_cache_does_the_same_work_and_finds_what_is_shared(shared: pd.DataFrame) -> None:
+    assert set(shared["checksum"]) == {known()}
+    padded, close, alone = (row for _, row in shared.iterrows())
+    assert padded["ring_true_sharing_per_packet"] > 0.1, "a pipeline hands messages on"
+    assert close["pool_false_sharing_per_packet"] > 1.2 * padded["pool_false_sharing_per_packet"]
+    assert alone["coherence_misses_per_packet"] < 0.05, "who shares nothing loses nothing"
+    for _, row in shared.iterrows():
+        parts = row["true_sharing_per_packet"] + row["false_sharing_per_packet"]
+        assert row["coherence_misses_per_packet"] == pytest.approx(parts)
+
+
+def test_the_page_says_where_sharing_is_and_what_padding_removes(shared: pd.DataFrame) -> None:
+    words = story.sharing_words(shared)
+    assert "most false sharing is in mpmc (C++ heap, pipeline, 2 threads)" in words
+    assert "mpmc pipeline: false sharing from" in words and "Java can't be simulated" in words
+    assert list(story.sharing(shared)["cells"]) == ["apart", "side by side", "apart"]
+    nothing = shared.iloc[:0]
+    assert story.sharing(nothing).empty and "ran before the simulated cache" in story.sharing_words(nothing)
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"seconds": 1, "packets": None}, "give packets=N or seconds=S"),
+        ({"seconds": 1}, "one of them"),
+        ({"counted": True}, "a simulated cache has no time"),
+        ({"threads": 16}, "threads before a simulated cache are 1 to 15, not 16"),
+        ({"packets": 100}, "packets 100 are no more than the"),
+        ({"language": "java"}, "language"),
+        ({"turn": 0}, "greater than or equal to 1"),
+        ({"topology": "virtual"}, "topology virtual is of Java"),
+    ],
+)
+def test_what_can_t_be_simulated_is_refused_in_one_line(settings: dict[str, Any], line: str) -> None:
+    words = {"topology": "sharded", "threads": 2, "strategy": "alloc", **settings}
+    with pytest.raises(UserError, match=line):
+        single.parse_spec([
+            "mode=threads_sharing", *(f"{name}={value}" for name, value in words.items() if value is not None)
+        ])  # fmt: skip
+
+
+def test_simulations_are_planned_once_and_have_no_cost() -> None:
+    settings = {"simulated": True, "java": [], "unpadded": True, "topologies": ["sharded"], "threads": [8]}
+    both = profile(**settings).model_copy(update={"blocks": 2})
+    planned = STUDY.plan(both, Machine(cores=1))
+    assert [(item.spec.block, item.unavailable) for item in planned] == [(0, None)] * 3, (
+        "alloc, owner and owner unpadded"
+    )
+    assert not STUDY.questions(both, Machine(cores=8))
+    with pytest.raises(ValueError, match=r"sees C\+\+ alone"):
+        profile(**{**settings, "java": ["heap/g1/25"]})

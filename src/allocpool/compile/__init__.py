@@ -1,11 +1,12 @@
 """Compiled code for trials: always of the sources as they are now, built once, kept side by side."""
 
 from allocpool.compile.java import JavaBuild, check_module, java_classpath, java_classpaths
-from allocpool.compile.native import NativeBuild, echo_library, native_library, native_library_if_built
-from allocpool.compile.sources import ECHO, code_hash, java_modules, module_release, source_sets
+from allocpool.compile.native import NativeBuild, echo_library, native_library, native_library_if_built, sharing_library
+from allocpool.compile.sources import ECHO, SHARING, code_hash, java_modules, module_release, source_sets
 
 __all__ = [
     "ECHO",
+    "SHARING",
     "JavaBuild",
     "NativeBuild",
     "check_module",
@@ -17,5 +18,6 @@ __all__ = [
     "module_release",
     "native_library",
     "native_library_if_built",
+    "sharing_library",
     "source_sets",
 ]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from allocpool import home
 from allocpool.compile._run import StepFailed, step
-from allocpool.compile.sources import ECHO, code_hash
+from allocpool.compile.sources import ECHO, SHARING, code_hash
 from allocpool.errors import UserError
 from allocpool.files import locked
 from allocpool.machine.allocators import Boost, find_boost
@@ -48,6 +48,9 @@ class _Project(NamedTuple):
 _PACKETS = _Project("native", "native", "", LIBRARY, "include/allocpool.h", (DRIVER,))
 _ECHO = _Project(
     "echo", ECHO, "echo", f"liballocpool_echo{_SUFFIX}", "echo/include/allocpool_echo.h", ("allocpool_load",)
+)
+_SHARING = _Project(
+    "sharing", SHARING, "sharing", f"liballocpool_sharing{_SUFFIX}", "sharing/include/allocpool_sharing.h"
 )
 
 
@@ -103,6 +106,15 @@ def echo_library() -> NativeBuild:
         UserError: no compiler or no CMake, or the build failed; names the log.
     """
     return _built(_ECHO)
+
+
+def sharing_library() -> NativeBuild:
+    """The workload on many threads before a simulated cache, of the sources as they are now.
+
+    Raises:
+        UserError: no compiler or no CMake, or the build failed; names the log.
+    """
+    return _built(_SHARING)
 
 
 def _folder(project: _Project, host_cpu: bool = False) -> tuple[Path, str, str, str, Boost | None]:

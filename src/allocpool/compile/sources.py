@@ -18,6 +18,7 @@ from allocpool import home
 from allocpool.errors import unknown_choice
 
 ECHO = "echo-native"
+SHARING = "sharing-native"
 _JAVA = "-java"
 _PYTHON = "allocpool."
 _POM = "{http://maven.apache.org/POM/4.0.0}"
@@ -30,8 +31,8 @@ def java_modules() -> tuple[str, ...]:
 
 def source_sets() -> tuple[str, ...]:
     """The names that :func:`code_hash` takes, beside those of Python modules: ``native``, ``echo-native``,
-    ``<module>-java``."""
-    return ("native", ECHO, *(module + _JAVA for module in java_modules()))
+    ``sharing-native``, ``<module>-java``."""
+    return ("native", ECHO, SHARING, *(module + _JAVA for module in java_modules()))
 
 
 def code_hash(*parts: str) -> str:
@@ -68,8 +69,8 @@ def _files(part: str) -> Iterable[Path]:
         raise unknown_choice("source set", part, source_sets())
     if part == "native":
         return native_sources()
-    if part == ECHO:
-        return echo_sources()
+    if part in (ECHO, SHARING):
+        return sources_beside("echo" if part == ECHO else "sharing")
     return java_sources(part.removesuffix(_JAVA))
 
 
@@ -82,10 +83,11 @@ def native_sources() -> list[Path]:
     ]
 
 
-def echo_sources() -> list[Path]:
-    """What the C++ echo server and the load generator are made of: their own sources, flags and sources they share."""
+def sources_beside(project: str) -> list[Path]:
+    """What a project beside the packets library is made of: its own sources, flags, and sources that they share."""
     folder = home.native_dir()
-    return [file for name in ("cmake", "echo", "src") for file in _below(folder / name)]
+    shared = ("cmake", "src") if project == "echo" else ("cmake", "include", "src")
+    return [file for name in (project, *shared) for file in _below(folder / name)]
 
 
 def java_sources(module: str) -> list[Path]:

@@ -24,7 +24,9 @@ from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.trial.spec import TrialSpec
 
-_SOURCES: dict[NativeProject, str] = {"packets": "native", "packets-host": "native", "echo": compiled.ECHO}
+_SOURCES: dict[NativeProject, str] = {
+    "packets": "native", "packets-host": "native", "echo": compiled.ECHO, "sharing": compiled.SHARING,
+}  # fmt: skip
 
 
 class Launcher:
@@ -39,6 +41,7 @@ class Launcher:
             "packets": cache(compiled.native_library),
             "packets-host": cache(lambda: compiled.native_library(host_cpu=True)),
             "echo": cache(compiled.echo_library),
+            "sharing": cache(compiled.sharing_library),
         }
         self._classpath = cache(compiled.java_classpath)
         self._runtime = cache(find_runtime)

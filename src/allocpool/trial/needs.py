@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-NativeProject = Literal["packets", "packets-host", "echo"]
+NativeProject = Literal["packets", "packets-host", "echo", "sharing"]
 """The CMake projects of ``native/``: what a child loads through cffi. The second is the first, compiled for the CPU of
-this machine."""
+this machine; the last is the workload on many threads before a simulated cache."""
 
 
 @dataclass(frozen=True)

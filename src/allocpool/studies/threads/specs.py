@@ -8,6 +8,7 @@ one.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -58,6 +59,10 @@ BESIDE_WORKERS = 2
 """Processors that real time takes beside those of its workers: the source's, and one for receiver or collector."""
 UNPADDED = ("mpmc", "owner")
 """Strategies that have a form whose cells lie side by side."""
+MOST_SIMULATED = 15
+"""Workers before a simulated cache, which remembers sixteen threads of a line."""
+SIMULATED_QUEUE, SIMULATED_STORE, SIMULATED_PACKETS, SIMULATED_TURN = 128, 64, 6000, 16
+_EXPECTED_SIMULATED_S = 2.0
 _MESSAGE_BYTES = 1536
 """At most, with parse results and what an allocator adds."""
 _SMALLEST_DIRECT_MB = 64
@@ -346,6 +351,59 @@ class ThreadsSearchSpec(CrewSpec):
     def expected_seconds(self) -> float:
         one_s = super().expected_seconds()
         return (4 + 4 * self.confirmations) * one_s + 12 * (self.warmup_seconds + self.probe_seconds)
+
+
+class SharingSpec(CrewSpec):
+    """How often a thread finds a cache line gone because another one wrote to it, and whether for anything: the C++
+    workload before a simulated cache. Its sizes are small, for every access is simulated; no time of it is a cost."""
+
+    CHILD: ClassVar[str] = "allocpool.studies.threads.child.sharing"
+
+    mode: Literal["threads_sharing"] = "threads_sharing"
+    language: Literal["cpp"] = "cpp"
+    queue_size: int = Field(default=SIMULATED_QUEUE, gt=0, description="of all workers together")
+    stored_count: int = Field(default=SIMULATED_STORE, gt=0, description="of all workers together")
+    packets: int | None = Field(default=SIMULATED_PACKETS, gt=0, le=10**6, description="in all")
+    fill: int = Field(
+        default_factory=lambda spec: packets_to_fill(spec["queue_size"], spec["stored_count"]),
+        ge=1,
+        description="of them, those after which queues and stores are full; misses count from there",
+    )
+    turn: int = Field(
+        default=SIMULATED_TURN,
+        ge=1,
+        le=10**6,
+        description="accesses that a thread makes before it is another one's turn, in the mean",
+    )
+
+    @model_validator(mode="after")
+    def _simulated(self) -> Self:
+        if self.threads > MOST_SIMULATED:
+            raise ValueError(f"threads before a simulated cache are 1 to {MOST_SIMULATED}, not {self.threads}")
+        if self.seconds is not None or self.interval_ns is not None or self.counted:
+            raise ValueError("a simulated cache has no time: leave out seconds, interval_ns and counted, give packets")
+        if self.fill >= (self.packets or 0):
+            raise ValueError(f"packets {self.packets} are no more than the {self.fill} that fill queues and stores")
+        return self
+
+    @property
+    def processors(self) -> int:
+        """One: its threads take turns."""
+        return 1
+
+    def refused_here(self) -> str | None:
+        if sys.platform != "linux":
+            return "a simulated cache needs a linker that wraps functions, as Linux has: choose mode=threads"
+        return super().refused_here()
+
+    def pace_in_words(self) -> str:
+        return ", before a simulated cache"
+
+    def expected_seconds(self) -> float:
+        return _EXPECTED_SIMULATED_S
+
+    def needs(self) -> Needs:
+        return Needs(native="sharing", allocator=self.allocator)
 
 
 def _heap_for_live(spec: dict[str, Any]) -> int:

@@ -28,7 +28,7 @@ from allocpool.studies.threads.cells import WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS
 from allocpool.studies.threads.strategies import STRATEGIES
 from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
-from allocpool.studies.threads.tables import EVENTS
+from allocpool.studies.threads.tables import EVENTS, PLACES
 
 LARGER = (16, 32, 64)
 """Processors of machines that the profile `article` is written for."""
@@ -186,11 +186,66 @@ def events(trials: pd.DataFrame) -> pd.DataFrame:
 
 def uncounted(trials: pd.DataFrame, reason: str | None) -> str:
     """Whether false sharing was counted; ``reason`` why this machine's counters can't be read."""
-    alone = "A simulated cache of one core knows no other core, so it sees none of this."
     if finished(trials[trials["counted"]]).empty:
         why = f"its counters can't be read: {reason}" if reason else "no trial of this campaign counted"
-        return f"What the processor could tell of it is missing here: {why}. {alone}"
-    return f"A line that another core wrote to is a miss of the cache nearest to the core: `l1d_misses`. {alone}"
+        return f"What the processor could tell of it is missing here: {why}."
+    return "A line that another core wrote to is a miss of the cache nearest to the core: `l1d_misses`."
+
+
+_KEYS = ["solution", "topology", "threads", "strategy", "padded"]
+_MISSES = {
+    "misses a packet": "coherence_misses_per_packet",
+    "true sharing": "true_sharing_per_packet",
+    "false sharing": "false_sharing_per_packet",
+}
+
+
+def _shared(sharing: pd.DataFrame) -> pd.DataFrame:
+    """One row for each cell before the simulated cache: misses a packet in all, and where most false sharing is."""
+    rows = []
+    for key, group in finished(sharing).groupby(_KEYS, sort=False):
+        false = {place: float(group[f"{place}_false_sharing_per_packet"].astype(float).mean()) for place in PLACES}
+        means = {name: float(group[column].astype(float).mean()) for name, column in _MISSES.items()}
+        rows.append(dict(zip(_KEYS, key, strict=True)) | means | {"place": max(false, key=lambda place: false[place])})
+    return pd.DataFrame(rows, columns=[*_KEYS, *_MISSES, "place"])
+
+
+def sharing(table: pd.DataFrame) -> pd.DataFrame:
+    """Misses that sharing caused before the simulated cache, for a reader."""
+    told = _shared(table)
+    figures = {name: told[name].map(stats.significant) for name in _MISSES}
+    cells = told.pop("padded").map({True: "apart", False: "side by side"})
+    return told.assign(**figures).rename(columns={"place": "most false sharing in"}).assign(cells=cells)
+
+
+def sharing_words(table: pd.DataFrame) -> str:
+    """Where false sharing is, and what padding removes of it; and of what no simulation can tell."""
+    java = (
+        "Java can't be simulated in this way: its JVM compiles while it runs, and none of its compilers can be asked "
+        "to tell every access. What there is of it are counters, where they can be read, and the experiment."
+    )
+    told = _shared(table)
+    if not told["padded"].any():
+        return f"No trial of this campaign ran before the simulated cache; those of profile `standard` do. {java}"
+    cells = {tuple(row[key] for key in _KEYS): row for row in told.to_dict("records")}
+    worst = max((row for row in cells.values() if row["padded"]), key=lambda row: float(row["false sharing"]))
+    padding = []
+    for key, close in cells.items():
+        wide = cells.get((*key[:-1], True))
+        if close["padded"] or wide is None:
+            continue
+        false, misses = (
+            f"from {stats.significant(close[name])} to {stats.significant(wide[name])}"
+            for name in ("false sharing", "misses a packet")
+        )
+        padding.append(f"{close['strategy']} {close['topology']}: false sharing {false}, all misses {misses}")
+    label = Cell(worst["solution"], worst["topology"], worst["threads"], worst["strategy"]).label
+    return (
+        f"Cells side by side left aside, most false sharing is in {label}: {stats.significant(worst['false sharing'])} of "
+        f"{stats.significant(worst['misses a packet'])} misses a packet, most of it in {PLACES[worst['place']]}. "
+        + (f"What padding changes, in misses a packet: {'; '.join(padding)}. " if padding else "")
+        + java
+    )
 
 
 def realtime(trials: pd.DataFrame) -> pd.DataFrame:

@@ -57,7 +57,7 @@ class Strategy:
 
 
 def _library(name: str, means: str, shared: Shared, colour: str, library: str, layouts: tuple[str, ...]) -> Strategy:
-    return Strategy(name, means, shared, colour, ("java",), PLATFORM, layouts, library)
+    return Strategy(name, means, shared, colour, ("java",), layouts=layouts, library=library)
 
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
@@ -115,6 +115,11 @@ def why_not(language: Language, topology: str, layout: str, strategy: str) -> st
     names = offered(language, topology, layout)
     if strategy in names:
         return None
+    if topology not in STRATEGIES[strategy].topologies:
+        return (
+            f"strategy {strategy} is of threads that stay, which own or cache messages, and virtual ones come and go: "
+            f"choose topology sharded or pipeline, or one of {', '.join(names)}"
+        )
     return (
         f"strategy {strategy} makes no sense with language {language}, topology {topology}, layout {layout}: "
         f"choose one of {', '.join(names)}"

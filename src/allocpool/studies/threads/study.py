@@ -19,16 +19,25 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.specs import Case
 from allocpool.studies.realtime.measurement import SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement
+from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     MOST_THREADS,
     UNPADDED,
     CrewSpec,
+    SharingSpec,
     ThreadsSearchSpec,
     ThreadsSpec,
 )
 from allocpool.studies.threads.strategies import BEST_KNOWN, LAYOUTS, STRATEGIES, StrategyName, Topology, why_not
-from allocpool.studies.threads.tables import SCHEMAS, cost_of, summarise_search, summarise_threads, tidy_threads
+from allocpool.studies.threads.tables import (
+    SCHEMAS,
+    cost_of,
+    summarise_search,
+    summarise_sharing,
+    summarise_threads,
+    tidy_threads,
+)
 from allocpool.trial.spec import TrialSpec
 
 FIRST_ASKED = 2
@@ -55,12 +64,18 @@ class Group(BaseModel):
     counted: bool = Field(
         default=False, description="beside each also one whose events the processor counts, where it can"
     )
+    simulated: bool = Field(
+        default=False,
+        description="before a simulated cache in place of real time and batch: C++, once, for it has no time",
+    )
     crowded: bool = Field(default=False, description="also where threads are more than processors")
 
     @model_validator(mode="after")
     def _makes_trials(self) -> Group:
         if not self.java and not self.cpp:
             raise ValueError("give java: [LAYOUT/COLLECTOR/RUNTIME, ...] or cpp: [LAYOUT/ALLOCATOR, ...]")
+        if self.simulated and self.java:
+            raise ValueError("a simulated cache sees C++ alone: give cpp: [LAYOUT/ALLOCATOR, ...] without java")
         if wrong := [count for count in self.threads if not 1 <= count <= MOST_THREADS]:
             raise ValueError(f"threads are 1 to {MOST_THREADS}, not {', '.join(map(str, wrong))}")
         for settings in self.solutions():
@@ -149,7 +164,24 @@ def _searches(profile: ThreadsProfile, group: Group, block: int) -> Iterator[Thr
                 )  # fmt: skip
 
 
+def _spacings(group: Group, strategy: str) -> tuple[bool, ...]:
+    """Whether cells are padded."""
+    return (True, False) if group.unpadded and strategy in UNPADDED else (True,)
+
+
+def _simulations(group: Group) -> Iterator[SharingSpec]:
+    """Sizes of their own: what is shared does not hang on them, and every access takes its time."""
+    for settings in group.solutions():
+        for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
+            if _offered(settings, topology, strategy):
+                for padded in _spacings(group, strategy):
+                    yield SharingSpec(topology=topology, threads=threads, strategy=strategy, padded=padded, **settings)
+
+
 def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSpec]:
+    if group.simulated:
+        yield from _simulations(group) if block == 0 else ()
+        return
     if group.search:
         yield from _searches(profile, group, block)
         return
@@ -158,9 +190,11 @@ def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSp
             for strategy in group.strategies:
                 if not _offered(settings, topology, strategy):
                     continue
-                spacings = (True, False) if group.unpadded and strategy in UNPADDED else (True,)
                 for threads, interval_ns, padded, counted in itertools.product(
-                    group.threads, group.intervals_ns or (None,), spacings, (False, True) if group.counted else (False,)
+                    group.threads,
+                    group.intervals_ns or (None,),
+                    _spacings(group, strategy),
+                    (False, True) if group.counted else (False,),
                 ):
                     yield ThreadsSpec(
                         block=block, topology=topology, threads=threads, strategy=strategy, case=group.case,
@@ -240,6 +274,12 @@ STUDY = Study(
             SearchMeasurement,
             summarise_search,
             "mode=threads_search topology=sharded threads=2 language=java strategy=owner scale=0.1 seconds=1",
+        ),
+        Mode(
+            SharingSpec,
+            SharingMeasurement,
+            summarise_sharing,
+            "mode=threads_sharing topology=pipeline threads=2 strategy=mpmc padded=false",
         ),
     ),
     profile_model=ThreadsProfile,

@@ -33,6 +33,7 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.strategies import Language
 from allocpool.studies.realtime.measurement import RingBooks, SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement, Ticked
+from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import solution_of
 from allocpool.studies.threads.strategies import STRATEGIES, TOPOLOGIES
 from allocpool.trial.record import TrialRecord
@@ -140,7 +141,45 @@ SEARCHES = DataFrameSchema(
     strict=True,
     coerce=True,
 )
-SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "searches": SEARCHES}
+PLACES = {
+    "ring": "the queue between receiver and worker",
+    "pool": "taking a message from the pool and giving it back",
+    "message": "filling, parsing, hashing and freeing it",
+    "other": "all else of the trial",
+}
+"""What the code was doing when a line was missing."""
+_SHARING = {
+    "coherence_misses_per_packet": "misses of lines that the thread had had, over packets: their sum",
+    "true_sharing_per_packet": "of them, those that brought the thread a value that it then used",
+    "false_sharing_per_packet": "of them, those that brought nothing it used before the line was gone again",
+}
+SHARING = DataFrameSchema(
+    {
+        **TRIAL_COLUMNS,
+        "topology": choice(TOPOLOGIES, "which thread does which part"),
+        "threads": Column("int64", POSITIVE, description="workers; beside them a pipeline has its receiver"),
+        "layout": text("where buffers and parse results live"),
+        "strategy": choice(STRATEGIES, "where a message comes from"),
+        "allocator": text("what C++ new reaches"),
+        "solution": text("layout with allocator"),
+        "padded": Column("bool", description="what threads exchange in a pool lies two cache lines apart"),
+        "queue_size": Column("int64", POSITIVE, description="messages in all queues together"),
+        "stored_count": Column("int64", POSITIVE, description="messages in all stores together"),
+        "turn": Column("int64", POSITIVE, description="accesses of a thread before another one's turn, in the mean"),
+        "packets": whole("packets that count"),
+        "cold_misses_per_packet": number("first accesses of a thread to a line, over packets"),
+        **{name: number(what) for name, what in _SHARING.items()},
+        **{
+            f"{place}_{kind}_per_packet": number(f"of these, while the code was at: {what}")
+            for kind in ("true_sharing", "false_sharing")
+            for place, what in PLACES.items()
+        },
+        "checksum": text("as of trials on many threads, over all packets", nullable=True),
+    },
+    strict=True,
+    coerce=True,
+)  # fmt: skip
+SCHEMAS = {"trials": TRIALS, "cpu": CPU, "rings": RINGS, "searches": SEARCHES, "sharing": SHARING}
 _STATED = (
     "language", "topology", "threads", "layout", "strategy", "runtime", "collector", "allocator", "case", "scale",
     "heap_mb", "queue_size", "stored_count", "pool_size", "interval_ns", "input_queue_ms", "source_yields", "padded",
@@ -170,10 +209,45 @@ def summarise_search(record: TrialRecord) -> dict[str, Any]:
     return _search_row(record)
 
 
+_SIMULATED = (
+    "topology", "threads", "layout", "strategy", "allocator", "padded", "queue_size", "stored_count", "turn",
+)  # fmt: skip
+
+
+def _sharing_row(record: TrialRecord) -> Row:
+    row = {
+        **trial_row(record), **{name: record.spec[name] for name in _SIMULATED}, "solution": solution_of(record.spec),
+    }  # fmt: skip
+    measured = read_trial(record, SharingMeasurement).measurement
+    if measured is None:
+        return row
+    packets = record.spec["packets"] - record.spec["fill"]
+    by_place = measured["misses"]
+    true = {place: by_place[place]["true_sharing"] / packets for place in PLACES}
+    false = {place: by_place[place]["false_sharing"] / packets for place in PLACES}
+    sums = sum(true.values()), sum(false.values())
+    return {
+        **row, "packets": packets, "checksum": measured["checksum"],
+        "cold_misses_per_packet": sum(misses["cold_misses"] for misses in by_place.values()) / packets,
+        **dict(zip(_SHARING, (sum(sums), *sums), strict=True)),
+        **{f"{place}_true_sharing_per_packet": count for place, count in true.items()},
+        **{f"{place}_false_sharing_per_packet": count for place, count in false.items()},
+    }  # fmt: skip
+
+
+def summarise_sharing(record: TrialRecord) -> dict[str, Any]:
+    """One trial before a simulated cache as plain data: its row, with ``coherence_misses_per_packet`` and, in all and
+    by place, ``true_sharing_per_packet`` and ``false_sharing_per_packet``; and ``remote_frees``."""
+    measured = read_trial(record, SharingMeasurement).measurement
+    return {**_sharing_row(record), "remote_frees": measured["remote_frees"] if measured else None}
+
+
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
     if spec["mode"] == "threads_search":
         return {"searches": [_search_row(record)]}
+    if spec["mode"] == "threads_sharing":
+        return {"sharing": [_sharing_row(record)]}
     row = {
         **trial_row(record), **{name: spec[name] for name in _STATED},
         "solution": solution_of(spec), "seed": str(spec["seed"]),
@@ -242,7 +316,7 @@ def _safepoints(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_threads(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials``, ``cpu``, ``rings`` and ``searches``."""
+    """Tables ``trials``, ``cpu``, ``rings``, ``searches`` and ``sharing``."""
     return frames(records, _rows_of, SCHEMAS)
 
 

@@ -1,10 +1,14 @@
 package allocpool.threads;
 
+import io.netty.util.concurrent.FastThreadLocalThread;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
 import java.util.function.IntConsumer;
 
-/** Platform threads that stay: they all run one task after the other, and rest between. */
+/**
+ * Platform threads that stay: they all run one task after the other, and rest between. Netty knows them as its own,
+ * as it does those of its users: on others its recycler and its adaptive allocator keep nothing for a thread.
+ */
 final class Crew {
     private final CyclicBarrier start;
     private final CyclicBarrier end;
@@ -17,7 +21,7 @@ final class Crew {
         end = new CyclicBarrier(size + 1);
         for (int i = 0; i < size; i++) {
             final int number = i;
-            final Thread thread = new Thread(() -> live(number), "allocpool-" + number);
+            final Thread thread = new FastThreadLocalThread(() -> live(number), "allocpool-" + number);
             thread.setDaemon(true);
             thread.start();
         }

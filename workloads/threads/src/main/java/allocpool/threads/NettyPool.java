@@ -9,12 +9,14 @@ import java.util.function.Consumer;
 /**
  * Strategies {@code netty_pooled}, {@code netty_unpooled} and {@code netty_adaptive}: a direct buffer of Netty's
  * allocator
- * for each message, released when it is freed; its recyclers come with it.
+ * for each message, released when it is freed; its recyclers come with it. Virtual threads, which come and go, have by
+ * Netty's own default no cache in the pooled allocator, and share the adaptive one's.
  */
 final class NettyPool extends Pool {
     private final ByteBufAllocator allocator;
 
-    NettyPool(final String strategy) {
+    /** {@code staying}: whether its threads stay, so that a cache of their own is worth it. */
+    NettyPool(final String strategy, final boolean staying) {
         super(null, 0);
         switch (strategy) {
             case "netty_pooled":
@@ -27,7 +29,7 @@ final class NettyPool extends Pool {
                         PooledByteBufAllocator.defaultMaxOrder(),
                         PooledByteBufAllocator.defaultSmallCacheSize(),
                         PooledByteBufAllocator.defaultNormalCacheSize(),
-                        true);
+                        staying);
                 break;
             case "netty_adaptive":
                 allocator = new AdaptiveByteBufAllocator(true, true);

@@ -88,7 +88,7 @@ enum Pools {
     NETTY_POOLED {
         @Override
         Pool make(final Setting setting) {
-            return new NettyPool(toString());
+            return new NettyPool(toString(), !setting.isVirtual());
         }
     },
 
@@ -96,7 +96,7 @@ enum Pools {
     NETTY_UNPOOLED {
         @Override
         Pool make(final Setting setting) {
-            return new NettyPool(toString());
+            return new NettyPool(toString(), !setting.isVirtual());
         }
     },
 
@@ -104,7 +104,7 @@ enum Pools {
     NETTY_ADAPTIVE {
         @Override
         Pool make(final Setting setting) {
-            return new NettyPool(toString());
+            return new NettyPool(toString(), !setting.isVirtual());
         }
     },
 
@@ -146,7 +146,7 @@ enum Pools {
     STORMPOT {
         @Override
         Pool make(final Setting setting) {
-            return new StormpotPool(setting.memory(), setting.prepared);
+            return new StormpotPool(setting.memory(), setting.prepared, !setting.isVirtual());
         }
     };
 
@@ -193,6 +193,10 @@ enum Pools {
             return Memory.named(layout, prepared);
         }
 
+        boolean isVirtual() {
+            return topology.equals("virtual");
+        }
+
         boolean hasReceiver() {
             return topology.equals("pipeline");
         }
@@ -206,7 +210,7 @@ enum Pools {
          * each.
          */
         int[] sharesOfThreads() {
-            if (topology.equals("virtual")) {
+            if (isVirtual()) {
                 return null;
             }
             final int[] each = new int[users()];

@@ -4,7 +4,10 @@ import io.netty.util.Recycler;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
-/** Strategy {@code netty_recycler}: Netty's pool of objects, with its defaults. It drops what it has no room for. */
+/**
+ * Strategy {@code netty_recycler}: Netty's pool of objects, with its defaults. It drops what it has no room for. What
+ * it keeps belongs to a thread, so that for virtual threads it keeps nothing: each message is a fresh one.
+ */
 final class RecyclerPool extends Pool {
     private final AtomicLong made = new AtomicLong();
     private final Recycler<Holder> recycler = new Recycler<>() {

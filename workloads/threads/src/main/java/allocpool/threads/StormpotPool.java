@@ -11,22 +11,26 @@ import stormpot.Timeout;
 
 /**
  * Strategy {@code stormpot}: a pool of Stormpot with its defaults, of a fixed size, without a thread in the background;
- * each thread claims through a tap of its own, as its manual has it.
+ * each thread that stays claims through a tap of its own, as its manual has it, and virtual threads through the one
+ * that all may use.
  */
 final class StormpotPool extends Pool {
     private static final Timeout LONG = new Timeout(1, TimeUnit.MINUTES);
 
     private final stormpot.Pool<Held> pool;
+    private final boolean staying;
     private final AtomicLong made = new AtomicLong();
 
-    StormpotPool(final Memory memory, final int prepared) {
+    /** {@code staying}: whether its threads stay. */
+    StormpotPool(final Memory memory, final int prepared, final boolean staying) {
         super(memory, prepared);
+        this.staying = staying;
         pool = stormpot.Pool.fromInline(new Maker()).setSize(prepared).build();
     }
 
     @Override
     User user(final int thread) {
-        final PoolTap<Held> tap = pool.getThreadLocalTap();
+        final PoolTap<Held> tap = staying ? pool.getThreadLocalTap() : pool.getThreadSafeTap();
         return new User(thread) {
             @Override
             Message take(final int ring) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -21,6 +22,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ThreadsTrialTest {
     private static final long PACKETS = 12_000;
     private static final int PREPARED = 6_000;
+    private static final int FIRST_WITH_VIRTUAL_THREADS = 21;
+    private static final Set<Pools> OF_THREADS_THAT_STAY =
+            EnumSet.of(Pools.CACHED, Pools.OWNER, Pools.RECYCLE, Pools.COPY_ON_KEEP);
     private static final Shares SHARES = new Shares(2, 600, 300, 7);
 
     private static long checked(final ThreadsTrial trial) {
@@ -41,7 +45,11 @@ class ThreadsTrialTest {
     void everyStrategyDoesTheSameWork(final Pools strategy) {
         final String layout = strategy.toString().startsWith("netty_") && strategy != Pools.NETTY_RECYCLER
                 ? "native" : "heap";
-        for (final String topology : List.of("sharded", "pipeline")) {
+        final List<String> topologies = new ArrayList<>(List.of("sharded", "pipeline"));
+        if (Runtime.version().feature() >= FIRST_WITH_VIRTUAL_THREADS && !OF_THREADS_THAT_STAY.contains(strategy)) {
+            topologies.add("virtual");
+        }
+        for (final String topology : topologies) {
             final ThreadsTrial trial =
                     new ThreadsTrial(topology, SHARES, null, layout, strategy.toString(), PREPARED, Spacing.APART);
             assertEquals(known(), checked(trial), topology);
