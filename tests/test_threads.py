@@ -524,6 +524,11 @@ def test_the_page_says_where_sharing_is_and_what_padding_removes(shared: pd.Data
     assert "most false sharing is in mpmc (C++ heap, pipeline, 2 threads)" in words
     assert "mpmc pipeline: false sharing from" in words and "Java can't be simulated" in words
     assert list(story.sharing(shared)["cells"]) == ["apart", "side by side", "apart"]
+    other = shared.assign(turn=256, false_sharing_per_packet=shared["false_sharing_per_packet"] + 0.5)
+    both = pd.concat([shared, other], ignore_index=True)
+    assert "With turns of 16 to 256 accesses" in story.sharing_words(both)
+    assert "by 0.500 misses a packet in the median cell, and by at most 0.500" in story.sharing_words(both)
+    assert story.sharing(both).equals(story.sharing(shared)) and "With turns" not in words
     nothing = shared.iloc[:0]
     assert story.sharing(nothing).empty and "ran before the simulated cache" in story.sharing_words(nothing)
 
@@ -557,5 +562,6 @@ def test_simulations_are_planned_once_and_have_no_cost() -> None:
         "alloc, owner and owner unpadded"
     )
     assert not STUDY.questions(both, Machine(cores=8))
+    assert len(STUDY.plan(profile(**settings, turns=[4, 16]), Machine(cores=1))) == 6
     with pytest.raises(ValueError, match=r"sees C\+\+ alone"):
         profile(**{**settings, "java": ["heap/g1/25"]})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -25,7 +27,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict, tally
 from allocpool.evidence.trials import disturbances, failures, finished
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
-from allocpool.studies.threads.specs import BESIDE_WORKERS
+from allocpool.studies.threads.specs import BESIDE_WORKERS, SIMULATED_TURN
 from allocpool.studies.threads.strategies import STRATEGIES
 from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import EVENTS, PLACES
@@ -203,11 +205,32 @@ _MISSES = {
 def _shared(sharing: pd.DataFrame) -> pd.DataFrame:
     """One row for each cell before the simulated cache: misses a packet in all, and where most false sharing is."""
     rows = []
-    for key, group in finished(sharing).groupby(_KEYS, sort=False):
+    usual = sharing[sharing["turn"] == SIMULATED_TURN]
+    for key, group in finished(usual).groupby(_KEYS, sort=False):
         false = {place: float(group[f"{place}_false_sharing_per_packet"].astype(float).mean()) for place in PLACES}
         means = {name: float(group[column].astype(float).mean()) for name, column in _MISSES.items()}
         rows.append(dict(zip(_KEYS, key, strict=True)) | means | {"place": max(false, key=lambda place: false[place])})
     return pd.DataFrame(rows, columns=[*_KEYS, *_MISSES, "place"])
+
+
+def _by_turn(sharing: pd.DataFrame) -> str:
+    """What hangs on the order of accesses, which on a processor is no certain one."""
+    done = finished(sharing)
+    if done["turn"].nunique() < 2:
+        return ""
+    by_cell = done.groupby([*_KEYS, "turn"])["false_sharing_per_packet"].mean().astype(float).groupby(level=_KEYS)
+    widths = (by_cell.max() - by_cell.min()).reset_index(name="width").to_dict("records")
+    widest = max(widths, key=lambda row: float(row["width"]))
+    median = float(pd.Series([row["width"] for row in widths]).median())
+    return (
+        f"With turns of {done['turn'].min()} to {done['turn'].max()} accesses in place of {SIMULATED_TURN} false "
+        f"sharing differs by {stats.significant(median)} misses a packet in the median cell, and by at most "
+        f"{stats.significant(widest['width'])}, in {_label(widest)}. "
+    )
+
+
+def _label(row: dict[Hashable, Any]) -> str:
+    return Cell(row["solution"], row["topology"], row["threads"], row["strategy"]).label
 
 
 def sharing(table: pd.DataFrame) -> pd.DataFrame:
@@ -239,11 +262,12 @@ def sharing_words(table: pd.DataFrame) -> str:
             for name in ("false sharing", "misses a packet")
         )
         padding.append(f"{close['strategy']} {close['topology']}: false sharing {false}, all misses {misses}")
-    label = Cell(worst["solution"], worst["topology"], worst["threads"], worst["strategy"]).label
     return (
-        f"Cells side by side left aside, most false sharing is in {label}: {stats.significant(worst['false sharing'])} of "
-        f"{stats.significant(worst['misses a packet'])} misses a packet, most of it in {PLACES[worst['place']]}. "
+        f"Cells side by side left aside, most false sharing is in {_label(worst)}: "
+        f"{stats.significant(worst['false sharing'])} of {stats.significant(worst['misses a packet'])} misses a "
+        f"packet, most of it in {PLACES[worst['place']]}. "
         + (f"What padding changes, in misses a packet: {'; '.join(padding)}. " if padding else "")
+        + _by_turn(table)
         + java
     )
 

@@ -23,6 +23,7 @@ from allocpool.studies.threads.sharing import SharingMeasurement
 from allocpool.studies.threads.specs import (
     FIRST_WITH_VIRTUAL_THREADS,
     MOST_THREADS,
+    SIMULATED_TURN,
     UNPADDED,
     CrewSpec,
     SharingSpec,
@@ -67,6 +68,9 @@ class Group(BaseModel):
     simulated: bool = Field(
         default=False,
         description="before a simulated cache in place of real time and batch: C++, once, for it has no time",
+    )
+    turns: tuple[int, ...] = Field(
+        default=(SIMULATED_TURN,), min_length=1, description="simulated: accesses of a thread before another one's turn"
     )
     crowded: bool = Field(default=False, description="also where threads are more than processors")
 
@@ -174,8 +178,10 @@ def _simulations(group: Group) -> Iterator[SharingSpec]:
     for settings in group.solutions():
         for topology, strategy, threads in itertools.product(group.topologies, group.strategies, group.threads):
             if _offered(settings, topology, strategy):
-                for padded in _spacings(group, strategy):
-                    yield SharingSpec(topology=topology, threads=threads, strategy=strategy, padded=padded, **settings)
+                for padded, turn in itertools.product(_spacings(group, strategy), group.turns):
+                    yield SharingSpec(
+                        topology=topology, threads=threads, strategy=strategy, padded=padded, turn=turn, **settings
+                    )  # fmt: skip
 
 
 def _specs(profile: ThreadsProfile, group: Group, block: int) -> Iterator[CrewSpec]:

@@ -144,7 +144,7 @@ SEARCHES = DataFrameSchema(
 PLACES = {
     "ring": "the queue between receiver and worker",
     "pool": "taking a message from the pool and giving it back",
-    "message": "filling, parsing, hashing and freeing it",
+    "message": "filling, parsing, hashing and freeing messages",
     "other": "all else of the trial",
 }
 """What the code was doing when a line was missing."""
