@@ -194,13 +194,21 @@ def test_reference_figures_are_listed_in_the_data_package() -> None:
 
 
 def test_a_stored_table_is_read_again_once_its_file_is_another(tmp_path: Path) -> None:
-    path = tmp_path / "trials.parquet"
+    def read() -> pd.DataFrame:
+        return campaign.read_folder(study_named("allocation"), tmp_path, "make it anew")[0]["beside"]
+
+    (tmp_path / "provenance.json").write_text("{}", encoding="utf-8")
+    path = tmp_path / "beside.parquet"
     for value in (1, 2):
-        tidy.write_tables(tmp_path, {"trials": pd.DataFrame({"n": [value]})})
-        shown = campaign._read_table(path, "make it anew")
+        tidy.write_tables(tmp_path, {"beside": pd.DataFrame({"n": [value]})})
+        shown = read()
         assert list(shown["n"]) == [value]
         shown["n"] = 0
-        assert list(campaign._read_table(path, "make it anew")["n"]) == [value], "nobody writes into another's table"
+        assert list(read()["n"]) == [value], "nobody writes into another's table"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(UserError, match="make it anew"):
-        campaign._read_table(path, "make it anew")
+        read()
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="make it anew"):
+        read()

@@ -714,18 +714,15 @@ class NoTables(UserError):
     """A campaign that nothing is stored of."""
 
 
+def _unreadable_table(path: Path, error: Exception, remake: str) -> UserError:
+    return UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}")
+
+
 def _read_table(path: Path, remake: str) -> pd.DataFrame:
     try:
-        about = path.stat()
-        return _parquet(path, about.st_ino, about.st_size, about.st_mtime_ns).copy()
+        return pd.read_parquet(path)
     except (OSError, ValueError) as error:  # of Arrow's, too
-        raise UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}") from None
-
-
-@lru_cache(maxsize=256)
-def _parquet(path: Path, *_version: int) -> pd.DataFrame:
-    """A table, read once as long as its file is the same: a page asks for those of one study several times."""
-    return pd.read_parquet(path)
+        raise _unreadable_table(path, error, remake) from None
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
@@ -761,15 +758,44 @@ def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str,
     Raises:
         UserError: a file of theirs can't be read; ends with ``remake``, what to do.
     """
-    stored = {path.stem: _read_table(path, remake) for path in sorted(folder.glob("*.parquet"))}
-    tables = {
-        name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
-        for name, table in known.as_now(stored).items()
-    }
+    tables = _copies(_in_todays_columns(known, folder, remake, _versions(folder, remake)))
     try:
         return tables, json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+
+
+def _copies(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Tables that may be changed, of ones that are kept."""
+    return {name: table.copy() for name, table in tables.items()}
+
+
+_Version = tuple[Path, int, int, int]
+"""A file, and what tells whether it is still the same."""
+
+
+def _versions(folder: Path, remake: str) -> tuple[_Version, ...]:
+    return tuple(_version(path, remake) for path in sorted(folder.glob("*.parquet")))
+
+
+def _version(path: Path, remake: str) -> _Version:
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise _unreadable_table(path, error, remake) from None
+    return path, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+@lru_cache(maxsize=64)
+def _in_todays_columns(
+    known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]
+) -> dict[str, pd.DataFrame]:
+    """The tables of a folder, read once as long as its files are the same: a page asks for a study's several times."""
+    stored = {path.stem: _read_table(path, remake) for path, *_ in versions}
+    return {
+        name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
+        for name, table in known.as_now(stored).items()
+    }
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

@@ -104,7 +104,7 @@ def no_cost(_record: TrialRecord) -> Any:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Study(Generic[Profile]):
     """One question with one notebook.
 

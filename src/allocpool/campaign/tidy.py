@@ -323,6 +323,12 @@ def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
     return _frame(_columns_of([rows], schema), schema)
 
 
+def without_rows(schema: DataFrameSchema) -> pd.DataFrame:
+    """What `frame` makes of no rows, which there is nothing to check of."""
+    types = {name: column.dtype.type for name, column in schema.columns.items() if name != STUDY}
+    return pd.DataFrame({name: pd.Series([], dtype=of_column) for name, of_column in types.items()})
+
+
 def _columns_of(parts: Sequence[Sequence[Row] | Columns], schema: DataFrameSchema) -> Columns:
     """The values of each column of the schema but the study's name; None where a row has none."""
     rows = [row for part in parts if not isinstance(part, dict) for row in part]

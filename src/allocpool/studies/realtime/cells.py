@@ -35,20 +35,28 @@ _NUMBERS = (
 _COUNTS = ("n_passes", "n_ndr", "confirmations", "majors_seen", "larger_heap_majors_seen")
 _MARKS = ("repeated", "hit_cap", "decides_long_pauses", "larger_heap_hit_cap", "larger_heap_decides")
 _EVERY = ("every_ndr", "every_pdr", "every_lost", "every_larger_heap_lost")
+_NEEDED = [
+    *CONFIGURATION, *SOLUTION_FACTS, "block", "status", "reason", "confirmations", "high_ns", "intervals_tried",
+    *(f"{goal}_{end}ns" for goal in (NDR, PDR) for end in ("", "fails_")), "highest_trials", "highest_losing",
+    "queue_factor", "pdr_loss_ratio", "compared_ns", "compared_lost_ppm", "larger_heap_factor", "larger_heap_lost_ppm",
+    "larger_heap_gap", "majors_seen", "larger_heap_majors_seen", "hit_cap", "larger_heap_hit_cap",
+    "decides_long_pauses", "larger_heap_decides",
+]  # fmt: skip
+"""Of a hundred columns: each step of each cell would go through all of them."""
 _FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
 
 
 def searches_of(done: pd.DataFrame, goal: str) -> Searches:
     """The searches of one cell, for one goal."""
     passes = done[f"{goal}_ns"].astype(float).fillna(math.inf)
-    without = done.loc[~np.isfinite(passes), ["highest_trials", "highest_losing"]]
+    without = ~np.isfinite(passes)
     return Searches(
         tuple(zip(done[f"{goal}_fails_ns"].astype(float), passes, strict=True)),
         confirmations=int(done["confirmations"].min()),
         highest_ns=float(done["high_ns"].min()),
         tried=int(done["intervals_tried"].fillna(1).max()),
-        highest_trials=int(without["highest_trials"].fillna(0).sum()),
-        highest_losing=int(without["highest_losing"].fillna(0).sum()),
+        highest_trials=int(done["highest_trials"][without].fillna(0).sum()),
+        highest_losing=int(done["highest_losing"][without].fillna(0).sum()),
     )
 
 
@@ -95,8 +103,8 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
             answer["answer"] = goal
             ends = ("", "low_", "high_")
             answer |= {f"{goal}_{end}ns": ns for end, ns in zip(ends, found.interval_ns(), strict=True)}
-    compared = done.loc[done["compared_ns"].notna(), ["compared_ns", "compared_lost_ppm"]]
-    larger = done.loc[done["larger_heap_factor"].notna(), ["larger_heap_factor", "larger_heap_lost_ppm"]]
+    compared = done[done["compared_ns"].notna()]
+    larger = done[done["larger_heap_factor"].notna()]
     return answer | {
         "repeated": answer[f"every_{PDR}"].decides,
         "confirmations": answer[f"every_{PDR}"].confirmations,
@@ -131,7 +139,7 @@ def realtime_cells(
     together: fewest, any, all. Published figures lie beside.
     """
     base = searches[searches["heap_factor"].isna() | (searches["heap_factor"] == 1)]
-    frame = cells_of(base, _FIGURES, finished, _answer, plan, pairs)
+    frame = cells_of(base.filter(items=_NEEDED), _FIGURES, finished, _answer, plan, pairs)
     types = {
         **dict.fromkeys(_NUMBERS, "float64"),
         **dict.fromkeys(_COUNTS, "Int64"),

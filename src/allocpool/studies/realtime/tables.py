@@ -391,7 +391,9 @@ def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     searches, trials = tables["searches"], tables["trials"]
     added: dict[str, list[Row]] = {}
     if "queue_factor" not in searches:
-        probes = {str(name): rows_of(group) for name, group in tables["probes"].groupby("trial_id")}
+        probes: dict[str, list[Row]] = {}
+        for probe in rows_of(tables["probes"]):
+            probes.setdefault(str(probe["trial_id"]), []).append(probe)
         added["searches"] = [
             {"pdr_loss_ratio": PDR_LOSS_RATIO, **_search_marks(row, probes.get(str(row["trial_id"]), ()))}
             for row in rows_of(searches)
