@@ -1,31 +1,25 @@
-"""Several trials one after the other in one JVM; ``python shared_jvm.py FOLDER`` is the process that runs them.
-
-It does what `allocpool.trial.child` does once for each, without its start: so the contract can look at many rows of one
-runtime and collector in seconds. How a trial starts is tested by trials that start.
-"""
+"""Several trials one after the other in one JVM, that of `shared_jvm_child`: so the contract can look at many rows of
+one runtime and collector in seconds. How a trial starts is tested by trials that start."""
 
 from __future__ import annotations
 
-import gc
-import importlib
 import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from allocpool.machine.host import read_host
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.threads.specs import ThreadsSpec
 from allocpool.studies.your_workload.specs import MessagesSpec
-from allocpool.trial.child import jvm
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import TrialRecord, trial_id
 from allocpool.trial.runner import child_environment
 
 TIMEOUT_S = 300
+_CHILD = Path(__file__).with_name("shared_jvm_child.py")
 _PRE_TOUCH = "-XX:+AlwaysPreTouch"
 QUICKLY = ("-XX:TieredStopAtLevel=1",)
 """Nothing is timed: most of what such a JVM does else is to compile what runs but a moment, and to touch memory."""
@@ -62,7 +56,7 @@ def records_of(
         ]
         (folder / "trials.json").write_text(json.dumps(asked), encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, __file__, name],
+            [sys.executable, _CHILD, name],
             check=False,
             cwd=folder,
             env=child_environment(launches[0]),
@@ -92,19 +86,3 @@ def records_of(
         )
         for spec, launch, measurement in zip(specs, launches, measurements, strict=True)
     ]
-
-
-def main(folder: Path) -> None:
-    """Writes ``measurements.json``: one measurement for each trial, in their order."""
-    gc.disable()  # JPype asks the JVM to collect whenever Python does
-    asked = json.loads((folder / "trials.json").read_text(encoding="utf-8"))
-    jvm.start(asked[0]["launch"])
-    vars(jvm)["start"] = lambda _launch: None  # a JVM starts once per process
-    measurements: list[Any] = [
-        importlib.import_module(trial["launch"]["child"]).run(trial["spec"], trial["launch"], folder) for trial in asked
-    ]
-    (folder / "measurements.json").write_text(json.dumps(measurements), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
