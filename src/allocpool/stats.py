@@ -139,7 +139,7 @@ def geometric_interval(values: Values, confidence: float = CONFIDENCE) -> Interv
     centre, n = geometric_mean(array), array.size
     if n == 1:
         return Interval(centre, centre, centre, 1, "one trial")
-    half = float(scipy.stats.t.ppf(0.5 + confidence / 2, n - 1) * np.log(array).std(ddof=1) / math.sqrt(n))
+    half = float(scipy.special.stdtrit(n - 1, 0.5 + confidence / 2) * np.log(array).std(ddof=1) / math.sqrt(n))
     return Interval(centre, centre * math.exp(-half), centre * math.exp(half), n, "Student")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pydantic import BaseModel, ConfigDict
-from scipy import stats as scipy_stats
+from scipy import special
 
 from allocpool.campaign import campaign, sequential
 from allocpool.campaign.campaign import Campaign
@@ -119,7 +119,7 @@ def smallest_effect(spread: float, trials: int) -> float | None:
     if look is None:
         return None
     freedom = 2 * look - 2
-    quantiles = scipy_stats.t.ppf(1 - nominal_level(ALPHA, look) / 2, freedom) + scipy_stats.t.ppf(_POWER, freedom)
+    quantiles = special.stdtrit(freedom, 1 - nominal_level(ALPHA, look) / 2) + special.stdtrit(freedom, _POWER)
     return math.expm1(float(quantiles) * spread * math.sqrt(2 / look))
 
 

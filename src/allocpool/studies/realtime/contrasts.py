@@ -134,7 +134,7 @@ class Searches:
         if len(middles) == 1:
             return math.exp(mean), math.nan, math.nan
         error = float(np.std(middles, ddof=1)) / math.sqrt(len(middles))
-        half = float(scipy.stats.t.ppf(0.975, len(middles) - 1)) * error + self.half_width
+        half = float(scipy.special.stdtrit(len(middles) - 1, 0.975)) * error + self.half_width
         return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 
@@ -195,7 +195,7 @@ def share_lost(shares: Sequence[float]) -> ShareLost:
     if n == 1 or not values.any():
         return ShareLost(mean, math.nan, math.nan)
     drawn = np.random.default_rng(n).choice(values, (_RESAMPLES, n)).mean(axis=1)
-    tail = float(scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy.stats.t.ppf(0.975, n - 1)))
+    tail = float(scipy.special.ndtr(-math.sqrt(n / (n - 1)) * scipy.special.stdtrit(n - 1, 0.975)))
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return ShareLost(mean, float(low), float(high))
 
