@@ -1,7 +1,7 @@
 """``python shared_jvm_child.py FOLDER``: the process that runs the trials of `shared_jvm`.
 
-It does what `allocpool.trial.child` does once for each, without its start, and imports as little: what a specification
-needs takes a process as long as a JVM.
+It does what `allocpool.trial.child` does once for each, without its start, and imports as little: what specifications
+need is long to import.
 """
 
 from __future__ import annotations

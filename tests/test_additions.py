@@ -53,7 +53,7 @@ class Tree:
         flags.write_text(quickly + flags.read_text(encoding="utf-8"), encoding="utf-8")
         # Every layout and strategy goes together with every memory; no addition here brings one, so one is enough.
         self.rewrite("native/src/packets/registry.cpp", r"(?s)(Memories = Axis<\n    New,\n).*?(    Region>)", r"\1\2")
-        # Nor does one touch threads, whose strategies take half as long as all else.
+        # Nor does one touch threads, whose strategies take longest to compile.
         threads = "native/src/threads/registry.cpp"
         self.rewrite(threads, r"(?s)(AllocPool<M>),.*?(>\(entries, layout\);).*?\n}", r"\1\2\n}")
 
