@@ -229,7 +229,8 @@ def test_what_many_threads_should_do_turns() -> None:
         "on the Java heap **allocate**: alloc is cheaper than owner (back to the owner, in batches) by 3" in allocated
     )
     equal = first({"alloc": 300.0, "owner": 300.0}, 12)
-    assert "**either**: no difference that matters between owner (back to the owner, in batches) and alloc" in equal
+    owner = "owner (back to the owner, in batches)"
+    assert f"on the Java heap **either**: no difference that matters between {owner} and alloc" in equal
     few = first({"alloc": 900.0, "owner": 300.0}, FEWEST - 1)
     assert "on the Java heap nothing has the trials that a verdict takes" in few and "cheaper" not in few
     figure = alt(threads_plots.ladder(test_threads.made_up({"alloc": 900.0, "owner": 300.0}, 2), "sharded"))
