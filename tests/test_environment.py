@@ -109,6 +109,15 @@ class TestMake:
         assert "where it reaches no index: connect, or name a mirror with PIP_INDEX_URL" in done.stderr
         assert not (tmp_path / ".venv" / ".installed").exists()
 
+    def test_jupyterlab_is_let_run_as_root_and_by_nobody_else_told_so(self, tmp_path: Path) -> None:
+        (recipe,) = [line for line in self.make("-n", "lab").stdout.splitlines() if "jupyter lab" in line]
+        for user, option in ((0, " --allow-root"), (1000, "")):
+            (tmp_path / "id").write_text(f"#!/bin/sh\necho {user}\n")
+            (tmp_path / "id").chmod(0o755)
+            said = f"PATH={tmp_path}:$PATH; echo {recipe.strip().lstrip('@')}"
+            done = subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=True)
+            assert done.stdout.strip().endswith(f"jupyter lab{option} notebooks")
+
     def test_a_missing_or_old_python_is_told(self, tmp_path: Path) -> None:
         done = self.make("prerequisites", f"PYTHON={tmp_path}/python3")
         assert done.returncode != 0

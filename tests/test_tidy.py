@@ -16,16 +16,18 @@ from allocpool.campaign import campaign, dictionary, tidy
 from allocpool.campaign.registry import study_named
 from allocpool.errors import UserError
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
-from allocpool.trial.record import unavailable_record
+from allocpool.trial.record import GC_LOG, unavailable_record
+from allocpool.trial.stops import KEPT
+
+CHOSEN = {"solutions": ["cpp/flat", "java/heap/serial/17"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
 
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[campaign.Campaign]:
     """A campaign of one C++ and one Java trial that ran."""
-    settings = {"solutions": ["cpp/flat", "java/heap/serial/17"], "strategies": ["pool"], "cases": ["A"], "blocks": 1}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLOCPOOL_DATA", str(tmp_path_factory.mktemp("data")))
-        opened = campaign.open_study("batch", "smoke", settings)
+        opened = campaign.open_study("batch", "smoke", CHOSEN)
         opened.run()
         yield opened
 
@@ -124,6 +126,26 @@ def test_a_trial_without_what_it_must_have_measured_counts_as_not_run(
     assert {id for table in tables.values() for id in table["trial_id"]} == {other.trial_id}
     (line,) = capsys.readouterr().err.splitlines()
     assert broken.trial_id in line and ".".join(("measurement", *path)) in line
+
+
+def test_a_log_of_garbage_costs_its_trial_only(opened: campaign.Campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    (java,) = [record for record in opened.records() if record.gc_log_bytes]
+    log = Path(java.directory) / GC_LOG
+    whole = log.read_bytes()
+    kept = log.with_name(KEPT)
+    kept.unlink(missing_ok=True)
+    log.write_bytes(b"\xff\x00 no log\n".ljust(len(whole), b"x"))
+    try:
+        again = campaign.open_study("batch", "smoke", CHOSEN)
+        capsys.readouterr()
+        assert java.trial_id not in set(again.tables()["trials"]["trial_id"]) and len(again.tables()["trials"]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert (
+            java.trial_id in line and "without its folder it runs again" in line and "not a garbage collection" in line
+        )
+    finally:
+        log.write_bytes(whole)
+        kept.unlink(missing_ok=True)
 
 
 def test_a_trial_that_failed_halfway_is_a_row_without_figures(opened: campaign.Campaign) -> None:

@@ -266,7 +266,7 @@ def frames(
 ) -> dict[str, pd.DataFrame]:
     """A table for each schema, of the rows of each record, checked.
 
-    A record, or a log, that can't be read counts as not run, and is named in one line on standard error.
+    A record, or a log, that can't be read is in no table, and is named in one line on standard error.
     """
     parts: dict[str, list[Sequence[Row] | Columns]] = {name: [] for name in schemas}
     read = []
@@ -292,7 +292,10 @@ def frames(
 @cache
 def _unreadable(trial_id: str, reason: str) -> None:
     """Said once of each trial."""
-    print(f"allocpool: trial {trial_id} can't be read and counts as not run: {reason}", file=sys.stderr)
+    print(
+        f"allocpool: trial {trial_id} can't be read and is in no table; without its folder it runs again: {reason}",
+        file=sys.stderr,
+    )
 
 
 def with_columns(table: pd.DataFrame, rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
