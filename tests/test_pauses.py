@@ -128,7 +128,7 @@ def test_a_live_set_has_the_objects_asked_for(data: Path, strategy: str, sizes: 
     )  # fmt: skip
     tables = tidy_pauses([record])
     (trial,) = tables["trials"].to_dict("records")
-    assert 100_000 < trial["live_objects"] < 160_000, "the JVM has about 45,000 of its own"
+    assert 100_000 < trial["live_objects"] < 180_000, "the JVM has about 65,000 of its own, with its archive of classes"
     (row,) = tables["collections"].to_dict("records")
     assert row["forced_full_ms"] > 0, "counting collects the whole heap"
     assert row["unread_lines"] == 0
