@@ -19,6 +19,10 @@ from allocpool.studies.buffered_io.study import EVERY_KEY, STUDY, BufferedIoProf
 from allocpool.studies.buffered_io.tables import PARTS
 
 
+def _often(rate: float) -> str:
+    return "once" if rate == 1 else f"{rate:g} times"
+
+
 def design(profile: BufferedIoProfile) -> str:
     """What the campaign does, in a sentence or two."""
     numbers = sorted({number for group in profile.groups.values() for number in group.connections})
@@ -27,7 +31,7 @@ def design(profile: BufferedIoProfile) -> str:
     return (
         f"{len(variants)} variants at {', '.join(f'{number:,}' for number in numbers)} connections (not every variant "
         f"at each), {profile.blocks} block{'s' if profile.blocks > 1 else ''} in random order. Every connection sends "
-        f"a message of {' or '.join(map(str, sizes))} bytes {profile.rate_per_connection:g} times a second, for "
+        f"a message of {' or '.join(map(str, sizes))} bytes {_often(profile.rate_per_connection)} a second, for "
         f"{profile.warmup_seconds:g} s uncounted and {profile.seconds:g} s counted. The load generator checks every "
         "byte of every echo; a dropped connection, a wrong or missing echo, or books of client and server that differ "
         "fail the trial."

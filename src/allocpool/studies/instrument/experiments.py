@@ -169,6 +169,8 @@ def hidden_sentence(table: pd.DataFrame, trials: pd.DataFrame) -> str:
     done = cell_data.with_cost(trials)
     every = done.groupby(list(cell_data.CONFIGURATION), observed=True).size()
     told = int((every >= FEWEST).sum())
+    if not told:
+        return f"No cell has the {FEWEST} trials that tell of two speeds."
     return (
         f"Two speeds or trials far off are named in {len(table)} of {told} cells with {FEWEST} trials or more; their "
         "means stand beside those without the largest and the smallest fifth."

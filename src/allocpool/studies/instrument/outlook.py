@@ -100,7 +100,7 @@ def outlook(profile: str, minutes: float | None = None) -> Outlook:
     specs = {spec for each in campaigns for spec in each.first_round_specs()}
     planned = sequential.expected_seconds(specs) / 60
     minutes = planned if minutes is None else minutes
-    trials = _trials(campaigns, minutes / planned, 60 * (minutes - planned))
+    trials = _trials(campaigns, minutes, planned)
     calm = look(Launcher().pace_meter(), LOOK_S)
     spread, counted = _spread_within_cells(profile)
     # A reading is as short as an iteration, so that what it strays by is no less than what trials do.
@@ -127,14 +127,18 @@ def smallest_effect(spread: float, trials: int) -> float | None:
     return math.expm1(float(quantiles) * spread * math.sqrt(2 / look))
 
 
-def _trials(campaigns: list[Campaign], share: float, left_s: float) -> int:
-    """Trials of a cell in ``share`` of the first round's time, with ``left_s`` beyond it."""
+def _trials(campaigns: list[Campaign], minutes: float, planned: float) -> int:
+    """Trials of a cell of a primary question in so many minutes, where the first round is planned to take ``planned``;
+    its first trials come before all else, those beyond `FEWEST` after it."""
     if not any(each.is_sequential for each in campaigns):
-        return round(campaign.open_study(BATCH.name, campaigns[0].profile.profile).profile.blocks * share)
-    if left_s < 0:
-        return math.floor(FEWEST * share)
+        profile = campaign.open_study(BATCH.name, campaigns[0].profile.profile).profile
+        return round(profile.blocks * minutes / planned)
     asked = {cell for each in campaigns for question in each.questions if question.primary for cell in question.cells}
-    return FEWEST + math.floor(left_s / sequential.expected_seconds(asked)) if asked else FEWEST
+    if not asked:
+        return FEWEST
+    each_s = sequential.expected_seconds(asked)
+    first = min(FEWEST, math.floor(60 * minutes / each_s))
+    return first + max(0, math.floor(60 * (minutes - planned) / each_s))
 
 
 def _spread_within_cells(profile: str) -> tuple[float | None, int]:

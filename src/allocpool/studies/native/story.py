@@ -224,12 +224,10 @@ def placement_sentence(trials: pd.DataFrame) -> str:
         if (usual := both.get(("alloc", case, "glibc")))
         and (uncached := both.get(("alloc", case, "glibc_small_cache")))
     ]
-    borne_out = (
-        f" That it loses less is shown in {sum(item.direction == 1 for item in tested)} of {len(tested)} cases, the "
-        f"reverse in {sum(item.direction == -1 for item in tested)}."
-        if tested
-        else ""
-    )
+    less, more = (sum(item.direction == side for item in tested) for side in (1, -1))
+    shown = f"shown in {less}" if less else "open" if not more else "not shown"
+    reverse = f", the reverse in {more}" if more else ""
+    borne_out = f" That it loses less is {shown}{reverse}, of {stats.plural(len(tested), 'case')}." if tested else ""
     return (
         f"Cost of a packet with its buffer inside over one with the buffer apart, layout flat: {'; '.join(told)}. "
         "The explanation to be tested: the thread cache of glibc holds blocks of at most 1,032 bytes. A buffer of 1,024"

@@ -345,6 +345,8 @@ def _ends(ns: float, low_ns: float, high_ns: float) -> str:
 def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
     """Whether the fits and the searches agree, and what trials without a loss bound."""
     measured = int((cells["n"] > 0).sum())
+    if not measured:
+        return "No cell was searched, so no trials show where losses begin."
     if fitted.empty:
         return f"In none of {measured} cells do trials show where losses begin."
     both = fitted[fitted["agrees"].notna()]
