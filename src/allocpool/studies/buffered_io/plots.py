@@ -31,6 +31,7 @@ from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
 from allocpool.packets.style import ends, marks, points, two_lines
 from allocpool.studies.buffered_io import connections
+from allocpool.studies.buffered_io.specs import LABELS
 from allocpool.studies.buffered_io.tables import PARTS
 
 # Okabe and Ito's palette again, hatched from the second round on.
@@ -141,8 +142,9 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
         axis.set(ylim=(0, 1.1 * float(mine["value"].max())), xlabel="", ylabel=panel)
         axis.axvline(float(done["message_bytes"].iloc[0]), color=INK, linewidth=0.8, linestyle=":")
     grid.figure.supxlabel("buffer, chars or bytes (dotted: the message)")
-    handles = marks({io.replace("_", " "): look for io, look in _IO.items()})
+    handles = marks({LABELS[io]: look for io, look in _IO.items()})
     middle = long[long["panel"] == _OURS].groupby(["io", "buffer"])["value"].median().reset_index()
+    middle = middle.assign(io=middle["io"].map(LABELS), buffer=middle["buffer"].map("{:g}".format))
     text = f"CPU per message against the size of the buffer: {ends(middle, 'value', ['io', 'buffer'], 'us')}."
     grid.set_titles("")
     return finish(grid, text, 2, "", handles)

@@ -193,10 +193,10 @@ class Variant:
         if self.server == "cpp":
             return f"C++ {'thread per connection' if self.io == 'threads' else self.io}"
         size = f" {self.buffer}" if self.buffer else ""
-        return " / ".join([_LABELS[self.io] + size, *([self.threads] if self.threads else []), str(self.runtime)])
+        return " / ".join([LABELS[self.io] + size, *([self.threads] if self.threads else []), str(self.runtime)])
 
 
-_LABELS = {
+LABELS = {
     "buffered_reader": "BufferedReader",
     "buffered_stream": "BufferedStream",
     "stream": "plain stream",
@@ -205,6 +205,7 @@ _LABELS = {
     "netty_pooled": "Netty, pooled",
     "netty_unpooled": "Netty, unpooled",
 }
+"""Ways of doing I/O in words."""
 
 
 def _io_with(names: Any) -> str:
