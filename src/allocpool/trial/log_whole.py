@@ -18,17 +18,19 @@ _TAIL_BYTES = 1 << 16
 
 
 def log_fault(log: Path, measurement: Mapping[str, Any] | None, needed: bool = True) -> str | None:
-    """What is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``.
+    """What is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``: one that
+    covers a window.
 
-    ``measurement`` says with ``cpu`` when the window ended, in nanoseconds of CLOCK_MONOTONIC.
+    ``measurement`` says with ``cpu`` when the window ended, in nanoseconds of CLOCK_MONOTONIC; a search in which no
+    interval passed has none, and its logs are those of its processes.
     """
+    window = (measurement or {}).get("cpu")
     if not log.exists():
-        return "its log is gone" if needed else None
+        return "its log is gone" if needed and window else None
     content = log.read_bytes()
     numbers = {int(number) for number in _ID.findall(content)}
     if numbers and (missing := max(numbers) + 1 - len(numbers)):
         return f"its log has a hole: {missing} of {max(numbers) + 1} collections are missing"
-    window = (measurement or {}).get("cpu")
     stamps = _STAMP.findall(content[-_TAIL_BYTES:])
     if window and (not stamps or int(stamps[-1]) < window["end_ns"]):
         return "its log ends before the measured window does"

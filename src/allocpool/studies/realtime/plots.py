@@ -364,20 +364,25 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     deadline of table ``map`` (`allocpool.studies.realtime.decision_map.boundaries`).
 
     Lines: the highest rate without a loss; bands: 95%, whenever one looks; between them the regions. ``point`` is the
-    reader's own: messages alive, messages a second. Grey: no figure there.
+    reader's own: messages alive, messages a second. Grey: no figure there. A deadline within which no boundary is known
+    has no panels, and collectors stand side by side where one is left.
     """
     found = maps.boundaries(tables["map"])
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return nothing("no boundary is known yet")
+    found = found[found["deadline_ms"].isin(known["deadline_ms"])]
     rates = [1e9 / tables["map"]["interval_ns"].astype(float).max(), 1e9 / tables["map"]["interval_ns"].min()]
     lives = [float(found["live_messages"].min()), float(found["live_messages"].max())]
     if point:
         rates, lives = (
             [min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True)
         )
-    grid = sns.FacetGrid(found, row="solution", col="deadline_ms", height=2.6, aspect=1.15, despine=True)
-    for (solution, deadline_ms), axis in grid.axes_dict.items():
+    across = ["solution", "deadline_ms"][:: 1 if found["deadline_ms"].nunique() > 1 else -1]
+    grid = sns.FacetGrid(found, row=across[0], col=across[1], height=2.6, aspect=1.15, despine=True)
+    for names, axis in grid.axes_dict.items():
+        of = dict(zip(across, names, strict=True))
+        solution, deadline_ms = of["solution"], of["deadline_ms"]
         panel = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
         _map_panel(axis, panel, (rates[0] / 2, rates[1] * 2))
         log_axis(axis, lives[0], lives[1], room=1.5, most=3)
