@@ -378,7 +378,7 @@ def _best(campaign: Campaign, topology: str, where: str) -> str | None:
     named = f"{pool.strategy} ({STRATEGIES[pool.strategy].means})"
     words = in_words(told.decision, named, alloc.strategy).removeprefix("open: ")
     several = f", decided together with {len(pairs) - 1} more" if len(pairs) > 1 else ""
-    threads = stats.plural(pool.threads, "thread")
+    threads = f"{stats.plural(pool.threads, 'worker')}{' and a receiver' if topology == 'pipeline' else ''}"
     return f"{where} **{lead}**: {words} ({pool.solution}, {threads}, n = {told.decision.n}{several})"
 
 

@@ -65,7 +65,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
         row.name: row
         for row in (
             Strategy("alloc", "a fresh message each time", "nothing", "#d55e00"),
-            Strategy("locked", "one stack under a lock", "all", "#000000"),
+            Strategy("locked", "one stack under a lock", "all", "#4d4dff"),
             Strategy("stack", "one lock-free stack, tagged", "all", "#0072b2"),
             Strategy("mpmc", "one ring for many producers and consumers", "all", "#56b4e9"),
             Strategy("cached", "a cache for each thread over a shared depot", "depot", "#009e73", topologies=PLATFORM),
