@@ -25,10 +25,10 @@ from allocpool import notebook
 from allocpool.errors import UserError
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
-from allocpool.evidence.shown import Shown
+from allocpool.evidence.shown import Nothing, Shown
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import build_site, render
-from allocpool.site._pages import Page, gap_page, in_words, list_of_pages
+from allocpool.site._pages import Page, gap_page, in_words, list_of_pages, prepared
 
 v4: Any = nbformat.v4
 
@@ -511,4 +511,24 @@ def test_tables_speak_in_words_and_an_empty_one_is_a_sentence() -> None:
     assert headings == ["mean, ns", "left out because", "misses of the last level", "case"]
     empty = tables.plain_table(rows[:0], "Costs", "Of trials.")
     assert isinstance(empty, Markdown)
-    assert empty.data == "**Costs**: nothing in this campaign. Of trials."
+    assert empty.data == "**Costs**: nothing in this campaign."
+
+
+def test_what_there_is_nothing_of_is_one_sentence_and_its_section_on_the_site_a_heading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[object] = []
+    monkeypatch.setattr(notebook, "display", shown.append)
+    no_rows = pd.DataFrame({"case": []})
+    notebook.show(tables.plain_table(no_rows, "Costs"), notebook.say("Words."), tables.plain_table(no_rows, "Losses"))
+    notebook.figure(style.nothing("no packet was lost"), "Losses over time.")
+    words, costs, figure = shown
+    assert isinstance(words, Markdown) and words.data == "Words."
+    assert isinstance(costs, Nothing) and costs.data == "**Costs; Losses**: nothing in this campaign."
+    assert isinstance(figure, Nothing) and figure.data == "No figure: no packet was lost."
+    empty = v4.new_output("display_data", data=costs._repr_mimebundle_())
+    full = v4.new_output("display_data", data={"text/markdown": "Words."})
+    told = "## One\n\nLeads to it.\n\n## Two\n\nLeads to it."
+    for outputs, kept in (([empty], "## One\n\nLeads to it.\n\n## Two"), ([empty, full], told), ([], told)):
+        cells = [v4.new_markdown_cell(told), v4.new_code_cell("show()", outputs=outputs)]
+        assert prepared(v4.new_notebook(cells=cells)).cells[0].source == kept

@@ -30,7 +30,7 @@ from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
 from allocpool.evidence.drawn import drawn
-from allocpool.evidence.shown import ROWS_MIME, Shown, packed, region
+from allocpool.evidence.shown import ROWS_MIME, Nothing, Shown, packed, region
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
@@ -164,8 +164,11 @@ def say(*sentences: str) -> Markdown:
 def figure(drawing: Figure, caption: str) -> None:
     """Show a figure inline with its caption; who can't see it gets the words that it carries, in JupyterLab as well.
 
-    The rows that it shows go with it.
+    The rows that it shows go with it. Of an empty figure there is a sentence in its place.
     """
+    if because := style.why_nothing(drawing):
+        show(Nothing(because=(because,)))
+        return
     words = style.alt(drawing) or style.alt(style.describe(drawing, caption))
     key = "f" + hashlib.sha256(f"{words}{caption}".encode()).hexdigest()[:8]
     picture = style.svg(drawing, key)
@@ -200,11 +203,17 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 def show(*shown: GT | Markdown | HTML | Shown) -> None:
     """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone.
 
-    A paragraph of nothing is left out: it would be shown as the name of its class.
+    A paragraph of nothing is left out: it would be shown as the name of its class. What there is nothing of is told in
+    one sentence, at the end.
     """
+    absent = Nothing()
     for part in shown:
-        if not isinstance(part, Markdown) or part.data:
+        if isinstance(part, Nothing):
+            absent += part
+        elif not isinstance(part, Markdown) or part.data:
             display(part)
+    if absent.data:
+        display(absent)
 
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:

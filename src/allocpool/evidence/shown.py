@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from IPython.display import Markdown
 
 ROWS_MIME = "application/vnd.allocpool.rows+json"
 """Beside a figure or table: ``title``, and its rows as ``parquet`` in base64."""
+
+NOTHING_MIME = "application/vnd.allocpool.nothing+json"
+"""Beside a sentence that stands where a figure or table would: there are no rows for it."""
 
 
 def packed(title: str, rows: pd.DataFrame) -> dict[str, str]:
@@ -39,3 +43,19 @@ class Shown:
 
     def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
         return {"text/html": self.html, "text/plain": self.title, ROWS_MIME: packed(self.title, self.rows)}
+
+
+class Nothing(Markdown):
+    """A sentence in place of figures and tables of which there are no rows; a page that knows it as such can leave out
+    what would lead to them."""
+
+    def __init__(self, *, of: tuple[str, ...] = (), because: tuple[str, ...] = ()) -> None:
+        self.of, self.because = of, because
+        tables = [f"**{'; '.join(of)}**: nothing in this campaign."] if of else []
+        super().__init__(" ".join((*tables, *(f"No figure: {reason}." for reason in because))))
+
+    def __add__(self, other: Nothing) -> Nothing:
+        return Nothing(of=self.of + other.of, because=self.because + other.because)
+
+    def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
+        return {"text/markdown": self.data, "text/plain": self.data, NOTHING_MIME: {}}

@@ -228,12 +228,21 @@ def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float 
     target.set_minor_formatter(NullFormatter())
 
 
+_NO_FIGURE = "No figure: "
+
+
+def why_nothing(figure: Figure) -> str:
+    """Of an empty figure, why it is empty; else nothing."""
+    words = alt(figure)
+    return words.removeprefix(_NO_FIGURE).removesuffix(".") if words.startswith(_NO_FIGURE) else ""
+
+
 def nothing(message: str) -> Figure:
     """An empty figure that says why."""
     figure, (axis,) = new_figure(1, 1, WIDTH, 1.2)
     axis.set_axis_off()
     axis.text(0.5, 0.5, message, ha="center", va="center", wrap=True, transform=axis.transAxes)
-    return describe(figure, f"No figure: {message}.")
+    return describe(figure, f"{_NO_FIGURE}{message}.")
 
 
 def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:

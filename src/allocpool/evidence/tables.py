@@ -24,7 +24,7 @@ from allocpool.evidence.claims import (
     tally,
     told_missing,
 )
-from allocpool.evidence.shown import Shown, region
+from allocpool.evidence.shown import Nothing, Shown, region
 
 _CHANCES = ("p", "p_against")
 NOT_TESTED = "not tested"
@@ -236,7 +236,7 @@ def heading(column: str) -> str:
 def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> TableOrWords:
     """Any small table in the same dress; ``None`` and NaN are shown as a dash; of no rows, a sentence in its place."""
     if rows.empty:
-        return Markdown(" ".join(part for part in (f"**{title}**: nothing in this campaign.", note) if part))
+        return Nothing(of=(title,))
     table = (
         GT(rows.rename(columns=lambda name: heading(str(name))))
         .tab_header(title=title)

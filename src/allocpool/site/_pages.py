@@ -4,6 +4,7 @@ from."""
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from allocpool.evidence.shown import NOTHING_MIME
 from allocpool.notebook import FINISHED_MIME
 
 FINDINGS = "00_findings"
@@ -191,12 +193,13 @@ def _banner(kind: str, heading: str, text: str) -> str:
 _STYLE = re.compile(r"(?s)<style>.*?</style>")
 _PAGE_LINK = re.compile(rf"\b{FINDINGS}\.ipynb")
 _HREF = re.compile(r'href="([\w-]+)\.ipynb')
+_TO_LAST_HEADING = re.compile(r"(?s)(?:.*\n)?##+ [^\n]*")
 _WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
 def prepared(executed: NotebookNode) -> NotebookNode:
     """An executed notebook as the site shows it: tables in the site's dress, links to the first page, no bars of
-    progress, the end mark's code left out."""
+    progress, the end mark's code left out, nothing said on the way to what was not measured."""
     notebook: NotebookNode = nbformat.from_dict(executed)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
@@ -214,7 +217,18 @@ def prepared(executed: NotebookNode) -> NotebookNode:
                 output.data["text/html"] = _STYLE.sub("", table)
         if any(FINISHED_MIME in output.get("data", {}) for output in cell.outputs):
             cell.metadata.setdefault("tags", []).append("remove-cell")
+    _shorten_empty_sections(notebook)
     return notebook
+
+
+def _shorten_empty_sections(notebook: NotebookNode) -> None:
+    """Leaves of a section whose code showed nothing but that there is nothing its heading, which links lead to."""
+    texts = [place for place, cell in enumerate(notebook.cells) if cell.cell_type == "markdown"]
+    for here, after in itertools.pairwise((*texts, len(notebook.cells))):
+        outputs = [output for cell in notebook.cells[here + 1 : after] for output in cell.outputs]
+        to_heading = _TO_LAST_HEADING.match(notebook.cells[here].source)
+        if to_heading and outputs and all(NOTHING_MIME in output.get("data", {}) for output in outputs):
+            notebook.cells[here].source = to_heading[0]
 
 
 def gap_page(page: Page) -> NotebookNode:
