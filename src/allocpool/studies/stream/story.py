@@ -16,7 +16,7 @@ from allocpool import decisions, stats
 from allocpool.campaign import campaign
 from allocpool.evidence import reference, tables
 from allocpool.evidence.claims import Verdict
-from allocpool.evidence.trials import finished
+from allocpool.evidence.trials import NOT_PART, finished
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.studies.stream.claims import (
     ALLOCATION_COSTS,
@@ -329,14 +329,22 @@ def claims_grid(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.Da
         {
             "claim": claim.text,
             "its own figures": own.outcome if len(own.evidence) else "no figures",
-            THEN.text: on_then.outcome, "found": on_then.sentence,
-            TODAY.text: on_today.outcome, "found today": on_today.sentence,
+            THEN.text: tables.outcome_of(on_then), "found": _found(on_then),
+            TODAY.text: tables.outcome_of(on_today), "found today": _found(on_today),
         }
         for claim, own, on_then, on_today in zip(
             STREAM_CLAIMS, evaluate_published(), every[:count], every[count:-1], strict=True
         )
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _found(verdict: Verdict) -> str | None:
+    """None where there is no more to say than that the campaign leaves it out."""
+    left_out = tables.outcome_of(verdict) == tables.NOT_TESTED and {item.why for item in verdict.missing} == {
+        NOT_PART.text
+    }
+    return None if left_out else verdict.sentence
 
 
 def published_limit() -> str:
