@@ -29,8 +29,10 @@ from allocpool.evidence.shown import Nothing, Shown, region
 _CHANCES = ("p", "p_against")
 NOT_TESTED = "not tested"
 """Of a claim of whose comparisons none was measured, where another one is open."""
+_FIRST = {OPEN: 1, NOT_TESTED: 2}
+"""What comes after claims that are decided."""
 _NUMBERS = ("effect", "from", "to", "n")
-_COLUMNS = ("claim", "source", "its own figures", "judged on", "verdict", *_NUMBERS, "found", "missing")
+_COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, "its own figures", "found", "missing", "source")
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,11 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
 def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Shown:
     """Claims with their verdicts: columns sort on a page, each claim has an address (``#claim-ID``).
 
-    ``whole``: with what was found, what is missing, and the evidence, folded; else with a link to it.
+    ``whole``: with what was found, what is missing, and the evidence, folded, in the order of the source; else with a
+    link to it, and what is decided first.
     """
+    if not whole:
+        judged = _decided_first(judged)
     rows = claim_rows(judged)
     told = [name for name in _COLUMNS if whole or name not in ("found", "missing")]
     something = rows.astype(object).where(rows.notna(), "").astype(bool).any()
@@ -106,6 +111,17 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
         f"<tbody>{body}</tbody></table>"
     )
     return Shown(f"{region(table, title)}<p>{html.escape(note)}</p>", title, rows.drop(columns="page"))
+
+
+def _decided_first(judged: Sequence[Judged]) -> list[Judged]:
+    """One part per claim, all its set-ups together, by the most that any of them says."""
+    parts: dict[tuple[str, str], list[Verdict]] = {}
+    for part in judged:
+        for verdict in part.verdicts:
+            parts.setdefault((part.page, verdict.claim.id), []).append(verdict)
+    titles = {part.page: part.title for part in judged}
+    each = [Judged(verdicts, page, titles[page]) for (page, _), verdicts in parts.items()]
+    return sorted(each, key=lambda part: min(_FIRST.get(outcome_of(verdict), 0) for verdict in part.verdicts))
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> Shown:
