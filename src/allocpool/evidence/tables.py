@@ -32,7 +32,8 @@ NOT_TESTED = "not tested"
 _FIRST = {OPEN: 1, NOT_TESTED: 2}
 """What comes after claims that are decided."""
 _NUMBERS = ("effect", "from", "to", "n")
-_COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, "its own figures", "found", "missing", "source")
+_EVIDENCE = "evidence"
+_COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, _EVIDENCE, "its own figures", "found", "missing", "source")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def claim_rows(judged: Iterable[Judged]) -> pd.DataFrame:
                 "verdict": outcome_of(verdict), **effect, "found": verdict.sentence,
                 "missing": told_missing(verdict.missing), "id": verdict.claim.id, "page": part.page,
             })  # fmt: skip
-    return pd.DataFrame(rows, columns=[*_COLUMNS, "id", "page"])
+    return pd.DataFrame(rows, columns=[*(name for name in _COLUMNS if name != _EVIDENCE), "id", "page"])
 
 
 def _deciding(verdict: Verdict) -> dict[str, float]:
@@ -92,10 +93,10 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     rows = claim_rows(judged)
     told = [name for name in _COLUMNS if whole or name not in ("found", "missing")]
     something = rows.astype(object).where(rows.notna(), "").astype(bool).any()
-    shown = [name for name in told if name in ("claim", "verdict") or something[name]]
+    shown = [name for name in told if name in ("claim", "verdict", _EVIDENCE) or something[name]]
     verdicts = [verdict for part in judged for verdict in part.verdicts]
     pages = {part.page: part.title for part in judged}
-    heading = "".join(f'<th scope="col" class="{_css(name)}">{name}</th>' for name in (*shown, "evidence"))
+    heading = "".join(f'<th scope="col" class="{_css(name)}">{name}</th>' for name in shown)
     addresses: set[str] = set()
     body = "".join(
         _claim_row(row, shown, verdict, whole, pages, addresses)
@@ -130,7 +131,15 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> Shown:
 
 
 def _css(name: str) -> str:
-    return "number" if name in _NUMBERS else "long" if name in ("claim", "found", "missing") else ""
+    if name in _NUMBERS:
+        return "number"
+    return (
+        "long"
+        if name in ("claim", "found", "missing")
+        else "wide"
+        if name in (_EVIDENCE, "its own figures", "source")
+        else ""
+    )
 
 
 def _claim_row(
@@ -146,6 +155,9 @@ def _claim_row(
     addresses.add(address)
     cells = []
     for name in shown:
+        if name == _EVIDENCE:
+            cells.append(f'<td class="{_css(name)}">{_behind(row, verdict, whole, pages, address)}</td>')
+            continue
         value = row[name]
         unknown = value is None or value != value
         text = "" if unknown else f"{value:.0f}" if name == "n" else html.escape(_figure(value))
@@ -154,14 +166,17 @@ def _claim_row(
         if name == "verdict":
             text = f'<strong class="{str(value).replace(" ", "-")}">{text}</strong>'
         cells.append(f'<td class="{_css(name)}">{text}</td>')
-    if whole:
-        count = stats.plural(len(verdict.evidence), "comparison")
-        items = "".join(f"<li>{html.escape(text)}</li>" for text in _evidence_in_words(verdict))
-        behind = f"<details><summary>{count}</summary><ul>{items}</ul></details>" if items else ""
-    else:
+    return f'<tr id="{address}">{"".join(cells)}</tr>'
+
+
+def _behind(row: Mapping[Hashable, Any], verdict: Verdict, whole: bool, pages: Mapping[str, str], address: str) -> str:
+    """The evidence, folded, or where it is."""
+    if not whole:
         page = row["page"]
-        behind = f'<a href="{page}.ipynb#{address}">{html.escape(pages[page])}</a>' if page else "this page"
-    return f'<tr id="{address}">{"".join(cells)}<td>{behind}</td></tr>'
+        return f'<a href="{page}.ipynb#{address}">{html.escape(pages[page])}</a>' if page else "this page"
+    count = stats.plural(len(verdict.evidence), "comparison")
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in _evidence_in_words(verdict))
+    return f"<details><summary>{count}</summary><ul>{items}</ul></details>" if items else ""
 
 
 def _evidence_in_words(verdict: Verdict) -> list[str]:
