@@ -53,6 +53,9 @@ class Tree:
         flags.write_text(quickly + flags.read_text(encoding="utf-8"), encoding="utf-8")
         # Every layout and strategy goes together with every memory; no addition here brings one, so one is enough.
         self.rewrite("native/src/packets/registry.cpp", r"(?s)(Memories = Axis<\n    New,\n).*?(    Region>)", r"\1\2")
+        # Each step doubles what is compiled; what runs here has its layout's own.
+        steps = r"Strategy::kPooled \|\| Strategy::kConstructs \|\| (\(\(kSteps)"
+        self.rewrite("native/src/packets/registry.cpp", steps, r"\1")
         # Nor does one touch threads, whose strategies take longest to compile.
         threads = "native/src/threads/registry.cpp"
         self.rewrite(threads, r"(?s)(AllocPool<M>),.*?(>\(entries, layout\);).*?\n}", r"\1\2\n}")
