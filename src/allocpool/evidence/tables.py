@@ -108,9 +108,9 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     return Shown(f"{region(table, title)}<p>{html.escape(note)}</p>", title, rows.drop(columns="page"))
 
 
-def verdicts_table(verdicts: Sequence[Verdict]) -> Shown:
+def verdicts_table(verdicts: Sequence[Verdict], title: str = "Published claims on this machine") -> Shown:
     """The claims of one page with their verdicts and, folded, the numbers behind them."""
-    return claims_table([Judged(verdicts)], "Published claims on this machine")
+    return claims_table([Judged(verdicts)], title)
 
 
 def _css(name: str) -> str:
