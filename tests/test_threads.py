@@ -308,7 +308,7 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     advice = story.advice(trials).splitlines()
     assert [line[:2] for line in advice] == ["1.", "2.", "3."]
     assert (
-        "on the Java heap **pool**: copy_on_keep (the ring is the memory; what is kept is copied) is cheaper"
+        "on the Java heap **pool**: copy on keep (the ring is the memory; what is kept is copied) is cheaper"
         in advice[0]
         and "together with" in advice[0]
     )
