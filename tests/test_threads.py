@@ -313,7 +313,7 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
         and "together with" in advice[0]
     )
     turned = story.advice(made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 200.0}, 5, (1, 2)))
-    assert "on the Java heap **allocate**: alloc is cheaper than copy_on_keep (" in turned and "**pool**" not in turned
+    assert "on the Java heap **allocate**: alloc is cheaper than copy on keep (" in turned and "**pool**" not in turned
     alike = story.advice(made_up({"alloc": 200.0, "locked": 200.0}, 12, (2,)))
     assert "in C++ **either**: no difference that matters" in alike
     assert "nothing has the trials that a verdict takes" in story.advice(made_up(CENTRES_NS, 1, (2,)))

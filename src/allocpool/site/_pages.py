@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, get_args
 
 import nbformat
@@ -118,7 +119,7 @@ def provenance_box(provenance: Mapping[str, Any] | None) -> str:
     for heading, names in (*_GROUPS.values(), other):
         facts = {name: provenance[name] for name in names if name in provenance}
         rows = "".join(
-            _setting(name, value, str(provenance.get("study"))) if name.startswith("profile.")
+            _setting(name, value, str(provenance.get("study"))) if heading == _GROUPS["profile"][0]
             else f'<tr><th scope="row">{html.escape(in_words(name))}</th><td>{html.escape(value)}</td></tr>'
             for name, value in flattened(facts)
         )  # fmt: skip
@@ -132,10 +133,10 @@ def provenance_box(provenance: Mapping[str, Any] | None) -> str:
 
 def _setting(name: str, value: str, study: str) -> str:
     """A row of the settings: in words, as one types it, and what the profile's model says of it."""
-    key = name.removeprefix("profile.")
+    keys = name.removeprefix("profile.").split(".")
     return (
         f'<tr><th scope="row">{html.escape(in_words(name))}</th><td><code>{html.escape(value)}</code> '
-        f"{html.escape(_meaning(key.split('.'), study))}</td></tr>"
+        f"{html.escape(_meaning(keys, study))}</td></tr>"
     )
 
 
@@ -145,12 +146,14 @@ def _meaning(keys: list[str], study: str) -> str:
     told = ""
     for key in keys:
         field = getattr(model, "model_fields", {}).get(key)
-        # What is no field is the name of an item, or its place.
         told, model = (field.description or "", field.annotation) if field else ("", _item_of(model))
+        if NoneType in get_args(model):
+            model = _item_of(model)
     return told
 
 
 def _item_of(model: Any) -> Any:
+    """What a mapping or a list of a profile holds, each item under its name or its place."""
     return next((one for one in get_args(model) if get_args(one) or hasattr(one, "model_fields")), None)
 
 
@@ -190,7 +193,7 @@ def flattened(facts: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str
         if isinstance(value, Mapping) and value:
             rows += flattened(value, f"{prefix}{name}.")
         elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
-            rows += flattened({f"{name} {place}": item for place, item in enumerate(value, 1)}, prefix)
+            rows += flattened({str(place): item for place, item in enumerate(value, 1)}, f"{prefix}{name}.")
         elif isinstance(value, list | tuple):
             rows.append((f"{prefix}{name}", ", ".join(str(item) for item in value) or "none"))
         else:

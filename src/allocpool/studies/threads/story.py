@@ -368,11 +368,11 @@ def books(trials: pd.DataFrame) -> pd.DataFrame:
     for cell in campaign.at_most_threads():
         medians = {name: campaign.done(cell)[column].dropna().astype(float) for name, column in _BOOKS.items()}
         rows.append({
-            "solution": cell.solution, "topology": cell.topology, "strategy": LABELS[cell.strategy],
-            "threads": cell.threads,
+            "solution": cell.solution, "topology, workers": f"{cell.topology}, {cell.threads}",
+            "strategy": LABELS[cell.strategy],
             **{name: stats.significant(float(of.median())) if len(of) else "-" for name, of in medians.items()},
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", *_BOOKS])
+    return pd.DataFrame(rows, columns=["solution", "topology, workers", "strategy", *_BOOKS])
 
 
 _BUFFERS = ("on the Java heap", "off it", "in C++")
