@@ -172,14 +172,15 @@ def test_provenance_names_host_date_commit_profile_and_n(site: Path) -> None:
 
 def test_a_setting_is_told_in_words_with_what_it_means_beside_its_value() -> None:
     group = {"topologies": ["sharded"], "threads": [2], "java": ["heap/g1/25"]}
-    told = {
+    told: dict[str, dict[str, object]] = {
         "threads": {"scale": 0.1, "effect_that_matters": 1.25, "groups": {"one": group}},
         "allocation": {"access": [{"served_by": ["g1/25"]}]},
         "gone": {"left_s": 1},
     }
-    rows = {}
+    rows: dict[str, Any] = {}
     for study, profile in told.items():
-        about = {"profile": {"profile": "quick", **profile}, "study": study, "statuses": {}, "git_commits": []}
+        about: dict[str, Any] = {"profile": {"profile": "quick", **profile}, "study": study}
+        about |= {"statuses": {}, "git_commits": []}
         about |= {"host": {"memory_mb": 1, "cpu_model": "", "logical_cores": 1}}
         box = BeautifulSoup(provenance_box(about | {"first_trial_utc": None, "last_trial_utc": None}), "html.parser")
         rows |= {row.th.get_text(): row.td for row in box.select("tr") if row.th and row.td}

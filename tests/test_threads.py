@@ -323,6 +323,9 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     assert set(faster["threads"]) == {2}
     assert faster["times as fast as one"].str.match(r"(1\.9|2\.0)\d times").all()
     assert len(story.remote(trials)) == 2 * len(SOLUTIONS)
+    sizes = story.sizes(trials.assign(heap_mb=trials["runtime"].map(lambda _runtime: 205, na_action="ignore")), 2)
+    assert "buffer of 1,024 bytes" in sizes and "205 MiB with layout" in sizes and "2 processors" in sizes
+    assert story.sizes(trials.iloc[:0], 2) == ""
     assert set(story.books(trials)["blow-up"]) == {"1.50"}
     assert "were more threads than processors" in story.limits(trials, 1)
     assert "were more threads than processors" not in story.limits(trials, 3)

@@ -40,9 +40,10 @@ _NOTHING = "Nothing was measured yet."
 
 def design(profile: ThreadsProfile) -> str:
     """Sizes of the campaign."""
+    further = ", further ones where questions are open" if profile.schedule == "sequential" else ""
     return (
         f"Each trial runs at scale {profile.scale:g} and measures {profile.seconds:g} s after "
-        f"{profile.warmup_seconds:g} s of warm-up, in {profile.blocks} repetition{'s' if profile.blocks > 1 else ''}."
+        f"{profile.warmup_seconds:g} s of warm-up, in {stats.plural(profile.blocks, 'repetition')}{further}."
     )
 
 
@@ -53,7 +54,11 @@ def sizes(trials: pd.DataFrame, cores: int) -> str:
         return ""
     queued, stored = (_each(batch[name]) for name in ("queue_size", "stored_count"))
     java = batch[batch["heap_mb"].notna()]
-    heaps = [f"{_each(group['heap_mb'])} MiB with layout {layout}" for layout, group in java.groupby("layout")]
+    by_layout = {str(layout): _each(group["heap_mb"]) for layout, group in java.groupby("layout")}
+    heaps = [
+        f"{heap} MiB with layout {' or '.join(name for name, its in by_layout.items() if its == heap)}"
+        for heap in dict.fromkeys(by_layout.values())
+    ]
     collector = (
         f" The Java heap has {' and '.join(heaps)}; the collector has the threads that the JVM itself takes on "
         f"{stats.plural(cores, 'processor')}, for no flag sets them."
