@@ -13,11 +13,15 @@ import synthetic
 
 from allocpool import findings, verdict_grid
 from allocpool.advise import advise_command
-from allocpool.campaign.campaign import effect_of
+from allocpool.campaign.campaign import effect_of, read_profile
+from allocpool.campaign.registry import study_named
+from allocpool.campaign.schedule import Progress, Question, decisions_of
 from allocpool.decisions import EFFECT, judged_by
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
+from allocpool.evidence.trials import records
+from allocpool.packets.cells import costs_by_cell
 from allocpool.studies.your_workload.workload import SETTINGS, understood
 
 Solutions = tuple[tuple[object, ...], ...]
@@ -94,15 +98,34 @@ def test_what_is_not_shown_is_open_and_hatched(monkeypatch: pytest.MonkeyPatch) 
 def test_the_answer_turns_with_the_effect_that_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the same trials, open where a tenth matters, and either where only a quarter does; it says which."""
     told = {}
+    of_two = {"host": {"logical_cores": 2}}
     for effect in (EFFECT, 1.25):
         found = measured(1.0, monkeypatch, noise=0.09)
         monkeypatch.setattr(findings.Measured, "effect", effect)
         with judged_by(effect):
-            told[effect] = f"{findings.answer(found)} {findings.certainty(found)}"
+            told[effect] = f"{findings.answer(found)} {findings.certainty(found, of_two)}"
     assert "realistic load: open.**" in told[EFFECT] and "A difference matters from 10% on." in told[EFFECT]
     assert "realistic load: either.** No difference that matters" in told[1.25]
-    assert "A difference matters from 25% on. Smaller ones take longer: `allocpool findings --profile" in told[1.25]
+    longer = r"from 25% on\. Smaller ones take longer: `allocpool findings --profile (\w+)` plans about [\d.]+ hours "
+    assert (profile := re.search(longer, told[1.25]))
+    assert read_profile(study_named("batch"), profile[1], {}).effect_that_matters < 1.25
     assert "Smaller ones" not in told[EFFECT]
+
+
+def test_the_grid_decides_as_the_campaign_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java and C++ are questions of one study, decided together: with few decided, a lone one takes more."""
+    found = measured(1.12, monkeypatch, noise=0.06)
+    cells = costs_by_cell(found.batch)
+    questions = [
+        Question((solution, "alloc", case), (solution, "pool", case))
+        for solution, strategy, case in cells if strategy == "pool"
+    ]  # fmt: skip
+    told = decisions_of(questions, Progress({cell: list(costs) for cell, costs in cells.items()}, {}))
+    who = {"a_cheaper": "allocate", "b_cheaper": "pool", "equivalent": "either", "open": "open"}
+    asked = {(q.a[0], q.a[2]): (who[one.verdict], one.low, one.high) for q, one in zip(questions, told, strict=True)}
+    grid = {(row.solution, row.column): (row.who, row.low, row.high) for row in records(found.grid)}
+    assert grid == asked
+    assert len({one[0] for one in grid.values()}) > 1, "some are decided, others open"
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ pytestmark = pytest.mark.skipif(
 )
 CELLS = (
     "from allocpool import notebook, verdict_grid\nfrom allocpool.campaign import campaign\n"
-    "from allocpool.evidence import tables",
+    "from allocpool.evidence import tables\nfrom allocpool.studies.batch import story",
     "profile = 'standard'",
     "notebook.parameters(globals(), known=['profile'])\ntrials, _ = notebook.stored('batch', profile)",
-    "grid = verdict_grid.costs(trials[trials['collector'] == 'g1'])\n"
+    "grid = verdict_grid.costs(story.primary(trials[trials['collector'] == 'g1']), trials)\n"
     "notebook.figure(verdict_grid.figure(grid), verdict_grid.caption(grid))",
     "tables.plain_table(grid, 'The grid as a table')",
     "bar = campaign.open_study('batch', 'smoke')._bar(3, 0)\nbar.update(3)\nbar.close()",

@@ -28,7 +28,7 @@ from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, 
 from allocpool.evidence.shown import Nothing, Shown
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import build_site, render
-from allocpool.site._pages import Page, gap_page, in_words, list_of_pages, prepared
+from allocpool.site._pages import Page, gap_page, in_words, list_of_pages, prepared, provenance_box
 
 v4: Any = nbformat.v4
 
@@ -168,6 +168,28 @@ def test_provenance_names_host_date_commit_profile_and_n(site: Path) -> None:
     assert [heading.get_text() for heading in box.select("h2")][:3] == ["Trials", "Machine", "Code"]
     facts = {row.th.get_text(): row.td.get_text() for row in box.select("tr") if row.th and row.td}
     assert facts["memory, in MB"] == "24000" and facts["governor"] == "none"
+
+
+def test_a_setting_is_told_in_words_with_what_it_means_beside_its_value() -> None:
+    group = {"topologies": ["sharded"], "threads": [2], "java": ["heap/g1/25"]}
+    told: dict[str, dict[str, object]] = {
+        "threads": {"scale": 0.1, "effect_that_matters": 1.25, "groups": {"one": group}},
+        "allocation": {"access": [{"served_by": ["g1/25"]}]},
+        "gone": {"left_s": 1},
+    }
+    rows: dict[str, Any] = {}
+    for study, profile in told.items():
+        about: dict[str, Any] = {"profile": {"profile": "quick", **profile}, "study": study}
+        about |= {"statuses": {}, "git_commits": []}
+        about |= {"host": {"memory_mb": 1, "cpu_model": "", "logical_cores": 1}}
+        box = BeautifulSoup(provenance_box(about | {"first_trial_utc": None, "last_trial_utc": None}), "html.parser")
+        rows |= {row.th.get_text(): row.td for row in box.select("tr") if row.th and row.td}
+    assert rows["effect that matters"].get_text() == "1.25 the smallest ratio of costs that its questions ask for"
+    threads = rows["groups: one: threads"]
+    assert threads.code and threads.code.get_text() == "2"
+    assert "workers" in threads.get_text()
+    assert rows["access: 1: served by"].get_text().startswith("g1/25")
+    assert rows["left, in s"].get_text().strip() == "1", "of a study that is no more"
 
 
 def test_a_recorded_name_is_told_in_words() -> None:

@@ -308,12 +308,12 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     advice = story.advice(trials).splitlines()
     assert [line[:2] for line in advice] == ["1.", "2.", "3."]
     assert (
-        "on the Java heap **pool**: copy_on_keep (the ring is the memory; what is kept is copied) is cheaper"
+        "on the Java heap **pool**: copy on keep (the ring is the memory; what is kept is copied) is cheaper"
         in advice[0]
         and "together with" in advice[0]
     )
     turned = story.advice(made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 200.0}, 5, (1, 2)))
-    assert "on the Java heap **allocate**: alloc is cheaper than copy_on_keep (" in turned and "**pool**" not in turned
+    assert "on the Java heap **allocate**: alloc is cheaper than copy on keep (" in turned and "**pool**" not in turned
     alike = story.advice(made_up({"alloc": 200.0, "locked": 200.0}, 12, (2,)))
     assert "in C++ **either**: no difference that matters" in alike
     assert "nothing has the trials that a verdict takes" in story.advice(made_up(CENTRES_NS, 1, (2,)))
@@ -323,6 +323,9 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     assert set(faster["threads"]) == {2}
     assert faster["times as fast as one"].str.match(r"(1\.9|2\.0)\d times").all()
     assert len(story.remote(trials)) == 2 * len(SOLUTIONS)
+    sizes = story.sizes(trials.assign(heap_mb=trials["runtime"].map(lambda _runtime: 205, na_action="ignore")), 2)
+    assert "buffer of 1,024 bytes" in sizes and "205 MiB with layout" in sizes and "2 processors" in sizes
+    assert story.sizes(trials.iloc[:0], 2) == ""
     assert set(story.books(trials)["blow-up"]) == {"1.50"}
     assert "were more threads than processors" in story.limits(trials, 1)
     assert "were more threads than processors" not in story.limits(trials, 3)

@@ -17,8 +17,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats, verdict_grid
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, sequential
 from allocpool.campaign.registry import every_study, room, study_named
+from allocpool.campaign.study import Machine
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
@@ -47,10 +48,9 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
-from allocpool.packets.tables import primary_table
+from allocpool.packets.tables import comparison_table, primary_table
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.batch import claims as batch_claims
-from allocpool.studies.batch import story as batch_story
 from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.realtime import claims as realtime_claims
 from allocpool.studies.realtime.cells import realtime_cells
@@ -63,6 +63,8 @@ effect matters to a profile."""
 
 _OF_PACKETS = ("batch", "realtime", "native", "pauses")
 """The studies of packets, in the order in which they speak for all."""
+_IN_BATCH = ("batch", "native", "pauses")
+"""Those of them that have batch trials."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Measured:
         A cell has the trials of the first study that measured it: those of another one were made at another time, or by
         other code, and would pass for two speeds.
         """
-        tables = [self._table(study, "trials") for study in ("batch", "native", "pauses")]
+        tables = [self._table(study, "trials") for study in _IN_BATCH]
         told = [table.assign(origin=place) for place, table in enumerate(tables) if len(table) or place == 0]
         rows = pd.concat([table for table in told if len(table)] or told, ignore_index=True)
         rows = cell_data.as_set(rows[rows["mode"] == "batch"].drop_duplicates("trial_id"))
@@ -127,12 +129,26 @@ class Measured:
         """The trials of its decision map."""
         return self._table("realtime", "map")
 
+    @cached_property
+    def compared(self) -> pd.DataFrame:
+        """Allocating against pooling in batch, as `comparison_table` has it, with ``scale``: of each study all that it
+        asks is decided together, as its campaign decides it. A pair is told of by the first study that measured it."""
+        parts = [comparison_table(self.batch.iloc[:0]).assign(scale=0.0)]
+        for study in _IN_BATCH:
+            trials = self._table(study, "trials")
+            trials = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
+            parts += [comparison_table(part).assign(scale=scale) for scale, part in trials.groupby("scale")]
+        every = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+        measured_first = every.assign(lacking=every["n"] == 0).sort_values("lacking", kind="stable")
+        once = measured_first.drop_duplicates(["solution", "case", "scale"]).sort_index().drop(columns="lacking")
+        return once[once["solution"].isin(set(self.every_batch["solution"]))]
+
     def by_scale(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """All batch trials, those at the scale of the batch study first, with words that say which scale it is."""
+        """What is `compared`, at the scale of the batch study first, with words that say which scale it is."""
         own = list(self.batch["scale"].unique())
-        scales = sorted(self.every_batch["scale"].unique(), key=lambda scale: (scale not in own, scale))
+        scales = sorted(self.compared["scale"].unique(), key=lambda scale: (scale not in own, scale))
         for scale in scales:
-            yield f"At scale {scale:g}", self.every_batch[self.every_batch["scale"] == scale]
+            yield f"At scale {scale:g}", self.compared[self.compared["scale"] == scale]
 
     @cached_property
     def grid(self) -> pd.DataFrame:
@@ -140,8 +156,8 @@ class Measured:
         scales that it was measured at, that of the batch study before others."""
         parts: list[pd.DataFrame] = []
         known: set[str] = set()
-        for words, trials in self.by_scale():
-            part = verdict_grid.costs(trials[~trials["solution"].isin(known)])
+        for words, compared in self.by_scale():
+            part = verdict_grid.costs(compared[~compared["solution"].isin(known)], self.every_batch)
             part = part[part["who"] != verdict_grid.NOT_MEASURED]
             if parts and len(part):
                 part = part.assign(label=part["label"] + f", {words[0].lower()}{words[1:]}")
@@ -239,24 +255,29 @@ def provenance(measured: Measured) -> dict[str, Any]:
     )
 
 
-def certainty(measured: Measured) -> str:
-    """How sure the answer is: how many of the primary comparisons are decided, over all scales."""
-    tables = [batch_story.primary(trials) for _, trials in measured.by_scale()]
-    if not tables:
+def certainty(measured: Measured, provenance: Mapping[str, Any]) -> str:
+    """How sure the answer is: how many of the primary comparisons are decided, over all scales; and what more takes."""
+    if measured.compared.empty:
         return ""
-    decided = sentence(decided_in_words(pd.concat(tables, ignore_index=True)))
-    return f"{decided} {stats.matters_from(measured.effect)}{_finer(measured.effect)}"
+    decided = sentence(decided_in_words(measured.compared))
+    machine = Machine(cores=int(provenance["host"]["logical_cores"]))
+    return f"{decided} {stats.matters_from(measured.effect)}{_finer(measured.effect, machine)}"
 
 
-def _finer(effect: float) -> str:
-    """Which profile asks for smaller effects, the first one; empty where none does."""
+def _finer(effect: float, machine: Machine) -> str:
+    """Which profile asks for smaller effects, the first one, and how long that takes; empty where none does."""
     for name in campaign.profiles():
         with suppress(UserError):  # a reader's own profile may lack this study
             if (
                 campaign.read_profile(study_named("batch"), name, {}).effect_that_matters < effect
                 and name != MEANINGLESS
             ):
-                return f" Smaller ones take longer: `allocpool findings --profile {name}`."
+                planned = (item for each in campaign.all_of_profile(name) for item in each.plan(machine))
+                takes = sequential.expected_seconds(item.spec for item in planned if not item.unavailable)
+                return (
+                    f" Smaller ones take longer: `allocpool findings --profile {name}` plans about "
+                    f"{sequential.duration(takes)} on such a machine."
+                )
     return ""
 
 
@@ -315,8 +336,8 @@ MEANINGLESS = "smoke"
 def primary_tables(measured: Measured) -> list[tables.TableOrWords]:
     """The primary comparisons one by one, a table per scale."""
     return [
-        primary_table(batch_story.primary(trials), f"Allocate or pool, which is cheaper? {words}")
-        for words, trials in measured.by_scale()
+        primary_table(compared, f"Allocate or pool, which is cheaper? {words}")
+        for words, compared in measured.by_scale()
     ]
 
 

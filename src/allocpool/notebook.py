@@ -12,7 +12,7 @@ import hashlib
 import html
 import io
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from allocpool import stats
 from allocpool.campaign import campaign, hosts
 from allocpool.campaign.registry import every_study, room
+from allocpool.campaign.study import Study
 from allocpool.decisions import effect_that_matters, judge_by, judged_by
 from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
@@ -87,15 +88,17 @@ def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | Non
     return tables["trials"], provenance
 
 
-def take_homes(profile: str) -> Markdown:
-    """What to take home from every study in a paragraph, after its question, which leads to its page; each judged by
-    the effect that matters to it."""
-    told = []
+def answers(profile: str) -> Iterator[tuple[Study[Any], str]]:
+    """What to take home from every study, in a paragraph; each judged by the effect that matters to it."""
     for study in every_study():
         with judged_by(campaign.effect_of(profile, study.name)):
-            answer = _first_paragraph(room(study.name, "story").take_home(profile))
-        told.append(f"- [{study.question}]({study.notebook}.ipynb) {answer}")
-    return say("\n".join(told))
+            told = room(study.name, "story").take_home(profile)
+        yield study, " ".join(told.split("\n\n")[0].split())
+
+
+def take_homes(profile: str) -> Markdown:
+    """The `answers`, each after its question, which leads to its page."""
+    return say("\n".join(f"- [{study.question}]({study.notebook}.ipynb) {told}" for study, told in answers(profile)))
 
 
 def elsewhere(profile: str) -> None:
@@ -105,10 +108,6 @@ def elsewhere(profile: str) -> None:
     show(say(by_host.agreement(questions, together), hosts.mixed(profile)))
     if len(by_host.furthest_apart(together)):
         figure(by_host.forest(questions, together), by_host.forest_caption(together))
-
-
-def _first_paragraph(text: str) -> str:
-    return " ".join(text.split("\n\n")[0].split())
 
 
 @dataclass(frozen=True)

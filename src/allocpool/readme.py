@@ -14,10 +14,9 @@ from pathlib import Path
 import matplotlib as mpl
 
 from allocpool import findings, home, verdict_grid
-from allocpool.campaign.campaign import effect_of
-from allocpool.campaign.registry import every_study, room
-from allocpool.decisions import judge_by, judged_by
+from allocpool.decisions import judge_by
 from allocpool.errors import UserError
+from allocpool.notebook import answers
 
 PROFILE = "standard"
 """The profile that ships."""
@@ -29,9 +28,11 @@ _STUDIES = ("<!-- studies: made by `make readme` -->", "<!-- end of studies -->"
 def answer(measured: findings.Measured) -> str:
     """The sentences of the first page over the shipped results, where and when, and the picture."""
     grid = measured.grid
-    about = findings.where_and_when(measured, findings.provenance(measured))
+    provenance = findings.provenance(measured)
+    about = findings.where_and_when(measured, provenance)
     return (
-        f"{findings.answer(measured)} {findings.certainty(measured)}\n\n![{verdict_grid.sentence(grid)}]({PICTURE})\n\n"
+        f"{findings.answer(measured)} {findings.certainty(measured, provenance)}\n\n"
+        f"![{verdict_grid.sentence(grid)}]({PICTURE})\n\n"
         f"{verdict_grid.caption(grid)}\n\n{about} On another machine the answer may be another: that is what "
         "`make findings` is for."
     )
@@ -48,10 +49,8 @@ def picture(measured: findings.Measured) -> str:
 def studies() -> str:
     """A table of the notebooks: the question of each, and what the shipped results of it say."""
     rows = ["| notebook | question | the shipped results say |", "|---|---|---|"]
-    for study in every_study():
-        with judged_by(effect_of(PROFILE, study.name)):
-            answered = room(study.name, "story").take_home(PROFILE)
-        told = " ".join(answered.split("\n\n")[0].split()).replace("|", "\\|")
+    for study, answered in answers(PROFILE):
+        told = answered.replace("|", "\\|")
         shipped = (home.shipped_dir() / PROFILE / study.name).is_dir()
         link = f"[{study.notebook}](notebooks/{study.notebook}.ipynb)"
         rows.append(f"| {link} | {study.question} | {told if shipped else 'nothing is shipped yet: `make findings`'} |")

@@ -19,7 +19,6 @@ from allocpool.evidence import style
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.specs import CASES
-from allocpool.packets.tables import comparison_table
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.realtime.decision_map import comparisons
 from allocpool.studies.realtime.story import ALLOCATING, NEITHER, POOLING, pool_or_allocate
@@ -47,23 +46,21 @@ def label_of(row: Any) -> str:
     return f"{row.layout}, {collector}, {int(row.runtime)}"
 
 
-def costs(trials: pd.DataFrame) -> pd.DataFrame:
-    """One row per solution and case measured both ways, with who is cheaper and by how much (`COLUMNS`); solutions of
-    Java are decided together, as are those of C++."""
-    rows: list[dict[str, Any]] = []
-    for language in ("java", "cpp"):
-        part = trials[(trials["language"] == language) & ~trials["collector"].isin(cell_data.CONTROLS)]
-        facts = {row.solution: label_of(row) for row in records(part.drop_duplicates("solution"))}
-        if len(part):
-            rows += [
-                {
-                    "solution": row.solution, "label": facts[row.solution], "column": row.case, "who": _who(row),
-                    "ratio": row.ratio, "low": row.low, "high": row.high, "n": row.n,
-                }
-                for row in records(comparison_table(part))
-            ]  # fmt: skip
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    return _told_apart(table)
+def costs(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+    """One row per solution and case measured both ways, with who is cheaper and by how much (`COLUMNS`).
+
+    ``compared`` is of `allocpool.packets.tables.comparison_table`, whose verdicts these are; ``trials`` tell what its
+    solutions are.
+    """
+    facts = {row.solution: label_of(row) for row in records(trials.drop_duplicates("solution"))}
+    rows = [
+        {
+            "solution": row.solution, "label": facts[row.solution], "column": row.case, "who": _who(row),
+            "ratio": row.ratio, "low": row.low, "high": row.high, "n": row.n,
+        }
+        for row in records(compared)
+    ]  # fmt: skip
+    return _told_apart(pd.DataFrame(rows, columns=COLUMNS))
 
 
 def _who(row: Any) -> str:
@@ -203,7 +200,8 @@ def caption(table: pd.DataFrame) -> str:
     """How to read the grid, and how often who wins."""
     return (
         f"{sentence(table)} Hatched: not shown, with the side that looks better; grey: no difference that matters; "
-        "empty: not measured. Darker: by more."
+        "empty: not measured. Darker: by more. Fields of one study are decided together, as `allocpool status` decides "
+        "them, those with a deadline apart from the others."
     )
 
 

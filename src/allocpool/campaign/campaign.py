@@ -202,9 +202,9 @@ class Campaign:
             item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in self.plan()
         ]
 
-    def plan(self) -> list[Planned]:
-        """The plan for a machine with so many processors as this one, whatever else this one has."""
-        planned: list[Planned] = self.study.plan(self.profile, self.machine())
+    def plan(self, machine: Machine | None = None) -> list[Planned]:
+        """The plan for a machine with so many processors as this one, unless given, whatever else this one has."""
+        planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
         return planned
 
     def machine(self) -> Machine:

@@ -258,9 +258,11 @@ def outcome(campaigns: Sequence[Campaign]) -> str:
     studies: dict[float, list[str]] = defaultdict(list)
     for campaign in campaigns:
         studies[campaign.profile.effect_that_matters].append(campaign.study.name)
-    told = [f"{', '.join(names)}: {stats.matters_from(effect)}" for effect, names in sorted(studies.items())]
-    matters = " ".join(told) if len(studies) > 1 else "".join(map(stats.matters_from, studies))
-    return f"Primary questions: {counts_in_words(primary, secondary)}. {matters}"
+    told = [
+        f"{', '.join(names)}: {stats.matters_from(effect)}" if len(studies) > 1 else stats.matters_from(effect)
+        for effect, names in sorted(studies.items())
+    ]
+    return " ".join((f"Primary questions: {counts_in_words(primary, secondary)}.", *told))
 
 
 def minutes_from(text: str | None) -> float | None:

@@ -125,9 +125,9 @@ def _decided_first(judged: Sequence[Judged]) -> list[Judged]:
     return sorted(each, key=lambda part: min(_FIRST.get(outcome_of(verdict), 0) for verdict in part.verdicts))
 
 
-def verdicts_table(verdicts: Sequence[Verdict]) -> Shown:
+def verdicts_table(verdicts: Sequence[Verdict], title: str = "Published claims on this machine") -> Shown:
     """The claims of one page with their verdicts and, folded, the numbers behind them."""
-    return claims_table([Judged(verdicts)], "Published claims on this machine")
+    return claims_table([Judged(verdicts)], title)
 
 
 def _css(name: str) -> str:

@@ -192,8 +192,11 @@ def gaps_table(cells: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator: str = "pool") -> pd.DataFrame:
-    """Per solution and case that both were tried of, how much more ``numerator`` costs than ``denominator``; all are
-    decided together.
+    """Per solution and case that both were tried of, how much more ``numerator`` costs than ``denominator``; all that
+    can run here are decided together.
+
+    So ``trials`` are those of one study at one scale, and what is not to be told is left out of the result: of fewer
+    trials the verdicts would be other ones than those of the campaign (`allocpool.campaign.schedule.decisions_of`).
 
     Columns: solution, case, ratio, low, high, n (trials of the smaller side; 0 where one has no figure), direction (1,
     -1, 0: neither is shown), equivalent (no difference that matters is shown), more_trials (of each side until it is
@@ -208,12 +211,12 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
         if {(solution, numerator, case), (solution, denominator, case)} <= tried
     ]
     costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)
-    compared = decisions.compare_together(
-        [
-            (costs.get((solution, numerator, case), none), costs.get((solution, denominator, case), none))
-            for solution, case in pairs
-        ]
-    )
+    runs = trials[trials["status"] != "unavailable"]
+    can_run = set(zip(runs["solution"], runs["strategy"], runs["case"], strict=True))
+    asked = [(s, case) for s, case in pairs if {(s, numerator, case), (s, denominator, case)} <= can_run]
+    sides = [(costs.get((s, numerator, case), none), costs.get((s, denominator, case), none)) for s, case in asked]
+    together = dict(zip(asked, decisions.compare_together(sides), strict=True))
+    compared = [together.get(pair) or decisions.compare(none, none) for pair in pairs]
     seconds = cell_data.with_cost(trials).groupby(list(cell_data.CONFIGURATION), observed=True)["wall_s"].median()
     rows = []
     for (solution, case), item in zip(pairs, compared, strict=True):

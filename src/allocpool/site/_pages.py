@@ -9,11 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 import nbformat
 from nbformat import NotebookNode
 
+from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.evidence.shown import NOTHING_MIME
 from allocpool.notebook import FINISHED_MIME
 
@@ -119,15 +121,42 @@ def provenance_box(provenance: Mapping[str, Any] | None) -> str:
     for heading, names in (*_GROUPS.values(), other):
         facts = {name: provenance[name] for name in names if name in provenance}
         rows = "".join(
-            f'<tr><th scope="row">{html.escape(in_words(name))}</th><td>{html.escape(value)}</td></tr>'
+            _setting(name, value, str(provenance.get("study"))) if heading == _GROUPS["profile"][0]
+            else f'<tr><th scope="row">{html.escape(in_words(name))}</th><td>{html.escape(value)}</td></tr>'
             for name, value in flattened(facts)
-        )
+        )  # fmt: skip
         parts += [f"<h2>{heading}</h2><table>{rows}</table>"] if rows else []
     return (
         f'<details class="provenance"><summary>{html.escape(summary_line(provenance))}</summary>'
         f'<div class="provenance-facts" tabindex="0" role="region" aria-label="Provenance">{"".join(parts)}</div>'
         "</details>"
     )
+
+
+def _setting(name: str, value: str, study: str) -> str:
+    """A row of the settings: in words, as one types it, and what the profile's model says of it."""
+    keys = name.removeprefix("profile.").split(".")
+    return (
+        f'<tr><th scope="row">{html.escape(in_words(name))}</th><td><code>{html.escape(value)}</code> '
+        f"{html.escape(_meaning(keys, study))}</td></tr>"
+    )
+
+
+def _meaning(keys: list[str], study: str) -> str:
+    """The description of a profile's key, inside the models in it; empty where there is none, or no such key today."""
+    model: Any = study_named(study).profile_model if study in STUDY_NAMES else None
+    told = ""
+    for key in keys:
+        field = getattr(model, "model_fields", {}).get(key)
+        told, model = (field.description or "", field.annotation) if field else ("", _item_of(model))
+        if NoneType in get_args(model):
+            model = _item_of(model)
+    return told
+
+
+def _item_of(model: Any) -> Any:
+    """What a mapping or a list of a profile holds, each item under its name or its place."""
+    return next((one for one in get_args(model) if get_args(one) or hasattr(one, "model_fields")), None)
 
 
 _UNITS = {"mb": "in MB", "seconds": "in s", "ns": "in ns", "ms": "in ms", "utc": "(UTC)", "s": "in s"}
@@ -165,6 +194,8 @@ def flattened(facts: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str
     for name, value in facts.items():
         if isinstance(value, Mapping) and value:
             rows += flattened(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+            rows += flattened({str(place): item for place, item in enumerate(value, 1)}, f"{prefix}{name}.")
         elif isinstance(value, list | tuple):
             rows.append((f"{prefix}{name}", ", ".join(str(item) for item in value) or "none"))
         else:

@@ -62,11 +62,16 @@ def decided(trials: pd.DataFrame) -> str:
 
 
 def primary(trials: pd.DataFrame) -> pd.DataFrame:
-    """The primary comparisons, as `allocpool.packets.tables.comparison_table` has them; those of Java decide together,
-    as do those of C++, as the sentences about each do."""
-    parts = [_choices(trials), trials[trials["language"] == "cpp"]]
-    tables = [comparison_table(part) for part in parts if len(part)]
-    return pd.concat(tables, ignore_index=True) if tables else comparison_table(trials)
+    """The primary comparisons, as `allocpool.packets.tables.comparison_table` has them, all decided together as the
+    campaign decides them; with the settings of all."""
+    rows = comparison_table(trials[~trials["collector"].isin(cell_data.CONTROLS)])
+    return rows[rows["solution"].isin(set(cell_data.as_set(trials)["solution"]))].reset_index(drop=True)
+
+
+def _in_java(trials: pd.DataFrame) -> pd.DataFrame:
+    """Those of Java, of the `primary` ones."""
+    rows = primary(trials)
+    return rows[rows["solution"].isin(set(_choices(trials)["solution"]))]
 
 
 def verdict(trials: pd.DataFrame) -> str:
@@ -74,7 +79,7 @@ def verdict(trials: pd.DataFrame) -> str:
     java = _choices(trials)
     if cell_data.with_cost(java).empty:
         return f"**{UNDECIDED}.** No Java trial has finished on this machine yet."
-    rows = comparison_table(java)
+    rows = _in_java(trials)
     return f"**{headline(rows)}.** In batch on this machine, with Java: {decided_in_words(rows)}"
 
 
@@ -89,7 +94,7 @@ def where_it_turns(trials: pd.DataFrame) -> str:
     java = _choices(trials)
     if cell_data.with_cost(java).empty:
         return ""
-    rows = comparison_table(java)
+    rows = _in_java(trials)
     parts = [_by_case(rows)]
     against = rows[rows["direction"] == -1]
     if len(against):

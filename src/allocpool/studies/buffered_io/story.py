@@ -113,8 +113,8 @@ def chars_sentence(trials: pd.DataFrame, parts: pd.DataFrame) -> str:
     ours = float(table["apart"].sum())
     largest = records(table.sort_values("apart", key=abs))[-1]
     return (
-        f"{text} Here {significant(ours)} bytes lie between the two, the largest part of them {largest.part} "
-        f"({PARTS[largest.part]}) with {significant(largest.apart)}."
+        f"{text} Here {significant(ours)} bytes lie between the two, the largest part of them "
+        f"{largest.part.replace('_', ' ')} ({PARTS[largest.part]}) with {significant(largest.apart)}."
     )
 
 
@@ -123,7 +123,8 @@ def chars_table(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     table = connections.chars_and_bytes(trials, parts)
     total = table[["chars", "bytes", "apart"]].sum()
     table = pd.concat([table, pd.DataFrame([{"part": "all parts", **total}])], ignore_index=True)
-    return table.assign(**{name: [f"{value:,.0f}" for value in table[name]] for name in ("chars", "bytes", "apart")})
+    shown = {name: [f"{value:,.0f}" for value in table[name]] for name in ("chars", "bytes", "apart")}
+    return table.assign(part=table["part"].map(lambda part: part.replace("_", " ")), **shown)
 
 
 def eviction_sentence(trials: pd.DataFrame) -> str:

@@ -407,8 +407,8 @@ def pooling_in_cpp(trials: pd.DataFrame) -> str:
     cpp = trials[trials["language"] == "cpp"]
     if cell_data.with_cost(cpp).empty:
         return f"**{UNDECIDED}.** No C++ trial has finished on this machine yet."
-    rows = comparison_table(cpp)
-    rows = rows[rows["n"] > 0]
+    rows = comparison_table(trials)
+    rows = rows[(rows["n"] > 0) & rows["solution"].isin(set(cpp["solution"]))]
     if rows.empty:
         return f"**{UNDECIDED}.** No C++ configuration was measured with both alloc and pool."
     return f"**In C++: {headline(rows).lower()}.** {sentence(decided_in_words(rows))}"

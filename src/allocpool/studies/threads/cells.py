@@ -10,6 +10,7 @@ from allocpool.decisions import Comparison, compare
 from allocpool.evidence.claims import Ordering
 from allocpool.evidence.trials import counted, finished, gap_of
 from allocpool.stats import plural
+from allocpool.studies.threads.strategies import LABELS
 
 CPU, WALL = "cpu_ns_per_packet", "ns_per_packet"
 
@@ -25,7 +26,7 @@ class Cell(NamedTuple):
     @property
     def label(self) -> str:
         """How it is told."""
-        return f"{self.strategy} ({self.solution}, {self.topology}, {plural(self.threads, 'thread')})"
+        return f"{LABELS[self.strategy]} ({self.solution}, {self.topology}, {plural(self.threads, 'thread')})"
 
 
 class Campaign:

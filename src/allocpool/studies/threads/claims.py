@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from allocpool.decisions import FEWEST
 from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
 from allocpool.packets.comparisons import IN_CPP, NOW, SET_UPS, THEN
@@ -57,7 +58,13 @@ def _sentence(evidence: Evidence) -> str:
     if evidence.rows.empty:
         return "The campaign has no such comparison."
     shown, total, against = evidence.count(AS_PUBLISHED), len(evidence.rows), len(evidence.against)
-    return f"Shown in {shown} of {plural(total, 'comparison')}, the other way round in {against}."
+    few = evidence.rows[evidence.rows["trials"] < FEWEST]
+    parts = [f"Shown in {shown} of {plural(total, 'comparison')}, the other way round in {against}."]
+    if len(few):
+        had = plural(int(few["trials"].max()), "trial")
+        which = plural(len(few), "comparison")
+        parts.append(f"Nothing can be shown in {which}: a verdict takes {FEWEST} trials a side, here is at most {had}.")
+    return " ".join(parts[1:] if len(few) == total else parts)
 
 
 OURS = "this study"

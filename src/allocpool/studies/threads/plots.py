@@ -11,22 +11,23 @@ from allocpool import stats
 from allocpool.evidence.style import INK, TEXT, describe, legend, new_figure, nothing
 from allocpool.evidence.trials import counted, finished, records
 from allocpool.studies.threads.cells import CPU, WALL
-from allocpool.studies.threads.strategies import STRATEGIES
+from allocpool.studies.threads.strategies import LABELS, STRATEGIES
 
 _WIDTH = 3.0
 """Inches of a panel, two of them beside each other at most: to be read on a telephone."""
+_COLOURS = {row.label: row.colour for row in STRATEGIES.values()}
 _TITLES = {CPU: "CPU of the process, ns a packet", WALL: "wall time, ns a packet"}
 
 
 def _done(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
     done = finished(counted(trials))
     done = done[done["topology"] == topology].dropna(subset=[CPU, WALL])
-    return done.astype({CPU: float, WALL: float, "threads": int})
+    return done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, WALL: float, "threads": int})
 
 
 def _present(done: pd.DataFrame) -> list[str]:
     names = set(done["strategy"])
-    return [name for name in STRATEGIES if name in names]
+    return [name for name in _COLOURS if name in names]
 
 
 def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Figure:
@@ -39,7 +40,7 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     rows = -(-len(solutions) // columns)
     figure, axes = new_figure(rows, columns, 2 * _WIDTH, 2.7 * rows + 1.0)
     strategies = _present(done)
-    palette = {name: STRATEGIES[name].colour for name in strategies}
+    palette = {name: _COLOURS[name] for name in strategies}
     for axis, solution in zip(axes, solutions, strict=False):
         mine = done[done["solution"] == solution]
         shared = {"x": "threads", "y": value, "hue": "strategy", "hue_order": strategies, "palette": palette}
@@ -76,7 +77,7 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
         mine = done[(done["solution"] == solution)]
         mine = mine[mine["threads"] == mine["threads"].max()]
         order = list(mine.groupby("strategy")[CPU].median().sort_values(ascending=False).index)
-        palette = {name: STRATEGIES[str(name)].colour for name in order}
+        palette = {name: _COLOURS[str(name)] for name in order}
         shared = {"x": CPU, "y": "strategy", "order": order, "hue": "strategy", "palette": palette, "legend": False}
         sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
         sns.stripplot(mine, size=4, jitter=False, ax=axis, **shared)
@@ -106,7 +107,7 @@ def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
     """Of the ticks that led to each ring, the share that found it full, by interval; a mark is a ring of a trial."""
     paced = finished(counted(trials[trials["interval_ns"].notna()]))
     shown = rings.merge(paced[["trial_id", "solution", "topology", "strategy", "interval_ns"]], on="trial_id")
-    shown = shown[shown["generated"] > 0]
+    shown = shown[shown["generated"] > 0].assign(strategy=shown["strategy"].map(LABELS))
     if shown.empty:
         return nothing("no trial of this campaign ran in real time")
     shown = shown.assign(
@@ -116,8 +117,8 @@ def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     figure, axes = new_figure(rows, columns, 2 * _WIDTH, 2.7 * rows + 1.0)
-    names = [name for name in STRATEGIES if name in set(shown["strategy"])]
-    palette = {name: STRATEGIES[name].colour for name in names}
+    names = _present(shown)
+    palette = {name: _COLOURS[name] for name in names}
     for axis, (solution, topology) in zip(axes, panels, strict=False):
         mine = shown[(shown["solution"] == solution) & (shown["topology"] == topology)]
         sns.scatterplot(

@@ -25,10 +25,11 @@ from allocpool.decisions import (
 )
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict, tally
-from allocpool.evidence.trials import disturbances, failures, finished
+from allocpool.evidence.trials import disturbances, failures, finished, records
+from allocpool.packets.specs import BUFFER_BYTES
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS, SIMULATED_TURN
-from allocpool.studies.threads.strategies import STRATEGIES
+from allocpool.studies.threads.strategies import LABELS, STRATEGIES
 from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
 from allocpool.studies.threads.tables import EVENTS, PLACES
 
@@ -39,10 +40,38 @@ _NOTHING = "Nothing was measured yet."
 
 def design(profile: ThreadsProfile) -> str:
     """Sizes of the campaign."""
+    further = ", further ones where questions are open" if profile.schedule == "sequential" else ""
     return (
         f"Each trial runs at scale {profile.scale:g} and measures {profile.seconds:g} s after "
-        f"{profile.warmup_seconds:g} s of warm-up, in {profile.blocks} repetition{'s' if profile.blocks > 1 else ''}."
+        f"{profile.warmup_seconds:g} s of warm-up, in {stats.plural(profile.blocks, 'repetition')}{further}."
     )
+
+
+def sizes(trials: pd.DataFrame, cores: int) -> str:
+    """How large a message is, how many are alive, and what heap and threads the collector has."""
+    batch = trials[trials["interval_ns"].isna()]
+    if batch.empty:
+        return ""
+    queued, stored = (_each(batch[name]) for name in ("queue_size", "stored_count"))
+    java = batch[batch["heap_mb"].notna()]
+    by_layout = {str(layout): _each(group["heap_mb"]) for layout, group in java.groupby("layout")}
+    heaps = [
+        f"{heap} MiB with layout {' or '.join(name for name, its in by_layout.items() if its == heap)}"
+        for heap in dict.fromkeys(by_layout.values())
+    ]
+    collector = (
+        f" The Java heap has {' and '.join(heaps)}; the collector has the threads that the JVM itself takes on "
+        f"{stats.plural(cores, 'processor')}, for no flag sets them."
+    )
+    return (
+        f"A message is a buffer of {BUFFER_BYTES:,} bytes and what parsing it yields. Alive are {queued} of them in "
+        f"queues, at most, and {stored} in stores, once these are full, over all workers."
+        + (collector if heaps else "")
+    )
+
+
+def _each(values: pd.Series) -> str:
+    return " or ".join(f"{value:,}" for value in sorted(set(values.astype(int))))
 
 
 def limits(trials: pd.DataFrame, cores: int) -> str:
@@ -118,6 +147,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return pd.DataFrame({"what": ["not part of this campaign"]})
     told = table.assign(
+        strategy=table["strategy"].map(LABELS),
         cpu_ns=table["cpu_ns"].map(stats.significant, na_action="ignore"),
         wall_ns=table["wall_ns"].map(stats.significant, na_action="ignore"),
     ).rename(columns={"cpu_ns": "CPU, ns a packet", "wall_ns": "wall, ns a packet", "over_alloc": "CPU over alloc's",
@@ -150,7 +180,8 @@ def scaling(trials: pd.DataFrame) -> pd.DataFrame:
         if cell.threads == 1 or campaign.started(one).empty:
             continue
         rows.append({
-            "solution": cell.solution, "topology": cell.topology, "strategy": cell.strategy, "threads": cell.threads,
+            "solution": cell.solution, "topology": cell.topology, "strategy": LABELS[cell.strategy],
+            "threads": cell.threads,
             "times as fast as one": campaign.compared(one, cell, WALL).text(),
         })  # fmt: skip
     return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", "times as fast as one"])
@@ -163,7 +194,8 @@ def spacing(trials: pd.DataFrame) -> pd.DataFrame:
     close = Campaign(batch[~batch["padded"]].assign(padded=True))
     rows = [
         {
-            "solution": cell.solution, "topology": cell.topology, "threads": cell.threads, "strategy": cell.strategy,
+            "solution": cell.solution, "topology": cell.topology, "threads": cell.threads,
+            "strategy": LABELS[cell.strategy],
             "side by side over apart": compare(close.costs(cell), apart.costs(cell)).text(),
         }
         for cell in close.cells
@@ -179,7 +211,7 @@ def events(trials: pd.DataFrame) -> pd.DataFrame:
     for (solution, topology, threads, strategy, padded), group in done.groupby(keys, sort=False):
         medians = {event: group[f"{event}_per_packet"].dropna().astype(float) for event in EVENTS}
         rows.append({
-            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "solution": solution, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
             "cells": "apart" if padded else "side by side",
             **{event: stats.significant(float(of.median())) if len(of) else "-" for event, of in medians.items()},
         })  # fmt: skip
@@ -238,6 +270,7 @@ def sharing(table: pd.DataFrame) -> pd.DataFrame:
     told = _shared(table)
     figures = {name: told[name].map(stats.significant) for name in _MISSES}
     cells = told.pop("padded").map({True: "apart", False: "side by side"})
+    told["strategy"] = told["strategy"].map(LABELS)
     return told.assign(**figures).rename(columns={"place": "most false sharing in"}).assign(cells=cells)
 
 
@@ -261,7 +294,7 @@ def sharing_words(table: pd.DataFrame) -> str:
             f"from {stats.significant(close[name])} to {stats.significant(wide[name])}"
             for name in ("false sharing", "misses a packet")
         )
-        padding.append(f"{close['strategy']} {close['topology']}: false sharing {false}, all misses {misses}")
+        padding.append(f"{LABELS[close['strategy']]} {close['topology']}: false sharing {false}, all misses {misses}")
     return (
         f"Cells side by side left aside, most false sharing is in {_label(worst)}: "
         f"{stats.significant(worst['false sharing'])} of {stats.significant(worst['misses a packet'])} misses a "
@@ -279,7 +312,7 @@ def realtime(trials: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (solution, topology, threads, strategy, interval_ns, yields), group in paced.groupby(keys, sort=False):
         rows.append({
-            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "solution": solution, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
             "interval, ns": stats.significant(float(str(interval_ns))), "trials": len(group),
             "without loss": int((group["loss_ratio"] == 0).sum()),
             "most lost": f"{float(group['loss_ratio'].max()):.2%}",
@@ -317,7 +350,7 @@ def searched(searches: pd.DataFrame) -> pd.DataFrame:
         ends = {name: group[f"ndr_{name}_ns"].dropna().astype(float) for name in ("fails", "passes")}
         told = {name: stats.significant(float(of.median())) if len(of) else "none tried" for name, of in ends.items()}
         rows.append({
-            "solution": solution, "topology": topology, "threads": threads, "strategy": strategy,
+            "solution": solution, "topology": topology, "threads": threads, "strategy": LABELS[str(strategy)],
             "searches": len(group), "loses at, ns": told["fails"], "loses nothing at, ns": told["passes"],
             "remark": "source slept: no finding" if group["source_yields"].any() else "",
         })  # fmt: skip
@@ -328,8 +361,8 @@ def searched(searches: pd.DataFrame) -> pd.DataFrame:
 
 _BOOKS = {
     "remote share": "remote_share", "imbalance": "imbalance", "blow-up": "blow_up",
-    "longest pause, ms": "gc_pause_max_ms", "longest way to a safepoint, ms": "reaching_max_ms",
-    "CPU of the collector, share": "gc_cpu_share",
+    "longest pause, ms": "gc_pause_max_ms", "way to a safepoint, ms": "reaching_max_ms",
+    "GC's share of CPU": "gc_cpu_share",
 }  # fmt: skip
 
 
@@ -340,10 +373,11 @@ def books(trials: pd.DataFrame) -> pd.DataFrame:
     for cell in campaign.at_most_threads():
         medians = {name: campaign.done(cell)[column].dropna().astype(float) for name, column in _BOOKS.items()}
         rows.append({
-            "solution": cell.solution, "topology": cell.topology, "strategy": cell.strategy, "threads": cell.threads,
+            "solution": cell.solution, "topology, workers": f"{cell.topology}, {cell.threads}",
+            "strategy": LABELS[cell.strategy],
             **{name: stats.significant(float(of.median())) if len(of) else "-" for name, of in medians.items()},
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "topology", "strategy", "threads", *_BOOKS])
+    return pd.DataFrame(rows, columns=["solution", "topology, workers", "strategy", *_BOOKS])
 
 
 _BUFFERS = ("on the Java heap", "off it", "in C++")
@@ -375,7 +409,7 @@ def _best(campaign: Campaign, topology: str, where: str) -> str | None:
         zip(judged, pairs, strict=True), key=lambda each: (place[each[0].verdict], -each[0].decision.ratio)
     )
     lead = {A_CHEAPER: "pool", B_CHEAPER: "allocate", EQUIVALENT: "either", OPEN: "open"}[told.verdict]
-    named = f"{pool.strategy} ({STRATEGIES[pool.strategy].means})"
+    named = f"{LABELS[pool.strategy]} ({STRATEGIES[pool.strategy].means})"
     words = in_words(told.decision, named, alloc.strategy).removeprefix("open: ")
     several = f", decided together with {len(pairs) - 1} more" if len(pairs) > 1 else ""
     threads = f"{stats.plural(pool.threads, 'worker')}{' and a receiver' if topology == 'pipeline' else ''}"
@@ -395,6 +429,23 @@ def advice(trials: pd.DataFrame) -> str:
         told = "; ".join(clause for clause in best if clause)
         sentences.append(f"{where}, {told}." if told else f"{where}: not part of this campaign.")
     return "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(sentences, 1))
+
+
+_LANGUAGES = {"java": "Java", "cpp": "C++"}
+
+
+def planned(plan: pd.DataFrame) -> pd.DataFrame:
+    """What the profile runs of each strategy and language, with how many workers, and why it leaves out the rest."""
+    rows = []
+    for (language, strategy), group in plan.groupby(["language", "strategy"], sort=False):
+        runs, rest = group[group["planned"].astype(bool)], group[~group["planned"].astype(bool)]
+        gaps = [f"{', '.join(of['topology'])}: {why}" for why, of in rest.groupby("left_out_because", sort=False)]
+        rows.append({
+            "strategy": LABELS[str(strategy)], "in": _LANGUAGES[str(language)], "means": group["means"].iloc[0],
+            "runs with workers": "; ".join(f"{row.topology}: {row.threads}" for row in records(runs)) or None,
+            "left out": "; ".join(gaps) or None,
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["strategy", "in", "means", "runs with workers", "left out"])
 
 
 def verdict(trials: pd.DataFrame, verdicts: list[Verdict]) -> str:

@@ -26,7 +26,7 @@ class Strategy:
     """Where a message comes from.
 
     Attributes:
-        name: in specs, tables and figures.
+        name: in specs and tables, as one types it.
         means: in a few words.
         shared: what threads have in common of it.
         colour: of figures.
@@ -44,6 +44,12 @@ class Strategy:
     topologies: tuple[Topology, ...] = TOPOLOGIES
     layouts: tuple[str, ...] | None = None
     library: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name as figures and tables tell it: in words, a library's as that spells itself."""
+        words = self.name.replace("_", " ")
+        return words if self.library is None else f"{self.library}{words[len(self.library) :]}"
 
     @property
     def is_pool(self) -> bool:
@@ -86,7 +92,8 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     }
 )  # fmt: skip
 """Every strategy by its name, in the order of tables."""
-
+LABELS: Mapping[str, str] = MappingProxyType({row.name: row.label for row in STRATEGIES.values()})
+"""How each is told, by its name."""
 BEST_KNOWN = ("owner", "netty_pooled", "locked")
 """The pool that allocation is first compared with, the first of these that there is: what mimalloc's design gives, what
 users of Netty have, and for virtual threads, which are nobody's owners, one for all."""
