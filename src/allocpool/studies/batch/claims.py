@@ -23,6 +23,7 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
+    no_figures,
     of_orderings,
 )
 from allocpool.evidence.trials import NOT_PART, records
@@ -396,6 +397,7 @@ WHICH_CMS: Claim[Batch] = Claim(
     ARTICLE,
     _cms_is_nearer,
     _nearer,
+    published=no_figures,
     set_ups=(THEN,),
 )
 CPP_CLAIMS: tuple[Claim[Batch], ...] = (
