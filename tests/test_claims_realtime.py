@@ -193,8 +193,11 @@ def test_a_larger_heap_makes_collections_rarer_not_shorter_and_losses_less(
     assert (found.outcome, int((found.evidence["shown"] == "the other way round").sum())) == (
         MIXED if against else REPRODUCED, against,
     )  # fmt: skip
-    unseen = judged(trials=often(sweep(), sweep(heap_factor=5.0, decides_long_pauses=False, **larger)))
-    assert unseen["larger-heap", THEN].outcome == OPEN
+    for usual_decides, larger_decides in ((True, False), (False, True)):
+        usual = sweep(decides_long_pauses=usual_decides)
+        unseen = judged(trials=often(usual, sweep(heap_factor=5.0, decides_long_pauses=larger_decides, **larger)))
+        assert unseen["larger-heap", THEN].outcome == OPEN
+        assert "saw no major collection" in unseen["larger-heap", THEN].missing[0].why
     once = judged(trials=pd.DataFrame([sweep(), sweep(heap_factor=5.0, **larger)]))["larger-heap", THEN]
     assert once.outcome == OPEN and {item.why for item in once.missing} == {"fewer than 5 trials"}
 

@@ -522,19 +522,19 @@ def _larger_heap(data: Realtime) -> Evidence:
         if not (sides.usual["lost_ppm"].astype(float) > 0).any():
             continue
         name = f"{sides.name} with five times the heap"
-        saw = sides.other[[_saw_too_little(data, row) is None for row in records(sides.other)]]
-        if len(saw) < len(sides.other) and len(saw) < FEWEST:
-            first = next(row for row in records(sides.other) if _saw_too_little(data, row))
-            findings.append(_not_measured(name, str(_saw_too_little(data, first))))
-        elif gap := _too_few(min(len(sides.usual), len(saw))):
-            findings.append(_not_measured(name, gap))
+        usual, other = (
+            side[[_saw_too_little(data, row) is None for row in records(side)]] for side in (sides.usual, sides.other)
+        )
+        if gap := _too_few(min(len(usual), len(other))):
+            every = [*records(sides.other), *records(sides.usual)]
+            findings.append(_not_measured(name, next(filter(None, (_saw_too_little(data, row) for row in every)), gap)))
         else:
-            findings += _less_but_not_cured(data, name, list(sides.usual["lost_ppm"]), list(saw["lost_ppm"]))
-            findings += _rarer_not_shorter(sides.name, sides.usual, saw)
+            findings += _less_but_not_cured(data, name, list(usual["lost_ppm"]), list(other["lost_ppm"]))
+            findings += _rarer_not_shorter(sides.name, usual, other)
     cells = wanted.among(data.cells)
     for cell in records(cells[cells["larger_heap_lost_percent"].notna()]):
         name = f"{_name(cell)} with five times the heap"
-        if gap := data.gap(cell) or _saw_too_little(data, cell, "larger_heap_decides"):
+        if gap := data.gap(cell) or _saw_too_little(data, cell) or _saw_too_little(data, cell, "larger_heap_decides"):
             findings.append(_not_measured(name, gap))
             continue
         exact = data.set_up == PUBLISHED
