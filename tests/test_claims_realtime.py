@@ -208,5 +208,10 @@ def test_how_rare_full_collections_are_is_told_at_scale_one(seconds: float, show
     found = judged(trials=rows)["native-cms-rare-full", AS_PARALLEL]
     assert found.evidence["shown"].tolist() == [shown]
     assert found.outcome == (REFUTED if shown != "as published" else OPEN), "the heap's occupancy is missing"
+    in_b = often(sweep("java/native/parallel/11", case="B", seconds=18.3 * seconds, majors=2, lost_ppm=310.0))
+    few = judged(trials=in_b)["native-cms-rare-full", AS_PARALLEL].evidence
+    assert few["shown"].tolist() == [shown, "as published"]
+    lossy = judged(trials=in_b.assign(lost_ppm=20 * in_b["lost_ppm"]))["native-cms-rare-full", AS_PARALLEL].evidence
+    assert lossy["shown"].tolist() == [shown, "the other way round"] and lossy["found"].iloc[1] == "0.620% lost"
     short = judged(trials=rows.assign(majors=1))["native-cms-rare-full", AS_PARALLEL]
     assert short.outcome == OPEN and "no trial is long enough" in {item.why.partition(":")[0] for item in short.missing}
