@@ -524,15 +524,15 @@ def _larger_heap(data: Realtime) -> Evidence:
         if not (sides.usual["lost_ppm"].astype(float) > 0).any():
             continue
         name = f"{sides.name} with five times the heap"
-        usual, other = (
+        seen, seen_larger = (
             side[[_saw_too_little(data, row) is None for row in records(side)]] for side in (sides.usual, sides.other)
         )
-        if gap := _too_few(min(len(usual), len(other))):
+        if gap := _too_few(min(len(seen), len(seen_larger))):
             every = [*records(sides.other), *records(sides.usual)]
             findings.append(_not_measured(name, next(filter(None, (_saw_too_little(data, row) for row in every)), gap)))
         else:
-            findings += _less_but_not_cured(data, name, list(usual["lost_ppm"]), list(other["lost_ppm"]))
-            findings += _rarer_not_shorter(sides.name, usual, other)
+            findings += _less_but_not_cured(data, name, list(seen["lost_ppm"]), list(seen_larger["lost_ppm"]))
+            findings += _rarer_not_shorter(sides.name, seen, seen_larger)
     cells = wanted.among(data.cells)
     for cell in records(cells[cells["larger_heap_lost_percent"].notna()]):
         name = f"{_name(cell)} with five times the heap"
