@@ -89,7 +89,10 @@ def test_a_pool_below_allocating_is_shown_by_searches_then_and_now_apart() -> No
     )  # fmt: skip
     then, now = (found["pool-everywhere-realtime", name] for name in (THEN, NOW))
     assert (then.outcome, now.outcome) == (OPEN, REFUTED)
-    assert {item.what for item in then.missing} == {"G1"}, "the other two have a cell"
+    assert {item.what for item in then.missing} == {"CMS", "G1"}, "of CMS only the small pool has a cell"
+    more = judged(*every_cell(ZGC, pool=100.0, alloc=400.0), search(PARALLEL, "pool", "B"))
+    lacking = {item.what for item in more["pool-everywhere-realtime", THEN].missing}
+    assert lacking == {"G1", "CMS pool A", "CMS pool C", *(f"CMS alloc {case}" for case in "ABC")}
 
 
 def test_too_few_searches_decide_nothing() -> None:
@@ -103,6 +106,21 @@ def test_too_few_searches_decide_nothing() -> None:
     assert {item.why for item in found.missing} == {"fewer than 5 trials confirm each end of its brackets"}
     assert judged(*every_cell(ZGC, pool=300.0, mix=300.0))["realtime-pool-zgc", THEN].outcome == REPRODUCED
     assert judged(*every_cell(ZGC, pool=None, mix=300.0))["realtime-pool-zgc", THEN].outcome == MIXED
+
+
+@pytest.mark.parametrize(
+    ("claim", "searches"),
+    [
+        ("realtime-pool-zgc", [search(ZGC, strategy, case) for strategy in ("mix", "pool") for case in "AB"]),
+        ("realtime-mix-parallel", []),
+        ("cpp-flat-rates", [search("cpp/flat", "pool", case, 40.0) for case in "AB"]),
+    ],
+)
+def test_each_case_is_each_case(claim: str, searches: list[pd.DataFrame]) -> None:
+    """What is said of several cases is not shown by some of them."""
+    found = judged(*searches)[claim, {"cpp-flat-rates": IN_CPP, "realtime-mix-parallel": AS_PARALLEL}.get(claim, THEN)]
+    assert set(found.evidence["shown"]) == {"as published"} and found.outcome == OPEN
+    assert found.missing and all(item.why == "not part of this campaign" for item in found.missing)
 
 
 def test_another_input_queue_is_another_experiment() -> None:

@@ -7,6 +7,7 @@ single trials, and only to those that saw what the remark is about. The publishe
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ RATES_NS = {"A": 50.0, "B": 200.0, "C": 250.0}
 """Flat C++: 20, 5 and 4 million packets a second."""
 ZGC_IN_C_NS = 500.0
 G1_NATIVE_IN_C_NS = 700.0
+CPP = "C++"
 RARE_FULL_S = {"B": 1_100.0, "C": 60.0}
 RARE_LOST_PPM = {"B": 300.0}
 """What is lost meanwhile."""
@@ -91,6 +93,19 @@ class Wanted(NamedTuple):
         return rows[match]
 
     def missing(self, rows: pd.DataFrame) -> list[Missing]:
+        """Published collectors, or C++, that have no row at all, and of those that have any, strategies and cases
+        without one."""
+        of = self.among(rows)
+        names = of["family"] if self.families else pd.Series(CPP, index=of.index)
+        there = set(zip(names, of["strategy"], of["case"], strict=True))
+        asked = list(itertools.product(self.strategies, self.cases))
+        gaps = []
+        for name in self.families or (CPP,):
+            lacking = [f"{name} {strategy} {case}" for strategy, case in asked if (name, strategy, case) not in there]
+            gaps += lacking if len(lacking) < len(asked) else [name]
+        return [Missing(what, NOT_PART.word) for what in gaps]
+
+    def missing_collectors(self, rows: pd.DataFrame) -> list[Missing]:
         """Published collectors that have no row at all."""
         there = set(self.among(rows)["family"])
         return [Missing(name, NOT_PART.word) for name in self.families if name not in there]
@@ -298,7 +313,8 @@ def _pool_everywhere(data: Realtime) -> Evidence:
     cells = data.cells
     pairs = _matching(cells[cells["strategy"] == "pool"], cells[cells["strategy"] == "alloc"], "solution", "case")
     known = [(pool, alloc) for pool, alloc in pairs if pool.case in PUBLISHED_CASES]
-    return evidence_of(_faster(data, known), Wanted(families=FAMILIES).missing(cells))
+    wanted = Wanted(families=FAMILIES, strategies=["alloc", "pool"])
+    return evidence_of(_faster(data, known), wanted.missing(cells))
 
 
 def _better_than_cms(data: Realtime) -> Evidence:
@@ -369,7 +385,8 @@ def _flat_is_best(data: Realtime) -> Evidence:
         rivals = records(others[(others["strategy"] == row.strategy) & (others["case"] == row.case)])
         if rivals:
             findings.append(_fastest(data, [row], rivals, f"{_name(row)} below all others"))
-    return evidence_of(findings, Wanted(families=FAMILIES).missing(data.cells))
+    wanted = Wanted(families=FAMILIES), Wanted("cpp", "flat")
+    return evidence_of(findings, [gap for one in wanted for gap in one.missing(data.cells)])
 
 
 def _zgc_beats_flat_allocating(data: Realtime) -> Evidence:
@@ -513,7 +530,7 @@ def _longer_queue_helps(data: Realtime) -> Evidence:
                 findings.append(_loses_nothing(name, trials))
     rows = wanted.among(data.sweeps)
     none = [] if (_intermediate(rows) > 0).any() else [Missing("an intermediate queue in C", NOT_PART.word)]
-    return evidence_of(findings, [*wanted.missing(data.sweeps), *none])
+    return evidence_of(findings, [*wanted.missing_collectors(data.sweeps), *none])
 
 
 def _larger_heap(data: Realtime) -> Evidence:
