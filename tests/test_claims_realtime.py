@@ -89,7 +89,10 @@ def test_a_pool_below_allocating_is_shown_by_searches_then_and_now_apart() -> No
     )  # fmt: skip
     then, now = (found["pool-everywhere-realtime", name] for name in (THEN, NOW))
     assert (then.outcome, now.outcome) == (OPEN, REFUTED)
-    assert {item.what for item in then.missing} == {"G1"}, "the other two have a cell"
+    assert {item.what for item in then.missing} == {"CMS", "G1"}, "of CMS only the small pool has a cell"
+    more = judged(*every_cell(ZGC, pool=100.0, alloc=400.0), search(PARALLEL, "pool", "B"))
+    lacking = {item.what for item in more["pool-everywhere-realtime", THEN].missing}
+    assert lacking == {"G1", "CMS pool A", "CMS pool C", *(f"CMS alloc {case}" for case in "ABC")}
 
 
 def test_too_few_searches_decide_nothing() -> None:
@@ -103,6 +106,21 @@ def test_too_few_searches_decide_nothing() -> None:
     assert {item.why for item in found.missing} == {"fewer than 5 trials confirm each end of its brackets"}
     assert judged(*every_cell(ZGC, pool=300.0, mix=300.0))["realtime-pool-zgc", THEN].outcome == REPRODUCED
     assert judged(*every_cell(ZGC, pool=None, mix=300.0))["realtime-pool-zgc", THEN].outcome == MIXED
+
+
+@pytest.mark.parametrize(
+    ("claim", "searches"),
+    [
+        ("realtime-pool-zgc", [search(ZGC, strategy, case) for strategy in ("mix", "pool") for case in "AB"]),
+        ("realtime-mix-parallel", []),
+        ("cpp-flat-rates", [search("cpp/flat", "pool", case, 40.0) for case in "AB"]),
+    ],
+)
+def test_each_case_is_each_case(claim: str, searches: list[pd.DataFrame]) -> None:
+    """What is said of several cases is not shown by some of them."""
+    found = judged(*searches)[claim, {"cpp-flat-rates": IN_CPP, "realtime-mix-parallel": AS_PARALLEL}.get(claim, THEN)]
+    assert set(found.evidence["shown"]) == {"as published"} and found.outcome == OPEN
+    assert found.missing and all(item.why == "not part of this campaign" for item in found.missing)
 
 
 def test_another_input_queue_is_another_experiment() -> None:
@@ -193,8 +211,11 @@ def test_a_larger_heap_makes_collections_rarer_not_shorter_and_losses_less(
     assert (found.outcome, int((found.evidence["shown"] == "the other way round").sum())) == (
         MIXED if against else REPRODUCED, against,
     )  # fmt: skip
-    unseen = judged(trials=often(sweep(), sweep(heap_factor=5.0, decides_long_pauses=False, **larger)))
-    assert unseen["larger-heap", THEN].outcome == OPEN
+    for usual_decides, larger_decides in ((True, False), (False, True)):
+        usual = sweep(decides_long_pauses=usual_decides)
+        unseen = judged(trials=often(usual, sweep(heap_factor=5.0, decides_long_pauses=larger_decides, **larger)))
+        assert unseen["larger-heap", THEN].outcome == OPEN
+        assert "saw no major collection" in unseen["larger-heap", THEN].missing[0].why
     once = judged(trials=pd.DataFrame([sweep(), sweep(heap_factor=5.0, **larger)]))["larger-heap", THEN]
     assert once.outcome == OPEN and {item.why for item in once.missing} == {"fewer than 5 trials"}
 
@@ -205,5 +226,10 @@ def test_how_rare_full_collections_are_is_told_at_scale_one(seconds: float, show
     found = judged(trials=rows)["native-cms-rare-full", AS_PARALLEL]
     assert found.evidence["shown"].tolist() == [shown]
     assert found.outcome == (REFUTED if shown != "as published" else OPEN), "the heap's occupancy is missing"
+    in_b = often(sweep("java/native/parallel/11", case="B", seconds=18.3 * seconds, majors=2, lost_ppm=310.0))
+    few = judged(trials=in_b)["native-cms-rare-full", AS_PARALLEL].evidence
+    assert few["shown"].tolist() == [shown, "as published"]
+    lossy = judged(trials=in_b.assign(lost_ppm=20 * in_b["lost_ppm"]))["native-cms-rare-full", AS_PARALLEL].evidence
+    assert lossy["shown"].tolist() == [shown, "the other way round"] and lossy["found"].iloc[1] == "0.620% lost"
     short = judged(trials=rows.assign(majors=1))["native-cms-rare-full", AS_PARALLEL]
     assert short.outcome == OPEN and "no trial is long enough" in {item.why.partition(":")[0] for item in short.missing}

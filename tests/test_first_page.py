@@ -69,6 +69,41 @@ def test_the_answer_turns_with_the_data(factor: float, who: str, words: str, mon
     assert answer.endswith("**With a deadline**: not measured.")
 
 
+@pytest.mark.parametrize(("slab_ns", "is_best"), [(50.0, True), (150.0, False)])
+def test_the_cheapest_is_that_of_all_studies(slab_ns: float, is_best: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a layout that the batch study does not run, too."""
+    slab: Solutions = (("cpp", "slab", None, None, "glibc", "C++ slab"),)
+    of_batch = measured(2.0, monkeypatch).batch
+    of_native = synthetic.trials(blocks=9, noise=0.01, centre=lambda _row: slab_ns, solutions=slab)
+    of_native = of_native[of_native["strategy"] == "pool"].assign(trial_id="native " + of_native["trial_id"])
+    original = findings.Measured._table
+
+    def table(found: findings.Measured, study: str, name: str) -> pd.DataFrame:
+        return {"batch": of_batch, "native": of_native}.get(study, original(found, study, name))
+
+    monkeypatch.setattr(findings.Measured, "_table", table)
+    said = findings.cheapest(findings.Measured("made-up"))
+    assert said.startswith("At scale 0.1, cheapest of all 5 solutions, whatever the strategy:")
+    assert said.count("best overall: C++ slab with pool, ") == (3 if is_best else 0)
+    assert "in real time" not in said, "nothing was searched"
+
+
+def test_the_smallest_interval_is_that_of_all_solutions_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {"strategy": "pool", "case": "B", "collector": None, "n": 3}
+    rows = [
+        {**facts, "solution": name, "language": language, "pdr_ns": ns}
+        for name, language, ns in (
+            ("C++ flat", "cpp", 40.0), ("C++ slab", "cpp", 20.0), ("flat / G1 / 25", "java", 700.0),
+            ("heap / G1 / 25", "java", float("nan")),
+        )
+    ]  # fmt: skip
+    found = measured(2.0, monkeypatch)
+    monkeypatch.setattr(findings.Measured, "realtime", pd.DataFrame(rows))
+    said = findings.cheapest(found)
+    assert "of all 4 solutions searched in real time" in said
+    assert "**Case B**, best overall: C++ slab with pool, 20.0 ns; best Java: flat / G1 / 25 with pool, 700 ns." in said
+
+
 def test_the_way_to_the_readers_own_workload_is_a_command_that_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     told = findings.your_own(measured(2.0, monkeypatch))
     command = re.search(r"`allocpool advise (.*?)`", told)

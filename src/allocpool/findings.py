@@ -281,6 +281,36 @@ def _finer(effect: float, machine: Machine) -> str:
     return ""
 
 
+def cheapest(measured: Measured) -> str:
+    """What costs least whatever the strategy, of all solutions of all studies, by scale and case; then the smallest
+    interval of all that were searched in real time. As Markdown."""
+    told = [
+        f"{words}, cheapest of all {cell_data.with_cost(trials)['solution'].nunique()} solutions, whatever the "
+        f"strategy:\n\n{lines}"
+        for words, trials in measured.by_scale()
+        if (lines := batch_story.cheapest(trials))
+    ]
+    return "\n\n".join([*told, *_fastest(measured.realtime)])
+
+
+def _fastest(cells: pd.DataFrame) -> list[str]:
+    lines = []
+    passing = cells[cells["pdr_ns"].notna() & ~cells["collector"].isin(cell_data.CONTROLS)].sort_values("pdr_ns")
+    for case, group in passing.groupby("case"):
+        first = {"best overall": group[:1], "best Java": group[group["language"] == "java"][:1]}
+        texts = [
+            f"{rank}: {row.solution} with {row.strategy}, {stats.significant(row.pdr_ns)} ns"
+            for rank, rows in first.items()
+            for row in records(rows)
+        ]
+        lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
+    if not lines:
+        return []
+    searched = cells.loc[cells["n"] > 0, "solution"].nunique()
+    of_all = f"Smallest interval that passes, of all {searched} solutions searched in real time"
+    return [f"{of_all}, though others may not be shown to be larger:\n\n" + "\n".join(lines)]
+
+
 def your_own(measured: Measured) -> str:
     """That the answer is of one workload, and the command that asks it of the reader's own: with the values of the
     realistic load that the first sentence is of, to be replaced."""

@@ -23,6 +23,7 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
+    no_figures,
     of_orderings,
 )
 from allocpool.evidence.trials import NOT_PART, records
@@ -202,7 +203,9 @@ def _flat_is_best(batch: Batch) -> list[CellOrdering]:
 
 
 def _measured(batch: Batch, names: Iterable[str], case: str, strategy: str) -> list[Cell]:
-    return [cell for cell in _cells(names, case, [strategy]) if not batch.values(cell).empty]
+    """Those of the cells that have a figure; where none has, all, so that it is told what is missing."""
+    cells = _cells(names, case, [strategy])
+    return [cell for cell in cells if not batch.values(cell).empty] or cells
 
 
 def _allocation_is_dear_in_cpp(batch: Batch) -> list[CellOrdering]:
@@ -396,6 +399,7 @@ WHICH_CMS: Claim[Batch] = Claim(
     ARTICLE,
     _cms_is_nearer,
     _nearer,
+    published=no_figures,
     set_ups=(THEN,),
 )
 CPP_CLAIMS: tuple[Claim[Batch], ...] = (

@@ -21,6 +21,7 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
+    no_figures,
 )
 from allocpool.evidence.trials import NOT_PART
 from allocpool.packets.comparisons import IN_CPP
@@ -109,6 +110,7 @@ NATIVE_CLAIMS: tuple[Claim[pd.DataFrame], ...] = (
         _only_memory_differs,
         _sentence,
         needs_all=True,
+        published=no_figures,
         set_ups=(IN_CPP,),
     ),
 )

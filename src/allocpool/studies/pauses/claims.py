@@ -25,6 +25,7 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
+    no_figures,
     of_orderings,
     shown_by,
 )
@@ -393,6 +394,7 @@ PAUSES_CLAIMS: tuple[Claim[Pauses], ...] = (
         _leaves_more,
         _leaves_sentence,
         needs_all=True,
+        published=no_figures,
         set_ups=ON_CMS,
     ),
     Claim(
@@ -412,6 +414,7 @@ PAUSES_CLAIMS: tuple[Claim[Pauses], ...] = (
         _worse_sentence,
         needs_all=True,
         refuted_by="all",
+        published=no_figures,
         set_ups=THEN_AND_NOW,
     ),
 )

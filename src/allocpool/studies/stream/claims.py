@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,7 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
+    no_figures,
     of_orderings,
     shown_by,
 )
@@ -495,6 +496,7 @@ class Stream:
         return held(self.of(), self.era.of(self.searches), self.target_ms)
 
 
+@cache
 def published_figures() -> Stream:
     """The source's own figures as a campaign of one block.
 
@@ -547,7 +549,11 @@ def _claim(
         reason = "no figures there" if data.exact else why(data)
         return of_pairs(every, () if every else [Missing(lacks, reason)])
 
-    return Claim(id, text, source, evidence, _sentence, needs_all=True)
+    def published() -> Evidence:
+        return evidence(published_figures())
+
+    says = published if source == SOURCE else None
+    return Claim(id, text, source, evidence, _sentence, needs_all=True, published=says)
 
 
 def _sentence(evidence: Evidence) -> str:
@@ -873,6 +879,7 @@ STREAM_CLAIMS: tuple[Claim[Stream], ...] = (
         SOURCE,
         _thread_switch,
         _thread_switch_sentence,
+        published=no_figures,
     ),
 )
 ALLOCATION_COSTS = _claim(
@@ -887,11 +894,6 @@ def evaluate(tables: Mapping[str, pd.DataFrame], target_ms: float, era: Era = TO
     """The published conclusions, put to the trials, searches and switches of a campaign."""
     data = Stream(tables["trials"], tables["searches"], tables["switches"], target_ms, era)
     return claims.evaluate(STREAM_CLAIMS, data)
-
-
-def evaluate_published() -> list[Verdict]:
-    """The published conclusions, put to the source's own figures."""
-    return claims.evaluate(STREAM_CLAIMS, published_figures())
 
 
 def verdicts(tables: Mapping[str, pd.DataFrame], target_ms: float) -> list[Verdict]:

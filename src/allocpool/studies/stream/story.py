@@ -15,7 +15,7 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.campaign import campaign
 from allocpool.evidence import reference, tables
-from allocpool.evidence.claims import Verdict
+from allocpool.evidence.claims import Verdict, published_says
 from allocpool.evidence.trials import NOT_PART, finished
 from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.studies.stream.claims import (
@@ -31,7 +31,6 @@ from allocpool.studies.stream.claims import (
     Pair,
     allocated,
     compare_brackets,
-    evaluate_published,
     held,
     held_by_g1,
     millions,
@@ -328,13 +327,11 @@ def claims_grid(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.Da
     rows = [
         {
             "claim": claim.text,
-            "its own figures": own.outcome if len(own.evidence) else "no figures",
+            "its own figures": published_says(claim),
             THEN.text: tables.outcome_of(on_then), "found": _found(on_then),
             TODAY.text: tables.outcome_of(on_today), "found today": _found(on_today),
         }
-        for claim, own, on_then, on_today in zip(
-            STREAM_CLAIMS, evaluate_published(), every[:count], every[count:-1], strict=True
-        )
+        for claim, on_then, on_today in zip(STREAM_CLAIMS, every[:count], every[count:-1], strict=True)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
