@@ -36,6 +36,7 @@ from allocpool.studies.realtime.tables import tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 
+pytestmark = pytest.mark.usefixtures("first_compiler_only")
 SCALE = 0.01
 KNOWN_CASES = ("A10k", "B", "C")
 """Those whose sizes have a known answer."""
