@@ -26,7 +26,7 @@ def _quickly(jvm: JvmLaunch | str | None) -> JvmLaunch | str | None:
 
 
 def leave_out_the_second(patch: pytest.MonkeyPatch, of: Callable[[TrialSpec], bool] = lambda spec: True) -> None:
-    """JVMs of such trials leave their second compiler out and touch their heap as they go, as long as the patch lasts."""
+    """JVMs of such trials leave out their second compiler and touch their heap as they go, as long as the patch is."""
     launch_of = Launcher.launch_of
 
     def quickly(self: Launcher, spec: TrialSpec) -> Launch:
