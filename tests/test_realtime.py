@@ -602,8 +602,9 @@ def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) 
 
 
 def test_a_search_killed_hard_leaves_no_process(data: Path) -> None:
-    words = SEARCH.replace("full_seconds=0.2", "full_seconds=10").split()
-    started = subprocess.Popen([sys.executable, "-m", "allocpool.cli", "trial", *words])
+    # Few short probes, then a trial that doesn't end of itself.
+    words = SEARCH.replace("low_ns=20 ", "low_ns=1000 resolution=0.4 ").replace("full_seconds=0.2", "full_seconds=10")
+    started = subprocess.Popen([sys.executable, "-m", "allocpool.cli", "trial", *words.split()])
     try:
         while len(workers := _workers(started.pid)) < 2:
             assert started.poll() is None
