@@ -1,8 +1,9 @@
-"""Trials that compile less: half of what a short one of Java costs is its second compiler."""
+"""Trials that compile less, and touch less memory: of what a short one of Java costs, half is its second compiler, and
+of a large heap a second is its memory, all of it touched beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -10,15 +11,22 @@ from allocpool.trial.launch import Launcher
 from allocpool.trial.record import JvmLaunch, Launch
 from allocpool.trial.spec import TrialSpec
 
+_PRE_TOUCH = "-XX:+AlwaysPreTouch"
+
+
+def quick_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """Those of a JVM in which nothing is timed."""
+    return (*(flag for flag in flags if flag != _PRE_TOUCH), "-XX:TieredStopAtLevel=1")
+
 
 def _quickly(jvm: JvmLaunch | str | None) -> JvmLaunch | str | None:
     if not isinstance(jvm, JvmLaunch):
         return jvm
-    return jvm.model_copy(update={"flags": (*jvm.flags, "-XX:TieredStopAtLevel=1")})
+    return jvm.model_copy(update={"flags": quick_flags(jvm.flags)})
 
 
 def leave_out_the_second(patch: pytest.MonkeyPatch, of: Callable[[TrialSpec], bool] = lambda spec: True) -> None:
-    """JVMs of such trials leave their second compiler out, as long as the patch lasts."""
+    """JVMs of such trials leave out their second compiler and touch their heap as they go, as long as the patch is."""
     launch_of = Launcher.launch_of
 
     def quickly(self: Launcher, spec: TrialSpec) -> Launch:

@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from compilers import quick_flags
+
 from allocpool.machine.host import read_host
 from allocpool.packets.specs import PacketsSpec
 from allocpool.studies.threads.specs import ThreadsSpec
@@ -20,9 +22,6 @@ from allocpool.trial.runner import child_environment
 
 TIMEOUT_S = 300
 _CHILD = Path(__file__).with_name("shared_jvm_child.py")
-_PRE_TOUCH = "-XX:+AlwaysPreTouch"
-QUICKLY = ("-XX:TieredStopAtLevel=1",)
-"""Nothing is timed: most of what such a JVM does else is to compile what runs but a moment, and to touch memory."""
 DIRECT_MB = 4096
 """Plenty: what an earlier trial had is given back only when a collection finds it."""
 
@@ -41,7 +40,7 @@ def records_of(
     shared = longest.model_copy(
         update={
             "classpath": tuple(dict.fromkeys(jar for one in jvms for jar in one.classpath)),
-            "flags": tuple(flag for flag in longest.flags if flag != _PRE_TOUCH) + QUICKLY,
+            "flags": quick_flags(longest.flags),
         }
     )
     native = next((launch.native for launch in launches if launch.native), None)

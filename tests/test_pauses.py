@@ -20,6 +20,7 @@ from allocpool.trial.child.gc_log import PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
+pytestmark = pytest.mark.usefixtures("first_compiler_only")
 OWN_SECONDS_OF_QUICK = 120
 
 
@@ -181,8 +182,8 @@ BY_THE_SAME_ACT: dict[str, tuple[str, ...]] = {
 def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, collector: str, disturbance: str) -> None:
     record = run(
         "mode=disturbed", "layout=heap", f"runtime={runtime}", f"collector={collector}", "strategy=pool", "scale=0.1",
-        "interval_ns=4000", "seconds=1", "warmup_seconds=0.2", "disturb_at_s=0.5", f"disturbance={disturbance}",
-        "input_queue_ms=4", "heap_mb=2000",
+        "interval_ns=4000", "seconds=0.6", "warmup_seconds=0.2", "disturb_at_s=0.3", f"disturbance={disturbance}",
+        "input_queue_ms=4", "prologue_seconds=0.1", "heap_mb=2000",
     )  # fmt: skip
     # So large a heap collects seldom of itself: a pause next to the disturbance would share its burst.
     measurement = record.measurement

@@ -36,6 +36,7 @@ from allocpool.studies.realtime.tables import tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 
+pytestmark = pytest.mark.usefixtures("first_compiler_only")
 SCALE = 0.01
 KNOWN_CASES = ("A10k", "B", "C")
 """Those whose sizes have a known answer."""
@@ -601,8 +602,9 @@ def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) 
 
 
 def test_a_search_killed_hard_leaves_no_process(data: Path) -> None:
-    words = SEARCH.replace("full_seconds=0.2", "full_seconds=10").split()
-    started = subprocess.Popen([sys.executable, "-m", "allocpool.cli", "trial", *words])
+    # Few short probes, then a trial that doesn't end of itself.
+    words = SEARCH.replace("low_ns=20 ", "low_ns=1000 resolution=0.4 ").replace("full_seconds=0.2", "full_seconds=10")
+    started = subprocess.Popen([sys.executable, "-m", "allocpool.cli", "trial", *words.split()])
     try:
         while len(workers := _workers(started.pid)) < 2:
             assert started.poll() is None

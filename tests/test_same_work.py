@@ -56,12 +56,12 @@ _REALTIME: list[Row] = [
 ROWS = sorted(dict.fromkeys([*_BATCH, *_REALTIME]))
 
 
-def spec_of(row: Row, heap_mb: int) -> PacketsSpec:
+def spec_of(row: Row, heap_mb: int, block: int) -> PacketsSpec:
     """The trial of a row."""
     runtime, collector, layout, strategy, case = row
     settings = [
         "language=java", f"layout={layout}", f"strategy={strategy}", f"runtime={runtime}", f"collector={collector}",
-        f"heap_mb={heap_mb}",
+        f"heap_mb={heap_mb}", f"block={block}",
     ]  # fmt: skip
     spec = single.parse_spec([*(sizes_of(VECTOR) if case == BATCH else realtime_settings(case)), *settings])
     assert isinstance(spec, PacketsSpec)
@@ -74,7 +74,8 @@ def records(runtime: int, collector: str) -> dict[Row, TrialRecord]:
     # Without collections, the heap must hold all that all trials allocate.
     heap_mb = UNCOLLECTED_HEAP_MB if collector == "epsilon" else HEAP_MB
     rows = [row for row in ROWS if row[:2] == (runtime, collector)]
-    return dict(zip(rows, records_of([spec_of(row, heap_mb) for row in rows], heap_mb), strict=True))
+    # Trials of the first block count the objects of the whole JVM at their end: those of the others have just the work.
+    return dict(zip(rows, records_of([spec_of(row, heap_mb, block=1) for row in rows], heap_mb), strict=True))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row)))
@@ -95,10 +96,10 @@ def test_java_does_the_known_work(row: Row) -> None:
 
 
 @pytest.mark.parametrize("layout", JAVA_LAYOUTS)
-def test_a_process_of_its_own_does_the_known_work(data: Path, layout: str) -> None:
+def test_a_process_of_its_own_does_the_known_work(data: Path, first_compiler_only: None, layout: str) -> None:
     row = JAVA_LAYOUTS[layout]
     strategy = next(name for name in reversed(row.offered) if name in CHOICES)
-    record = single.run_single(spec_of((row.oldest, "g1", layout, strategy, BATCH), 128))
+    record = single.run_single(spec_of((row.oldest, "g1", layout, strategy, BATCH), 128, block=0))
     assert (record.status, record.reason) == ("ok", None), record.log_tail
     assert_is_the_known_answer(single.summary_of(record))
 

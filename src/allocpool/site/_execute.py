@@ -7,6 +7,7 @@ IPython's shell as in a kernel, without a second process and messages between th
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import multiprocessing
@@ -113,6 +114,7 @@ def main() -> None:
     os.environ.setdefault("MPLBACKEND", _INLINE)
     papermill_engines.register(_ENGINE, _InThisProcess)
     _import_all()
+    gc.freeze()  # a fork need not look through what all have imported whenever it collects
     forks = multiprocessing.get_context("fork")
     running: dict[Any, tuple[str, BaseProcess]] = {}
     while waiting or running:
