@@ -133,7 +133,11 @@ def finish(
         old, grid._legend = grid._legend, None
         variables = set(grid.data.columns) if grid.data is not None else set()
         pairs = zip(old.legend_handles, (entry.get_text() for entry in old.get_texts()), strict=True)
-        kept = [handle for handle, label in pairs if label not in variables and not handle.set(label=label, alpha=1)]
+        kept = []
+        for handle, label in pairs:
+            if label not in variables:
+                handle.set(label=label, alpha=1)
+                kept.append(handle)
         old.remove()
         handles = handles or kept
     if isinstance(title, Mapping):
@@ -249,6 +253,14 @@ def log_axes(on: Any, which: str, values: Iterable[float], room: float = 1.15, m
     for axis in [on] if isinstance(on, Axes) else on.axes.flat:
         if known:
             log_axis(axis, min(known), max(known), which, room, most)
+
+
+def rule(grid: Any, x: float | None = None, y: float | None = None, line: str = "--", width: float = 0.8) -> None:
+    """A line across every panel, at ``x`` or ``y``."""
+    for axis in grid.axes.flat:
+        for draw, place in ((axis.axvline, x), (axis.axhline, y)):
+            if place is not None:
+                draw(place, color=INK, linewidth=width, linestyle=line)
 
 
 def nothing(message: str) -> Figure:

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from allocpool import stats
 from allocpool.decisions import effect_that_matters
-from allocpool.evidence.style import INK, WARM_UP, finish, log_axes, mark, marks, nothing, size
+from allocpool.evidence.style import INK, WARM_UP, finish, log_axes, mark, marks, nothing, rule, size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.specs import BUFFER_BYTES, CASES
@@ -37,8 +37,8 @@ def wall_against_cpu(trials: pd.DataFrame, cores: int | None = None) -> Figure:
     order, hue = cell_data.solution_order(done), strategy_looks(done)
     label = "processors kept busy: CPU time over wall time"
     grid = points(done, "busy", order, hue, label, col_order=present(CASES, done["case"]))
-    grid.refline(x=1, color=INK, linewidth=0.9, linestyle="-")
-    grid.refline(x=cores, color=INK, linewidth=0.9)
+    rule(grid, x=1, line="-")
+    rule(grid, x=cores)
     grid.set(xlim=(0, 1.08 * max(float(cores or 0), float(done["busy"].max()))))
     words = f"Processors kept busy by each solution: {ends(done, 'busy', CONFIGURATION, 'processors', 'median')}."
     return finish(grid, f"{words} The machine has {cores}." if cores else words, 4, CASE_WORDS, marks(hue))
@@ -72,7 +72,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
         sns.lineplot(middle, **lines, linewidth=2, ax=axis)
         axis.axvspan(0, float(group.loc[group["phase"] != "measured", "time_s"].max()), color=WARM_UP, zorder=0)
         axis.xaxis.set_major_locator(MaxNLocator(3))
-    grid.refline(y=1, color=INK, linewidth=0.7, linestyle="-")
+    rule(grid, y=1, width=0.7, line="-")
     log_axes(grid, "y", joined["relative"])
     last = joined[joined["phase"] != "measured"].sort_values("end_ns").groupby("trial_id").last()["relative"]
     several = f"{joined['trial_id'].nunique()} trials of {len(order)} solutions"
@@ -108,7 +108,7 @@ def stability(trials: pd.DataFrame) -> Figure:
                        linewidth=1.8, **size(1, 3))  # fmt: skip
     for line, name in zip(grid.ax.lines, reversed(hue), strict=True):
         line.set_linestyle(_DASHES[name])
-    grid.refline(x=effect, color=INK, linewidth=0.9)
+    rule(grid, x=effect)
     grid.ax.annotate(f" {effect:g}: what matters", (effect, 0.04))
     grid.set(xlim=(1, max(1.5 * effect - 0.5, float(np.quantile(pairs["ratio"], 0.99)))))
     grid.set_axis_labels("two trials of one configuration: dearer over cheaper", "share of pairs within")

@@ -58,7 +58,7 @@ def short_names(solutions: Sequence[str]) -> tuple[dict[str, str], str]:
 def points(
     rows: pd.DataFrame, value: str, order: Sequence[str], hue: Mapping[str, tuple[str, str]], label: str, *,
     by: str = "strategy", y: str = "solution", col: str | None = "case", col_order: Sequence[str] | None = None,
-    columns: int | None = None, trials: pd.DataFrame | None = None,
+    columns: int | None = None, trials: pd.DataFrame | None = None, sharex: bool = True,
 ) -> Any:  # fmt: skip
     """A ``FacetGrid`` of marks with their intervals: rows ``order``, panels ``col_order``, and the marks of a row
     beside each other by ``by``, whose colours and markers are ``hue``.
@@ -68,23 +68,25 @@ def points(
     stroke. Axes are linear; below them stand ``label`` and what the names of all solutions share.
     """
     names, columns = list(hue), columns or len(col_order or [0])
+    apart = y != by and 0.8 * (1 - 1 / len(names))
     colours = {name: colour for name, (colour, _) in hue.items()}
     shared = {"x": value, "y": y, "hue": by, "hue_order": names, "palette": colours, "order": list(order)}
     grid = sns.catplot(
         stated(rows, value) if "low" in rows else rows.astype({value: float}), kind="point", **shared, **STATED,
-        dodge=0.8 * (1 - 1 / len(names)) or False, markers=[marker for _, marker in hue.values()], linestyle="none",
+        dodge=apart or False, markers=[marker for _, marker in hue.values()], linestyle="none",
         linewidth=1.6, markersize=5, legend=False, col=col, col_order=col_order, col_wrap=columns if col else None,
-        **size(columns, 0.7 + ROW_INCHES * max(len(order), 3)),
+        sharex=sharex, **size(columns, 0.7 + ROW_INCHES * max(len(order), 3)),
     )  # fmt: skip
     for name, axis in grid.axes_dict.items():
         if trials is not None:
             mine = trials[trials[col] == name].astype({value: float})
-            sns.stripplot(mine, **shared, dodge=len(names) > 1, jitter=False, marker="|", size=7, linewidth=0.8,
+            sns.stripplot(mine, **shared, dodge=bool(apart), jitter=False, marker="|", size=7, linewidth=0.8,
                           alpha=0.6, legend=False, ax=axis)  # fmt: skip
     for axis in grid.axes.flat:
         part_rows(axis, len(order))
         axis.set(xlabel="", ylabel="")
-    grid.figure.supxlabel(name_rows(grid, label, order, y in ("solution", "row")))
+    if below := name_rows(grid, label, order, y in ("solution", "row")):
+        grid.figure.supxlabel(below)
     return grid
 
 
@@ -115,7 +117,7 @@ def panel_names(solutions: Sequence[str], most: int = 19) -> dict[str, str]:
 def two_lines(name: str, most: int = 24) -> str:
     """A name in two lines where it has more than so many characters."""
     places = [at for at in range(len(name)) if name.startswith(" / ", at)]
-    if len(name) <= most or not places:
+    if len(name) <= most or not places or "\n" in name:
         return name
     at = min(places, key=lambda place: max(place, len(name) - place))
     return f"{name[: at + 2]}\n{name[at + 3 :]}"
