@@ -10,7 +10,6 @@ from allocpool.evidence.style import (
     BLACK,
     BLUE,
     GREEN,
-    INK,
     ORANGE,
     PURPLE,
     SILVER,
@@ -24,6 +23,7 @@ from allocpool.evidence.style import (
     looks,
     marks,
     nothing,
+    rule,
     size,
     stack,
 )
@@ -118,7 +118,7 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
     long = pd.concat([
         done.assign(value=done["cpu_us_per_message"], panel=_OURS),
         theirs[theirs["buffer"] > 0].assign(value=theirs["median_cpu_percent"], panel=_THEIRS),
-    ])[["io", "buffer", "value", "panel"]].astype({"buffer": float, "value": float})  # fmt: skip
+    ])[["io", "buffer", "value", "panel"]].reset_index(drop=True).astype({"buffer": float, "value": float})  # fmt: skip
     long = long[long["io"].isin(_IO)]
     hue = {LABELS[io]: look for io, look in _IO.items()}
     long["io"] = long["io"].map(LABELS)
@@ -132,7 +132,7 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
         mine = long[long["panel"] == panel]
         log_axes(axis, "x", mine["buffer"], 1.3)
         axis.set(title="", ylim=(0, 1.1 * float(mine["value"].max())), ylabel=panel)
-    grid.refline(x=float(done["message_bytes"].iloc[0]), color=INK, linewidth=0.8, linestyle=":")
+    rule(grid, x=float(done["message_bytes"].iloc[0]), line=":")
     told = long[long["panel"] == _OURS].assign(buffer=long["buffer"].map("{:g}".format))
     words = ends(told, "value", ["io", "buffer"], "us", "median")
     return finish(grid, f"CPU per message against the size of the buffer: {words}.", 2, "", marks(hue),

@@ -29,6 +29,7 @@ from allocpool.evidence.style import (
     mark,
     marks,
     nothing,
+    rule,
     size,
     stack,
 )
@@ -185,7 +186,7 @@ def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
         columns=len(cases),
     )  # fmt: skip
     log_axes(grid, "x", [1, 1.5, rows["high"].max()], 1.1)
-    grid.refline(x=1, color=INK, linewidth=0.8, linestyle="-")
+    rule(grid, x=1, line="-")
     words = ends(rows, "lbo", ["solution", "strategy", "panel"], "times")
     text = f"Lower bound of the total cost over the cost of the program alone: {words}."
     return finish(grid, text, 3, handles=marks(hue))

@@ -31,6 +31,7 @@ from allocpool.evidence.style import (
     mark,
     marks,
     nothing,
+    rule,
     size,
 )
 from allocpool.evidence.trials import finished, records
@@ -111,7 +112,7 @@ def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame, case: str = "B") -
     log_axes(grid, "x", joined["interval_ns"])
     log_axes(grid, "y", [lowest, *joined["lost"]], 1.6)
     for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
-        grid.refline(y=1e6 * loss_ratio, color=INK, linewidth=0.7)
+        rule(grid, y=1e6 * loss_ratio, width=0.7)
     words = ends(joined[joined["lost_ppm"] == 0], "interval_ns", CONFIGURATION[:2], "ns")
     text = f"Losses against interval in case {case}, {len(joined)} measurements; intervals without a loss go {words}."
     return finish(grid, text, 4, panel_names(order), marks(hue), f"interval, ns (log scale), case {case}",
@@ -123,9 +124,10 @@ def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     facts = finished(trials)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "block"]].copy()
     short, _ = short_names(list(facts["solution"].unique()))
     larger = facts["heap_factor"].map(lambda times: "" if pd.isna(times) or times == 1 else f", heap x{times:g}")
-    facts["what"] = "case " + facts["case"] + ", queue " + facts["input_queue_ms"].map("{:g} ms".format) + larger
+    queue = facts["input_queue_ms"].map("{:g} ms".format).astype("str")
+    facts["what"] = "case " + facts["case"] + ", queue " + queue + larger.astype("str")
     facts["short"] = facts["solution"].map(short).astype("str")
-    facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"].astype("str")
+    facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"]
     return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
 
 
@@ -222,14 +224,14 @@ def similarity(rows: pd.DataFrame) -> Figure:
         drawn, kind="line", x="over_cost", y="lost", hue="scale", hue_order=scales, palette="viridis", style="cell",
         markers=True, errorbar=None, col="queue", col_order=panels, facet_kws={"legend_out": False}, **size(2, 3),
     )  # fmt: skip
-    for rule, axis in grid.axes_dict.items():
-        mine = drawn[drawn["queue"] == rule]
+    for queue, axis in grid.axes_dict.items():
+        mine = drawn[drawn["queue"] == queue]
         low, high = (mine[end].clip(lower=lowest / 1e4) for end in ("lost_low_percent", "lost_high_percent"))
         brackets(mine["over_cost"], low, high, axis, color=GRID, linewidth=3, zorder=1)
     log_axes(grid, "x", drawn["over_cost"], 1.3)
     log_axes(grid, "y", [lowest / 1e4, 100], 1.6, most=5)
     words = ends(drawn, "lost_percent", ["cell", "scale", "queue"], "%")
-    titles = {rule: two_lines(rule.replace(", ", " / "), 30) for rule in panels}
+    titles = {queue: two_lines(queue.replace(", ", " / "), 30) for queue in panels}
     return finish(grid, f"Losses of the same cells at scales {', '.join(scales)}: {words}.", 3, titles,
                   x="interval, over the cell's cost by the batch path", y="lost, % (lowest: none)")  # fmt: skip
 

@@ -40,7 +40,7 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     shared = {"x": "threads", "y": value, "hue": "strategy", "hue_order": names, "palette": _COLOURS, "legend": False}
     # Beside each other at a number of workers, or they hide each other.
     grid = sns.catplot(done, kind="point", **shared, **STATED, dodge=0.8 - 0.8 / len(names) or False, markersize=0,
-                       linewidth=1.2, sharey=False, sharex=False, **_panels(done["solution"], 2.7))  # fmt: skip
+                       linewidth=1.2, sharey=False, sharex=False, **_panels(done["solution"], 3.0))  # fmt: skip
     for solution, axis in grid.axes_dict.items():
         sns.stripplot(done[done["solution"] == solution], **shared, dodge=len(names) > 1, size=4, jitter=False, ax=axis)
     grid.set(ylim=(0, None)).set_axis_labels("workers", "")
