@@ -100,7 +100,7 @@ def alt(figure: Figure) -> str:
     return str(figure.get_label())
 
 
-def mark(label: str, colour: str = GREY, marker: str = "", line: str = "", width: float = 1.4) -> Line2D:
+def mark(label: str, colour: str = GREY, marker: str = "", line: Any = "", width: float = 1.4) -> Line2D:
     """A legend's entry: a marker, a line, or both."""
     return Line2D([], [], color=colour, marker=marker, linestyle=line, linewidth=width, label=label)
 

@@ -55,8 +55,9 @@ def _names(rows: pd.DataFrame) -> list[str]:
 
 def _means(rows: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     """Geometric mean ``ns`` of a column in every cell, ``low`` and ``high``."""
-    costs = rows.groupby(by, observed=True)[value].agg(lambda cell: stats.geometric_interval(cell.astype(float)))
-    told = [(*key, cost.estimate, cost.low, cost.high) for key, cost in costs.items()]
+    cells = rows.astype({value: float}).groupby(by, observed=True)[value]
+    costs = [(key, stats.geometric_interval(cell)) for key, cell in cells]
+    told = [(*key, cost.estimate, cost.low, cost.high) for key, cost in costs]
     return pd.DataFrame(told, columns=[*by, "ns", "low", "high"])
 
 

@@ -73,7 +73,8 @@ def rates(cells: pd.DataFrame) -> Figure:
         return nothing("no interval passes without a loss yet")
     order, hue = solution_order(cells), strategy_looks(cells)
     told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
-    every = done.assign(rate=[[1e3 / math.exp(one) for one in row.every_ndr.middles] for row in records(done)])
+    middles = pd.Series([row.every_ndr.middles for row in records(done)], done.index)
+    every = done.assign(rate=middles.map(lambda logs: [1e3 / math.exp(one) for one in logs]))
     grid = points(told, "rate", order, hue, "million packets per second (log scale)",
                   col_order=present(CASES, cells["case"]), trials=every.explode("rate"))  # fmt: skip
     log_axes(grid, "x", told["rate"], 1.6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from typing import Any
 
 import pandas as pd
 import seaborn as sns
@@ -63,7 +64,7 @@ def overview(advice: Advice) -> Figure:
     rooms = {name: advice.headroom[name] for name in names if name in advice.headroom}
     costs = {name: advice.figures[name].costs for name in names if advice.figures[name].costs}
     means = {name: stats.geometric_interval(every) for name, every in costs.items()}
-    told = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means.items()]
+    told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means.items()]
     told += [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s) for name, room in rooms.items()]
     delays = pd.DataFrame(
         [(name, percentile, getattr(advice.figures[name], column))
