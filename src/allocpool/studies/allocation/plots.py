@@ -7,23 +7,8 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import (
-    BLACK,
-    BLUE,
-    INK,
-    ORANGE,
-    PALETTE,
-    PURPLE,
-    STATED,
-    VERMILION,
-    finish,
-    label_lines,
-    log_axes,
-    looks,
-    nothing,
-    size,
-    stated,
-)
+from allocpool.evidence import style
+from allocpool.evidence.style import finish, label_lines, log_axes, looks, nothing, size, stated
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
 from allocpool.packets.style import ends, points
@@ -81,17 +66,17 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
             styles[kind] |= of
     grid = sns.relplot(
         stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False, **styles,
-        **STATED, err_style="bars", col="panel", col_order=panels, col_wrap=1, legend=False, **size(1, 3.2),
+        **style.STATED, err_style="bars", col="panel", col_order=panels, col_wrap=1, legend=False, **size(1, 3.2),
     )  # fmt: skip
     log_axes(grid, "x", cells["bytes"])
     log_axes(grid, "y", [*cells["ns"], 10], 1.5, most=5)
     for panel, axis in grid.axes_dict.items():
         theirs = published[published["panel"] == panel].sort_values("bytes")
-        axis.plot(theirs["bytes"], theirs["ns"], linestyle="", marker="x", color=INK, markersize=7, zorder=5)
+        axis.plot(theirs["bytes"], theirs["ns"], linestyle="", marker="x", color=style.INK, markersize=7, zorder=5)
         last = cells[cells["panel"] == panel].sort_values("bytes").groupby("name")["ns"].last()
         old = theirs.groupby("technique", observed=True)["ns"].last()
         named = [(float(ns), str(name), styles["palette"][str(name)]) for name, ns in last.items()]
-        label_lines(axis, named + [(float(ns), f"2012 {_PUBLISHED[str(one)]}", INK) for one, ns in old.items()])
+        label_lines(axis, named + [(float(ns), f"2012 {_PUBLISHED[str(one)]}", style.INK) for one, ns in old.items()])
     grid.set_axis_labels("bytes per buffer (log scale)", column.replace("_", " ") + " (log)")
     what = "obtain" if column == "ns_per_alloc" else "give back"
     words = ends(cells, "ns", ["name", "bytes"], "ns")
@@ -106,13 +91,13 @@ def access_cost(trials: pd.DataFrame) -> Figure:
     done = done.assign(name=done["memory"].astype(str) + " / " + done["served_by"].astype(str))
     order, operations = sorted(done["name"].unique()), present(OPERATIONS, done["operation"])
     cells = _means(done, ["operation", "name"], "ns_per_byte").assign(by="here")
-    grid = points(cells, "ns", order, {"here": (BLUE, "o")}, "ns per byte (log scale); crosses: as published",
+    grid = points(cells, "ns", order, {"here": (style.BLUE, "o")}, "ns per byte (log scale); crosses: as published",
                   by="by", y="name", col="operation", col_order=operations)  # fmt: skip
     theirs = published_as_trials().merge(done[["name", "memory"]].drop_duplicates(), on="memory")
     theirs = theirs.assign(ns=theirs["ns_per_pass"] / theirs["bytes"])
     for operation, axis in grid.axes_dict.items():
         crosses = theirs[theirs["operation"] == operation]
-        axis.plot(crosses["ns"], crosses["name"].map(order.index), linestyle="", marker="x", color=INK)
+        axis.plot(crosses["ns"], crosses["name"].map(order.index), linestyle="", marker="x", color=style.INK)
         log_axes(axis, "x", [*cells.loc[cells["operation"] == operation, "ns"], *crosses["ns"]], 1.6)
     text = f"Time per byte of a pass: {ends(cells, 'ns', ['operation', 'name'], 'ns a byte')}."
     return finish(grid, text, title={operation: operation.replace("_", " ") for operation in operations})
@@ -146,7 +131,7 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
     curves["speed"] = curves["operations"] / (curves["end_ns"] - curves["start_ns"]) * 1e3
     long = curves.melt(["name", "side", "turnover"], list(_MEASURES), "measure", "value").astype({"value": float})
     sides, colours = present((_CPP, "Java"), long["side"]), looks(sorted(long["name"]))["palette"]
-    dashes = {name: "" if place < len(PALETTE) else (2, 1) for place, name in enumerate(colours)}
+    dashes = {name: "" if place < len(style.PALETTE) else (2, 1) for place, name in enumerate(colours)}
     grid = sns.relplot(
         long.dropna(), kind="line", x="turnover", y="value", hue="name", style="name", dashes=dashes, estimator=None,
         palette=colours, row="measure", row_order=list(_MEASURES), col="side", col_order=sides,
@@ -158,7 +143,7 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
             axis.axvline(end, color="#bbbbbb", linewidth=0.8, linestyle="--")
         if measure == "p99_ns":
             empty = measured.loc[measured["side"] == side, "empty_p99_ns"].astype(float).median()
-            axis.axhline(float(empty), color=INK, linestyle=":")
+            axis.axhline(float(empty), color=style.INK, linestyle=":")
         log_axes(axis, "y", long.loc[long["measure"] == measure, "value"])
         axis.set(title=side, xlim=(0, float(ends_of[side].iloc[-1])))
         axis.set_ylabel(f"{_MEASURES[measure]} (log)" if side == sides[0] else "")
@@ -170,11 +155,11 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
 
 
 _MEMORY = {
-    "live_bytes": ("live", BLACK),
-    "heap_used_bytes": ("heap used", ORANGE),
-    "heap_committed_bytes": ("heap committed", PURPLE),
-    "kept_bytes": ("not given back, by the books", VERMILION),
-    "resident_bytes": ("resident", BLUE),
+    "live_bytes": ("live", style.BLACK),
+    "heap_used_bytes": ("heap used", style.ORANGE),
+    "heap_committed_bytes": ("heap committed", style.PURPLE),
+    "kept_bytes": ("not given back, by the books", style.VERMILION),
+    "resident_bytes": ("resident", style.BLUE),
 }
 
 

@@ -6,27 +6,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from allocpool.evidence.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SILVER,
-    SKY,
-    STATED,
-    VERMILION,
-    YELLOW,
-    finish,
-    label_lines,
-    log_axes,
-    looks,
-    marks,
-    nothing,
-    rule,
-    size,
-    stack,
-)
+from allocpool.evidence import style
+from allocpool.evidence.style import STATED, finish, label_lines, log_axes, looks, marks, nothing, rule, size, stack
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
 from allocpool.packets.style import ends, name_rows, points
@@ -36,14 +17,14 @@ from allocpool.studies.buffered_io.tables import PARTS
 
 # Okabe and Ito's palette again, hatched from the second round on.
 _PART_STYLE = {
-    "stack": (SILVER, ""),
-    "char_buffer": (VERMILION, ""),
-    "byte_buffer": (ORANGE, "\\\\"),
-    "codec": (YELLOW, "--"),
-    "direct": (BLUE, ""),
-    "socket": (GREEN, "||"),
-    "thread": (PURPLE, "++"),
-    "native": (SKY, "//"),
+    "stack": (style.SILVER, ""),
+    "char_buffer": (style.VERMILION, ""),
+    "byte_buffer": (style.ORANGE, "\\\\"),
+    "codec": (style.YELLOW, "--"),
+    "direct": (style.BLUE, ""),
+    "socket": (style.GREEN, "||"),
+    "thread": (style.PURPLE, "++"),
+    "native": (style.SKY, "//"),
     "code": ("#e8e8e8", "xx"),
     "other": ("#d0d0d0", ".."),
 }
@@ -92,9 +73,9 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     slopes = pd.DataFrame({"variant": order, "kib": [lines[name].bytes_per_connection / 1024 for name in order]})
     for place, slope in enumerate(slopes["kib"]):
         low, high = lines[order[place]].interval
-        grid.ax.plot([slope] * 2, [place - 0.42, place + 0.42], color=BLACK, linewidth=2)
+        grid.ax.plot([slope] * 2, [place - 0.42, place + 0.42], color=style.BLACK, linewidth=2)
         if low is not None and high is not None:
-            grid.ax.plot([max(0.0, low / 1024), max(0.0, high / 1024)], [place] * 2, color=BLACK, linewidth=1)
+            grid.ax.plot([max(0.0, low / 1024), max(0.0, high / 1024)], [place] * 2, color=style.BLACK, linewidth=1)
     grid.set(xlim=(0, 1.15 * max(float(shown.groupby("variant")["kib"].sum().max()), *slopes["kib"])))
     below = "KiB per connection after a full collection\nblack: slope of resident memory, its interval"
     text = f"Where the bytes of a connection sit, {', '.join(styles)}: "
@@ -102,7 +83,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     return finish(grid, text, 5, "", handles, name_rows(grid, below, order, solutions=False))
 
 
-_IO = {"buffered_reader": (VERMILION, "o"), "buffered_stream": (BLUE, "s")}
+_IO = {"buffered_reader": (style.VERMILION, "o"), "buffered_stream": (style.BLUE, "s")}
 _OURS, _THEIRS = "CPU per message, us", "published: median CPU, %"
 
 
@@ -149,17 +130,17 @@ def neighbour(trials: pd.DataFrame) -> Figure:
     memory = done.groupby("variant", observed=True)["rss_mb"].median().sort_values(ascending=False)
     names = {name: f"{name} / {mb:,.0f} MiB" for name, mb in memory.items()}
     done = done.assign(name=done["variant"].map(names), by="")
-    grid = points(done, "neighbour_line_ns", list(names.values()), {"": (BLUE, "o")}, "neighbour: ns per cache line",
-                  by="by", y="name", col=None)  # fmt: skip
+    grid = points(done, "neighbour_line_ns", list(names.values()), {"": (style.BLUE, "o")},
+                  "neighbour: ns per cache line", by="by", y="name", col=None)  # fmt: skip
     grid.set(xlim=(0, None))
     words = ends(done, "neighbour_line_ns", ["variant"], "ns per cache line", "median")
     return finish(grid, f"What a neighbour of the server pays, by the server's memory: {words}.")
 
 
 _DELAYS = {
-    "latency_p50_us": ("median", (BLUE, "o")),
-    "latency_p99_us": ("99th percentile", (VERMILION, "D")),
-    "latency_max_us": ("largest", (BLACK, "X")),
+    "latency_p50_us": ("median", (style.BLUE, "o")),
+    "latency_p99_us": ("99th percentile", (style.VERMILION, "D")),
+    "latency_max_us": ("largest", (style.BLACK, "X")),
 }
 
 

@@ -10,18 +10,9 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
+from allocpool.evidence import style
 from allocpool.evidence.style import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    PLUM,
-    PURPLE,
-    SILVER,
-    SKY,
     STATED,
-    VERMILION,
-    WIDTH,
     by_collector,
     colour_of,
     finish,
@@ -59,20 +50,20 @@ _LEAST_PAUSE_MS = 1e-3
 _CHOSEN = ["alloc", "pool"]
 _THREADS = {"application": "application", "source": "source", "gc": "collector", "jit": "compiler", "other": "other"}
 THREADS_STYLE = {
-    "application": (BLUE, ""),
-    "source": (SKY, "//"),
-    "gc": (VERMILION, "xx"),
-    "jit": (ORANGE, ".."),
-    "other": (SILVER, "--"),
+    "application": (style.BLUE, ""),
+    "source": (style.SKY, "//"),
+    "gc": (style.VERMILION, "xx"),
+    "jit": (style.ORANGE, ".."),
+    "other": (style.SILVER, "--"),
 }
 CAUSE_STYLE = {
-    "stop on purpose": (GREEN, ".."),
+    "stop on purpose": (style.GREEN, ".."),
     "full or degenerated collection": ("#b00020", "xx"),
-    "other pause": (VERMILION, "//"),
-    "other safepoint": (ORANGE, "--"),
-    "time to safepoint": (PURPLE, "\\\\"),
-    "allocation stall": (PLUM, "++"),
-    "source slip": (SKY, "oo"),
+    "other pause": (style.VERMILION, "//"),
+    "other safepoint": (style.ORANGE, "--"),
+    "time to safepoint": (style.PURPLE, "\\\\"),
+    "allocation stall": (style.PLUM, "++"),
+    "source slip": (style.SKY, "oo"),
     "nothing known": ("#cccccc", ""),
 }
 
@@ -93,7 +84,7 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
     order = solution_order(done)
     short, shared = short_names(order)
     lengths = joined["duration_ms"].clip(lower=_LEAST_PAUSE_MS)
-    grid = sns.FacetGrid(joined, row="solution", row_order=order, height=1.2, aspect=WIDTH / 1.2)
+    grid = sns.FacetGrid(joined, row="solution", row_order=order, height=1.2, aspect=style.WIDTH / 1.2)
     grid.figure.set_figheight(0.9 + 0.62 * len(order))  # rows this low are more than seaborn's own layout can do
     for solution, axis in grid.axes_dict.items():
         mine = joined[joined["solution"] == solution]
@@ -229,12 +220,12 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
         for fit in records(fits[fits["measure"] == measure]):
             line = "-" if fit.strategy == "pool" else "--"
             axis.plot(at, fit.base_ms + fit.ns_per_object * at, color=colour_of(fit.collector), linewidth=1, ls=line)
-        axis.plot(at, 0.1e3 * at, color=INK, linewidth=0.8, linestyle=":", zorder=1)
+        axis.plot(at, 0.1e3 * at, color=style.INK, linewidth=0.8, linestyle=":", zorder=1)
         log_axes(axis, "y", shown.loc[shown["measure"] == measure, "ms"], 1.6)
         axis.set_ylabel("ms per collection" if measure == "collector CPU" else "ms")
     log_axes(grid, "x", at)
     grid.set_xlabels("live objects, million")
-    handles = [*collector_and_strategy(shown), mark("100 ns per object", INK, line=":", width=0.8)]
+    handles = [*collector_and_strategy(shown), mark("100 ns per object", style.INK, line=":", width=0.8)]
     words = ends(fits[fits["measure"] == measures[0]], "ns_per_object", ["collector", "strategy"], "ns per live object")
     text = f"What a collection takes against live objects; slopes of the {measures[0]} go {words}."
     return finish(grid, text, 4, handles=handles)

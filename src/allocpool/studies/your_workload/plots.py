@@ -12,25 +12,8 @@ from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.decisions import compare, effect_that_matters
-from allocpool.evidence.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    SILVER,
-    SKY,
-    STATED,
-    VERMILION,
-    finish,
-    log_axes,
-    mark,
-    marks,
-    nothing,
-    size,
-    stated,
-)
+from allocpool.evidence import style
+from allocpool.evidence.style import STATED, finish, log_axes, mark, marks, nothing, size, stated
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
 from allocpool.packets.style import points
@@ -39,8 +22,8 @@ from allocpool.studies.your_workload.cells import Campaign
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
 _LOOKS = {
-    ALLOC: (VERMILION, "o"), POOL: (BLUE, "s"), MIX: (PURPLE, "D"), NETTY: (GREEN, "^"), REUSE: (SKY, "v"),
-    "fitted": (ORANGE, "P"), "zeroed": (SILVER, "X"),
+    ALLOC: (style.VERMILION, "o"), POOL: (style.BLUE, "s"), MIX: (style.PURPLE, "D"), NETTY: (style.GREEN, "^"),
+    REUSE: (style.SKY, "v"), "fitted": (style.ORANGE, "P"), "zeroed": (style.SILVER, "X"),
 }  # fmt: skip
 _NOTHING = "Nothing was measured yet"
 _AXES = {
@@ -94,7 +77,7 @@ def overview(advice: Advice) -> Figure:
                 for rate_per_s, marker in zip(both, "|x", strict=True):
                     axis.plot(rate_per_s, place, marker=marker, markersize=8, color=colour, markeredgewidth=2)
             known = table.loc[table["panel"] == _ROOM, ["value", "low", "high"]].to_numpy().ravel()
-            axis.axvline(rate, color=GREY, linestyle="--", linewidth=1.2)
+            axis.axvline(rate, color=style.GREY, linestyle="--", linewidth=1.2)
             log_axes(axis, "x", [rate, *known, *(one for _, both in ends for one in both)], 1.6, most=5)
         if panel == _DELAY:
             sns.scatterplot(delays, x="ms", y="strategy", hue="strategy", style="percentile", s=70, legend=False,
@@ -102,7 +85,7 @@ def overview(advice: Advice) -> Figure:
             for row in records(delays):
                 axis.annotate(row.percentile, (row.ms, names.index(row.strategy)), xytext=(0, 7),
                               textcoords="offset points", ha="center")  # fmt: skip
-            axis.axvline(advice.workload.delay_ms, color=GREY, linestyle="--", linewidth=1.2)
+            axis.axvline(advice.workload.delay_ms, color=style.GREY, linestyle="--", linewidth=1.2)
             log_axes(axis, "x", [advice.workload.delay_ms, *delays["ms"]], 1.6, most=5)
             axis.set(xlabel="", ylabel="")
     return finish(grid, overview_alt(advice))
@@ -139,21 +122,23 @@ def robustness(advice: Advice) -> Figure:
     shown = present(_AXES, tried["parameter"])
     columns = min(3, len(shown))
     grid = sns.relplot(
-        stated(tried, "ratio"), kind="line", x="place", y="ratio", color=INK, marker="o", **STATED, err_style="bars",
-        col="parameter", col_order=shown, col_wrap=columns, facet_kws={"sharex": False}, **size(columns, 2.4),
+        stated(tried, "ratio"), kind="line", x="place", y="ratio", color=style.INK, marker="o", **STATED,
+        err_style="bars", col="parameter", col_order=shown, col_wrap=columns, facet_kws={"sharex": False},
+        **size(columns, 2.4),
     )  # fmt: skip
     for name, axis in grid.axes_dict.items():
         mine = tried[tried["parameter"] == name]
         losing = mine[mine["loses"].map(bool)]
-        axis.plot(losing["place"], losing["ratio"], marker="o", linestyle="", color=VERMILION, zorder=4)
-        axis.axhspan(1 / effect_that_matters(), effect_that_matters(), color=SILVER, alpha=0.25, linewidth=0)
-        axis.axvline(advice.workload.value_of(name) or zeros[name], color=GREY, linestyle="--", linewidth=1.2)
+        axis.plot(losing["place"], losing["ratio"], marker="o", linestyle="", color=style.VERMILION, zorder=4)
+        axis.axhspan(1 / effect_that_matters(), effect_that_matters(), color=style.SILVER, alpha=0.25, linewidth=0)
+        axis.axvline(advice.workload.value_of(name) or zeros[name], color=style.GREY, linestyle="--", linewidth=1.2)
         log_axes(axis, "x", mine["place"], 2.0, most=3)
         axis.set_xlabel(_AXES[name])
     log_axes(grid, "y", tried[["low", "ratio", "high"]].clip(_LEAST, _MOST).to_numpy().ravel())
     handles = [
-        mark("tried, with its interval", INK, "o", "-"), mark("loses too much at your rate", VERMILION, "o"),
-        mark("yours", GREY, line="--"),
+        mark("tried, with its interval", style.INK, "o", "-"),
+        mark("loses too much at your rate", style.VERMILION, "o"),
+        mark("yours", style.GREY, line="--"),
     ]  # fmt: skip
     return finish(grid, robustness_alt(advice), 3, "", handles, y="CPU, allocation / pool")
 
@@ -182,7 +167,7 @@ def memory(advice: Advice) -> Figure:
         return nothing(_NOTHING)
     grid = sns.catplot(
         table, kind="bar", x="MiB", y="strategy", hue="part", order=names, hue_order=list(parts), errorbar=None,
-        palette=[SILVER, INK, BLUE, ORANGE], **size(1, 1.6 + 0.5 * len(names)),
+        palette=[style.SILVER, style.INK, style.BLUE, style.ORANGE], **size(1, 1.6 + 0.5 * len(names)),
     )  # fmt: skip
     grid.set_ylabels("")
     return finish(grid, memory_alt(advice), 4)
@@ -213,7 +198,7 @@ def set_ups(trials: pd.DataFrame) -> Figure:
     hue = {name: _LOOKS[name] for name in (POOL, REUSE) if name in set(table["pool"])}
     grid = points(table, "ratio", list(table["set-up"].unique()), hue, _RATIO, by="pool", y="set-up", col=None)
     grid.figure.set_figheight(1.2 + 0.9 * table["set-up"].nunique())
-    grid.ax.axvspan(1 / effect_that_matters(), effect_that_matters(), color=SILVER, alpha=0.25, linewidth=0)
+    grid.ax.axvspan(1 / effect_that_matters(), effect_that_matters(), color=style.SILVER, alpha=0.25, linewidth=0)
     log_axes(grid, "x", table[["ratio", "low", "high"]].clip(_LEAST, _MOST).to_numpy().ravel(), most=5)
     return finish(grid, set_ups_alt(trials), handles=marks(hue))
 
