@@ -120,7 +120,7 @@ def robustness(advice: Advice) -> Figure:
     zeros = {name: float(mine[mine > 0].min()) / 4 for name, mine in tried.groupby("parameter")["value"]}
     tried["place"] = tried["value"].mask(tried["value"] == 0, tried["parameter"].map(zeros).fillna(0.25))
     shown = present(_AXES, tried["parameter"])
-    columns = min(3, len(shown))
+    columns = min(2, len(shown))
     grid = sns.relplot(
         stated(tried, "ratio"), kind="line", x="place", y="ratio", color=style.INK, marker="o", **STATED,
         err_style="bars", col="parameter", col_order=shown, col_wrap=columns, facet_kws={"sharex": False},
@@ -133,14 +133,14 @@ def robustness(advice: Advice) -> Figure:
         axis.axhspan(1 / effect_that_matters(), effect_that_matters(), color=style.SILVER, alpha=0.25, linewidth=0)
         axis.axvline(advice.workload.value_of(name) or zeros[name], color=style.GREY, linestyle="--", linewidth=1.2)
         log_axes(axis, "x", mine["place"], 2.0, most=3)
-        axis.set_xlabel(_AXES[name])
+        axis.set_xlabel("")
     log_axes(grid, "y", tried[["low", "ratio", "high"]].clip(_LEAST, _MOST).to_numpy().ravel())
     handles = [
         mark("tried, with its interval", style.INK, "o", "-"),
         mark("loses too much at your rate", style.VERMILION, "o"),
         mark("yours", style.GREY, line="--"),
     ]  # fmt: skip
-    return finish(grid, robustness_alt(advice), 3, "", handles, y="CPU, allocation / pool")
+    return finish(grid, robustness_alt(advice), 3, _AXES, handles, y=_RATIO)
 
 
 def robustness_alt(advice: Advice) -> str:
