@@ -51,6 +51,7 @@ from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.packets.tables import comparison_table, primary_table
 from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.batch import claims as batch_claims
+from allocpool.studies.batch import story as batch_story
 from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.realtime import claims as realtime_claims
 from allocpool.studies.realtime.cells import realtime_cells
@@ -143,12 +144,12 @@ class Measured:
         once = measured_first.drop_duplicates(["solution", "case", "scale"]).sort_index().drop(columns="lacking")
         return once[once["solution"].isin(set(self.every_batch["solution"]))]
 
-    def by_scale(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """What is `compared`, at the scale of the batch study first, with words that say which scale it is."""
+    def by_scale(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+        """What is `compared`, or trials, at the scale of the batch study first, with words that say which scale it
+        is."""
         own = list(self.batch["scale"].unique())
-        scales = sorted(self.compared["scale"].unique(), key=lambda scale: (scale not in own, scale))
-        for scale in scales:
-            yield f"At scale {scale:g}", self.compared[self.compared["scale"] == scale]
+        for scale in sorted(rows["scale"].unique(), key=lambda scale: (scale not in own, scale)):
+            yield f"At scale {scale:g}", rows[rows["scale"] == scale]
 
     @cached_property
     def grid(self) -> pd.DataFrame:
@@ -156,7 +157,7 @@ class Measured:
         scales that it was measured at, that of the batch study before others."""
         parts: list[pd.DataFrame] = []
         known: set[str] = set()
-        for words, compared in self.by_scale():
+        for words, compared in self.by_scale(self.compared):
             part = verdict_grid.costs(compared[~compared["solution"].isin(known)], self.every_batch)
             part = part[part["who"] != verdict_grid.NOT_MEASURED]
             if parts and len(part):
@@ -287,7 +288,7 @@ def cheapest(measured: Measured) -> str:
     told = [
         f"{words}, cheapest of all {cell_data.with_cost(trials)['solution'].nunique()} solutions, whatever the "
         f"strategy:\n\n{lines}"
-        for words, trials in measured.by_scale()
+        for words, trials in measured.by_scale(measured.every_batch)
         if (lines := batch_story.cheapest(trials))
     ]
     return "\n\n".join([*told, *_fastest(measured.realtime)])
@@ -367,7 +368,7 @@ def primary_tables(measured: Measured) -> list[tables.TableOrWords]:
     """The primary comparisons one by one, a table per scale."""
     return [
         primary_table(compared, f"Allocate or pool, which is cheaper? {words}")
-        for words, compared in measured.by_scale()
+        for words, compared in measured.by_scale(measured.compared)
     ]
 
 

@@ -100,11 +100,33 @@ def alt(figure: Figure) -> str:
     return str(figure.get_label())
 
 
-def finish(grid: Any, text: str, columns: int = 3, title: str = "{col_name}", handles: Sequence[Artist] = ()) -> Figure:
+def mark(label: str, colour: str = GREY, marker: str = "", line: Any = "", width: float = 1.4) -> Line2D:
+    """A legend's entry: a marker, a line, or both."""
+    return Line2D([], [], color=colour, marker=marker, linestyle=line, linewidth=width, label=label)
+
+
+def marks(hue: Mapping[str, tuple[str, str]]) -> list[Line2D]:
+    """Legend entries of what has a colour and a marker."""
+    return [mark(name, *look) for name, look in hue.items()]
+
+
+def looks(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """``palette`` and ``markers`` for functions of seaborn, fixed by a name's place: no two names share both."""
+    places = dict(enumerate(dict.fromkeys(names)))
+    return {
+        "palette": {name: PALETTE[i % len(PALETTE)] for i, name in places.items()},
+        "markers": {name: MARKERS[(i + i // len(PALETTE)) % len(MARKERS)] for i, name in places.items()},
+    }
+
+
+def finish(
+    grid: Any, text: str, columns: int = 3, title: str | Mapping[str, str] = "{col_name}",
+    handles: Sequence[Artist] = (), x: str = "", y: str = "",
+) -> Figure:  # fmt: skip
     """The figure of a ``FacetGrid``, described: titles of panels, the legend above them, everything inside.
 
-    ``handles`` replace seaborn's legend, of which the names of variables are left out; where ``title`` is empty, panels
-    keep theirs.
+    ``handles`` replace seaborn's legend, of which the names of variables are left out. ``title`` is a template of
+    seaborn's, or the title of each panel; where it is empty, panels keep theirs. ``x`` and ``y`` name all panels' axes.
     """
     figure: Figure = grid.figure
     if grid._legend is not None:
@@ -118,13 +140,18 @@ def finish(grid: Any, text: str, columns: int = 3, title: str = "{col_name}", ha
                 kept.append(handle)
         old.remove()
         handles = handles or kept
-    if title and (grid._col_var is not None or grid._row_var is not None):
+    if isinstance(title, Mapping):
+        for name, axis in grid.axes_dict.items():
+            axis.set_title(title[name])
+    elif title and (grid._col_var is not None or grid._row_var is not None):
         grid.set_titles(title, row_template="{row_name}", col_template="{col_name}")
+    for which, label in (("x", x), ("y", y)):
+        if label:
+            grid.set(**{f"{which}label": ""})
+            getattr(figure, f"sup{which}label")(label)
     columns = min(columns, len(handles)) or 1
-    rows = math.ceil(len(handles) / columns)
-    figure.set_size_inches(
-        WIDTH, figure.get_figheight() + rows * 1.6 * TEXT / 72
-    )  # without the room for a legend aside
+    # Without the room that seaborn leaves for a legend aside.
+    figure.set_size_inches(WIDTH, figure.get_figheight() + math.ceil(len(handles) / columns) * 1.6 * TEXT / 72)
     figure.set_layout_engine("constrained")
     if handles:
         legend(figure, handles, columns)
@@ -149,27 +176,19 @@ def brackets(x: Iterable[float], low: Iterable[float], high: Iterable[float], ax
 
 
 def stack(
-    rows: pd.DataFrame,
-    value: str,
-    y: str,
-    order: Sequence[str],
-    part: str,
-    styles: Mapping[str, tuple[str, str]],
-    col: str | None = None,
-    col_order: Sequence[str] | None = None,
-) -> tuple[Any, list[Patch]]:
+    rows: pd.DataFrame, value: str, y: str, order: Sequence[str], part: str, styles: Mapping[str, tuple[str, str]],
+    col: str | None = None, col_order: Sequence[str] | None = None,
+) -> tuple[Any, list[Patch]]:  # fmt: skip
     """Bars of ``value`` made of the parts that column ``part`` names, one per ``y``: a ``FacetGrid`` and its legend.
 
     ``styles`` holds colour and hatch of each part, in their order from the left: told apart without colour, too.
     """
-    shown = rows[rows[y].isin(order) & rows[part].isin(styles)].assign(
-        **{y: pd.Categorical(rows.loc[rows[y].isin(order) & rows[part].isin(styles), y], list(order))}
-    )
-    columns = len(col_order or [0])
+    shown = rows[rows[y].isin(order) & rows[part].isin(styles)]
+    shown = shown.assign(**{y: pd.Categorical(shown[y], list(order))})
     grid = sns.displot(
         shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(styles)[::-1], multiple="stack",
         palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
-        col_order=col_order, **size(columns, 0.7 + 0.42 * max(len(order), 3)),
+        col_order=col_order, **size(len(col_order or [0]), 0.7 + 0.42 * max(len(order), 3)),
     )  # fmt: skip
     hatches = {mpl.colors.to_hex(colour): mark for colour, mark in styles.values()}
     for axis in grid.axes.flat:
@@ -226,6 +245,22 @@ def log_axis(axis: Axes, low: float, high: float, which: str = "x", room: float 
     target.set_major_formatter(FuncFormatter(_plain))
     target.set_minor_locator(NullLocator())
     target.set_minor_formatter(NullFormatter())
+
+
+def log_axes(on: Any, which: str, values: Iterable[float], room: float = 1.15, most: int = 4) -> None:
+    """`log_axis` in every panel of a grid, or on one axis, from the smallest value above 0 to the largest."""
+    known = [float(value) for value in values if pd.notna(value) and 0 < value < math.inf]
+    for axis in [on] if isinstance(on, Axes) else on.axes.flat:
+        if known:
+            log_axis(axis, min(known), max(known), which, room, most)
+
+
+def rule(grid: Any, x: float | None = None, y: float | None = None, line: str = "--", width: float = 0.8) -> None:
+    """A line across every panel, at ``x`` or ``y``."""
+    for axis in grid.axes.flat:
+        for draw, place in ((axis.axvline, x), (axis.axhline, y)):
+            if place is not None:
+                draw(place, color=INK, linewidth=width, linestyle=line)
 
 
 _NO_FIGURE = "No figure: "
@@ -293,6 +328,13 @@ def colour_of(key: str) -> str:
     return BLACK if key == CPP else collector_named(key).colour
 
 
+def by_collector(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Rows with ``key``, what their colour stands for, and the colours of the keys."""
+    language = rows["language"] if "language" in rows else ["java"] * len(rows)
+    keyed = rows.assign(key=[collector_key(*pair) for pair in zip(language, rows["collector"], strict=True)])
+    return keyed, {key: colour_of(key) for key in keyed["key"].unique()}
+
+
 def collector_labels(used: Iterable[str]) -> dict[str, str]:
     """What a reader calls these keys, in table order, C++ last."""
     labels = {**{row.name: row.label for row in COLLECTORS.values()}, CPP: CPP}
@@ -301,7 +343,4 @@ def collector_labels(used: Iterable[str]) -> dict[str, str]:
 
 def collector_handles(used: set[str]) -> list[Line2D]:
     """Legend entries of these keys, in table order, C++ last."""
-    return [
-        Line2D([], [], linestyle="", marker="o", color=colour_of(key), label=label)
-        for key, label in collector_labels(used).items()
-    ]
+    return [mark(label, colour_of(key), "o") for key, label in collector_labels(used).items()]

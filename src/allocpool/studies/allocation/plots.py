@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import (
-    BLACK,
-    BLUE,
-    INK,
-    MARKERS,
-    ORANGE,
-    PALETTE,
-    PURPLE,
-    STATED,
-    VERMILION,
-    finish,
-    label_lines,
-    log_axis,
-    nothing,
-    size,
-    stated,
-)
+from allocpool.evidence import style
+from allocpool.evidence.style import finish, label_lines, log_axes, looks, nothing, size, stated
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
 from allocpool.packets.style import ends, points
@@ -35,14 +17,7 @@ from allocpool.studies.allocation.specs import OPERATIONS
 from allocpool.studies.allocation.story import label
 
 _PUBLISHED = {"malloc": "malloc", "byte_array": "byte[]", "direct_buffer": "direct ByteBuffer"}
-
-
-def _looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each name, fixed by its place in the alphabet."""
-    return {
-        name: (PALETTE[i % len(PALETTE)], MARKERS[(i + i // len(PALETTE)) % len(MARKERS)])
-        for i, name in enumerate(sorted(set(names)))
-    }
+_CPP, _ARRAYS, _OTHER = "C++", "Java: byte[]", "Java: other ways"
 
 
 def _of_several_sizes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -54,10 +29,21 @@ def _of_several_sizes(rows: pd.DataFrame) -> pd.DataFrame:
 def _panels(rows: pd.DataFrame) -> pd.Series:
     """By what can be read in one panel: C++, byte[] by collector, the other ways of Java."""
     cpp, plain = rows["language"] == "cpp", (rows["technique"] == "byte_array") & (rows["strategy"] == "alloc")
-    return cpp.map({True: "C++", False: _OTHER}).mask(~cpp & plain, _ARRAYS)
+    return cpp.map({True: _CPP, False: _OTHER}).mask(~cpp & plain, _ARRAYS)
 
 
-_ARRAYS, _OTHER = "Java: byte[]", "Java: other ways"
+def _names(rows: pd.DataFrame) -> list[str]:
+    """Of each row, the technique and what serves it."""
+    facts = zip(rows["technique"], rows["strategy"], rows["served_by"], strict=True)
+    return [f"{label(technique, strategy)} on {served_by}" for technique, strategy, served_by in facts]
+
+
+def _means(rows: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
+    """Geometric mean ``ns`` of a column in every cell, ``low`` and ``high``."""
+    cells = rows.astype({value: float}).groupby(by, observed=True)[value]
+    costs = [(key, stats.geometric_interval(cell)) for key, cell in cells]
+    told = [(*key, cost.estimate, cost.low, cost.high) for key, cost in costs]
+    return pd.DataFrame(told, columns=[*by, "ns", "low", "high"])
 
 
 def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
@@ -70,46 +56,31 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     if done.empty:
         return nothing("no trial has finished yet")
     done = _of_several_sizes(done)
-    done = done.assign(panel=_panels(done), name=[_name(row) for row in done.to_dict("records")])
-    cells = pd.DataFrame(
-        [
-            {"panel": panel, "name": name, "bytes": at, "ns": cost.estimate, "low": cost.low, "high": cost.high}
-            for (panel, name, at), group in done.groupby(["panel", "name", "bytes"], observed=True)
-            for cost in [stats.geometric_interval(group[column].astype(float))]
-        ]
-    )
+    cells = _means(done.assign(panel=_panels(done), name=_names(done)), ["panel", "name", "bytes"], column)
     published = published_as_trials()
-    published = published[published[column].notna()] if column in published else published.iloc[:0]
-    published = published.assign(panel=_panels(published))
-    panels = present(("C++", _ARRAYS, _OTHER), cells["panel"])
-    looks = {
-        name: look for panel in panels for name, look in _looks(cells.loc[cells["panel"] == panel, "name"]).items()
-    }
+    published = published.assign(panel=_panels(published), ns=published.get(column)).dropna(subset=["ns"])
+    panels = present((_CPP, _ARRAYS, _OTHER), cells["panel"])
+    styles: dict[str, dict[str, str]] = {"palette": {}, "markers": {}}
+    for panel in panels:
+        for kind, of in looks(sorted(cells.loc[cells["panel"] == panel, "name"])).items():
+            styles[kind] |= of
     grid = sns.relplot(
-        stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False,
-        palette={name: colour for name, (colour, _) in looks.items()}, **STATED, err_style="bars",
-        markers={name: marker for name, (_, marker) in looks.items()}, col="panel", col_order=panels, col_wrap=1,
-        legend=False, **size(1, 3.2),
+        stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False, **styles,
+        **style.STATED, err_style="bars", col="panel", col_order=panels, col_wrap=1, legend=False, **size(1, 3.2),
     )  # fmt: skip
+    log_axes(grid, "x", cells["bytes"])
+    log_axes(grid, "y", [*cells["ns"], 10], 1.5, most=5)
     for panel, axis in grid.axes_dict.items():
-        theirs = published[published["panel"] == panel]
-        axis.plot(theirs["bytes"], theirs[column], linestyle="", marker="x", color=INK, markersize=7, zorder=5)
-        mine = cells[cells["panel"] == panel]
-        log_axis(axis, float(cells["bytes"].min()), float(cells["bytes"].max()), most=4)
-        log_axis(axis, float(cells["ns"].min()), float(max(cells["ns"].max(), 10)), "y", room=1.5, most=5)
-        last = mine.sort_values("bytes").groupby("name").last()
-        named = [(float(row["ns"]), str(name), looks[str(name)][0]) for name, row in last.iterrows()]
-        old = theirs.sort_values("bytes").groupby("technique", observed=True).last()
-        named += [(float(row[column]), f"2012 {_PUBLISHED[str(one)]}", INK) for one, row in old.iterrows()]
-        label_lines(axis, named)
+        theirs = published[published["panel"] == panel].sort_values("bytes")
+        axis.plot(theirs["bytes"], theirs["ns"], linestyle="", marker="x", color=style.INK, markersize=7, zorder=5)
+        last = cells[cells["panel"] == panel].sort_values("bytes").groupby("name")["ns"].last()
+        old = theirs.groupby("technique", observed=True)["ns"].last()
+        named = [(float(ns), str(name), styles["palette"][str(name)]) for name, ns in last.items()]
+        label_lines(axis, named + [(float(ns), f"2012 {_PUBLISHED[str(one)]}", style.INK) for one, ns in old.items()])
     grid.set_axis_labels("bytes per buffer (log scale)", column.replace("_", " ") + " (log)")
-    words = ends(cells, "ns", ["name", "bytes"], "ns")
     what = "obtain" if column == "ns_per_alloc" else "give back"
+    words = ends(cells, "ns", ["name", "bytes"], "ns")
     return finish(grid, f"Time to {what} a buffer against its size in bytes: {words}.")
-
-
-def _name(row: Mapping[Any, Any]) -> str:
-    return f"{label(row['technique'], row['strategy'])} on {row['served_by']}"
 
 
 def access_cost(trials: pd.DataFrame) -> Figure:
@@ -117,46 +88,26 @@ def access_cost(trials: pd.DataFrame) -> Figure:
     done = finished(trials[trials["mode"] == "access"])
     if done.empty:
         return nothing("no pass has been measured yet")
-    published = published_as_trials()
-    operations = present(OPERATIONS, done["operation"])
     done = done.assign(name=done["memory"].astype(str) + " / " + done["served_by"].astype(str))
-    order = sorted(done["name"].unique())
-    cells = pd.DataFrame(
-        [
-            {
-                "operation": operation,
-                "name": name,
-                "by": "here",
-                "ns": cost.estimate,
-                "low": cost.low,
-                "high": cost.high,
-            }
-            for (operation, name), group in done.groupby(["operation", "name"], observed=True)
-            for cost in [stats.geometric_interval(group["ns_per_byte"].astype(float))]
-        ]
-    )
-    grid = points(cells, "ns", order, {"here": (BLUE, "o")}, by="by", y="name", col="operation", col_order=operations)
-    memories = done.drop_duplicates("name").set_index("name")["memory"]
+    order, operations = sorted(done["name"].unique()), present(OPERATIONS, done["operation"])
+    cells = _means(done, ["operation", "name"], "ns_per_byte").assign(by="here")
+    grid = points(cells, "ns", order, {"here": (style.BLUE, "o")}, "ns per byte (log scale); crosses: as published",
+                  by="by", y="name", col="operation", col_order=operations)  # fmt: skip
+    theirs = published_as_trials().merge(done[["name", "memory"]].drop_duplicates(), on="memory")
+    theirs = theirs.assign(ns=theirs["ns_per_pass"] / theirs["bytes"])
     for operation, axis in grid.axes_dict.items():
-        theirs = published[published["operation"] == operation]
-        crosses = [
-            (row["ns_per_pass"] / row["bytes"], place)
-            for place, name in enumerate(order)
-            for row in theirs[theirs["memory"] == memories[name]].to_dict("records")
-        ]
-        axis.plot(*zip(*crosses, strict=True) if crosses else ([], []), linestyle="", marker="x", color=INK)
-        shown = [*cells.loc[cells["operation"] == operation, "ns"], *(cost for cost, _ in crosses)]
-        log_axis(axis, float(min(shown)), float(max(shown)), "x", 1.6, most=4)
-        axis.set(title=operation.replace("_", " "))
-    grid.figure.supxlabel("ns per byte (log scale); crosses: as published")
-    return finish(grid, f"Time per byte of a pass: {ends(cells, 'ns', ['operation', 'name'], 'ns a byte')}.", title="")
+        crosses = theirs[theirs["operation"] == operation]
+        axis.plot(crosses["ns"], crosses["name"].map(order.index), linestyle="", marker="x", color=style.INK)
+        log_axes(axis, "x", [*cells.loc[cells["operation"] == operation, "ns"], *crosses["ns"]], 1.6)
+    text = f"Time per byte of a pass: {ends(cells, 'ns', ['operation', 'name'], 'ns a byte')}."
+    return finish(grid, text, title={operation: operation.replace("_", " ") for operation in operations})
 
 
 def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:
     """The finished trials of mixed sizes in the first block, named."""
     first = trials["block"] == trials["block"].min()
     rows = finished(trials[(trials["mode"] == "fragmentation") & (trials["distribution"] == distribution) & first])
-    return rows.assign(name=[_name({**row, "strategy": "alloc"}) for row in rows.to_dict("records")])
+    return rows.assign(name=_names(rows.assign(strategy="alloc")))
 
 
 _MEASURES = {
@@ -175,42 +126,40 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
     measured = _first_block(trials, distribution)
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
-    curves = windows[windows["operations"] > 0].merge(measured[["trial_id", "name", "language"]], on="trial_id")
+    measured = measured.assign(side=measured["language"].map({"cpp": _CPP, "java": "Java"}))
+    curves = windows[windows["operations"] > 0].merge(measured[["trial_id", "name", "side"]], on="trial_id")
     curves["speed"] = curves["operations"] / (curves["end_ns"] - curves["start_ns"]) * 1e3
-    curves["side"] = curves["language"].map({"cpp": "C++", "java": "Java"})
     long = curves.melt(["name", "side", "turnover"], list(_MEASURES), "measure", "value").astype({"value": float})
-    sides, looks = present(("C++", "Java"), long["side"]), _looks(long["name"])
-    dashes = {name: "" if place < len(PALETTE) else (2, 1) for place, name in enumerate(looks)}
+    sides, colours = present((_CPP, "Java"), long["side"]), looks(sorted(long["name"]))["palette"]
+    dashes = {name: "" if place < len(style.PALETTE) else (2, 1) for place, name in enumerate(colours)}
     grid = sns.relplot(
         long.dropna(), kind="line", x="turnover", y="value", hue="name", style="name", dashes=dashes, estimator=None,
-        palette={name: colour for name, (colour, _) in looks.items()}, row="measure", row_order=list(_MEASURES),
-        col="side", col_order=sides, facet_kws={"sharey": "row", "legend_out": False, "margin_titles": False},
-        **size(len(sides), 2.0),
+        palette=colours, row="measure", row_order=list(_MEASURES), col="side", col_order=sides,
+        facet_kws={"sharey": "row", "legend_out": False, "margin_titles": False}, **size(len(sides), 2.0),
     )  # fmt: skip
     ends_of = curves.groupby(["side", "phase"], sort=False, observed=True)["turnover"].max()
     for (measure, side), axis in grid.axes_dict.items():
         for end in ends_of[side].iloc[:-1]:
             axis.axvline(end, color="#bbbbbb", linewidth=0.8, linestyle="--")
         if measure == "p99_ns":
-            here = measured["language"] == ("cpp" if side == "C++" else "java")
-            axis.axhline(float(measured.loc[here, "empty_p99_ns"].astype(float).median()), color=INK, linestyle=":")
-        shown = long.loc[(long["measure"] == measure) & (long["value"] > 0), "value"]
-        log_axis(axis, float(shown.min()), float(shown.max()), "y", most=4)
-        axis.set(title=side, xlabel="", ylabel=f"{_MEASURES[measure]} (log)" if side == sides[0] else "")
-        axis.set_xlim(0, float(ends_of[side].iloc[-1]))
-    grid.figure.supxlabel("bytes allocated, as a multiple of the largest live set")
+            empty = measured.loc[measured["side"] == side, "empty_p99_ns"].astype(float).median()
+            axis.axhline(float(empty), color=style.INK, linestyle=":")
+        log_axes(axis, "y", long.loc[long["measure"] == measure, "value"])
+        axis.set(title=side, xlim=(0, float(ends_of[side].iloc[-1])))
+        axis.set_ylabel(f"{_MEASURES[measure]} (log)" if side == sides[0] else "")
     last = curves.sort_values("turnover").groupby("name").last().reset_index()
     words = ends(last, "resident_over_live", ["name"], "times what is alive")
     phases = ", ".join(str(phase) for phase in ends_of[sides[0]].index)
-    return finish(grid, f"Memory under mixed sizes over the phases {phases}: in the end resident {words}.", 2, "")
+    text = f"Memory under mixed sizes over the phases {phases}: in the end resident {words}."
+    return finish(grid, text, 2, "", x="bytes allocated, as a multiple of the largest live set")
 
 
 _MEMORY = {
-    "live": ("live_bytes", BLACK),
-    "heap used": ("heap_used_bytes", ORANGE),
-    "heap committed": ("heap_committed_bytes", PURPLE),
-    "not given back, by the books": ("kept_bytes", VERMILION),
-    "resident": ("resident_bytes", BLUE),
+    "live_bytes": ("live", style.BLACK),
+    "heap_used_bytes": ("heap used", style.ORANGE),
+    "heap_committed_bytes": ("heap committed", style.PURPLE),
+    "kept_bytes": ("not given back, by the books", style.VERMILION),
+    "resident_bytes": ("resident", style.BLUE),
 }
 
 
@@ -219,16 +168,16 @@ def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str =
     measured = _first_block(trials, distribution)
     if measured.empty:
         return nothing(f"no curve over {distribution} sizes has been measured yet")
-    columns = {column: name for name, (column, _) in _MEMORY.items()}
     curves = windows.merge(measured[["trial_id", "name"]], on="trial_id")
-    long = curves.melt(["name", "elapsed_s"], list(columns), "kind", "bytes").dropna(subset=["bytes"])
-    long = long.assign(kind=long["kind"].map(columns), mb=long["bytes"].astype(float) / 2**20)
-    order = sorted(long["name"].unique())
+    long = curves.melt(["name", "elapsed_s"], list(_MEMORY), "kind", "bytes").dropna(subset=["bytes"])
+    long["kind"] = long["kind"].map({column: name for column, (name, _) in _MEMORY.items()})
+    long["mb"] = long["bytes"].astype(float) / 2**20
+    colours = dict(_MEMORY.values())
     grid = sns.relplot(
-        long, kind="line", x="elapsed_s", y="mb", hue="kind", hue_order=present(_MEMORY, long["kind"]),
-        palette={name: colour for name, (_, colour) in _MEMORY.items()}, style="kind", estimator=None, col="name",
-        col_order=order, col_wrap=2, facet_kws={"sharex": False, "sharey": False, "legend_out": False}, **size(2, 1.7),
+        long, kind="line", x="elapsed_s", y="mb", hue="kind", hue_order=present(colours, long["kind"]),
+        palette=colours, style="kind", estimator=None, col="name", col_order=sorted(long["name"].unique()), col_wrap=2,
+        facet_kws={"sharex": False, "sharey": False, "legend_out": False}, **size(2, 1.7),
     )  # fmt: skip
     grid.set(ylim=(0, None)).set_axis_labels("s", "MiB")
-    peak = long[long["kind"] == "resident"].groupby("name")["mb"].max().reset_index()
-    return finish(grid, f"Memory over time: resident at most {ends(peak, 'mb', ['name'], 'MiB')}.", 3)
+    words = ends(long[long["kind"] == "resident"], "mb", ["name"], "MiB", "max")
+    return finish(grid, f"Memory over time: resident at most {words}.", 3)

@@ -12,44 +12,45 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from allocpool.evidence.style import (
     GREY,
     GRID,
     INK,
-    MARKERS,
     SILVER,
     SKY,
     STATED,
     WARM_UP,
     brackets,
-    collector_handles,
+    by_collector,
     describe,
     finish,
-    log_axis,
+    log_axes,
+    looks,
+    mark,
+    marks,
     nothing,
+    rule,
     size,
 )
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, present, solution_order
 from allocpool.packets.specs import CASES
-from allocpool.packets.strategies import STRATEGIES
 from allocpool.packets.style import (
     CASE_WORDS,
     COLOURS,
     MARKS,
     ROW_INCHES,
     STRATEGY_STYLE,
-    by_collector,
+    collector_and_strategy,
     ends,
-    foot,
-    marks,
+    gaps_beside,
+    panel_names,
     part_rows,
     points,
     short_names,
-    strategy_shapes,
+    strategy_looks,
     two_lines,
 )
 from allocpool.stats import significant
@@ -58,46 +59,30 @@ from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
-_PAUSE, _SLIP, _BURST = SKY, SILVER, "#b00020"
+_LANES = {"losses": "#b00020", "pauses": SKY, "slips of the source, 1 ms or longer": SILVER}
 _ENOUGH = 3
 """Points that make a line; fewer are a table."""
+_NO_TRIAL = "no single trial has finished yet"
 
 
 def rates(cells: pd.DataFrame) -> Figure:
     """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker): the mean of a
     cell's searches, each search, and its interval."""
-    cases = present(CASES, cells["case"])
-    done = cells[cells["ndr_ns"].notna()]
+    done, without = cells[cells["ndr_ns"].notna()], cells[cells["ndr_ns"].isna()]
     if done.empty:
         return nothing("no interval passes without a loss yet")
-    order = solution_order(cells)
-    hue = {name: STRATEGY_STYLE[name] for name in present(STRATEGIES, cells["strategy"])}
+    order, hue = solution_order(cells), strategy_looks(cells)
     told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
-    each = pd.DataFrame(
-        [
-            {"solution": row.solution, "strategy": row.strategy, "case": row.case, "rate": 1e3 / math.exp(middle)}
-            for row in records(done)
-            for middle in row.every_ndr.middles
-        ]
-    )
-    grid = points(told, "rate", order, hue, col_order=cases, trials=each)
-    for case, axis in grid.axes_dict.items():
-        log_axis(axis, float(told["rate"].min()), float(told["rate"].max()), room=1.6, most=4)
-        axis.set(title=CASE_WORDS[case])
-        without = cells[(cells["case"] == case) & cells["ndr_ns"].isna()]
-        for solution, group in without.groupby("solution"):
-            answers = {
-                "loses" if row.answer == LOSES else row.gap_word if pd.notna(row.gap_word) else "few lost"
-                for row in records(group)
-            }
-            axis.text(0.98, order.index(str(solution)) + 0.3, ", ".join(sorted(answers)), ha="right", va="center",
-                      color=COLOURS[group["strategy"].iloc[0]] if len(group) == 1 else GREY, style="italic",
-                      transform=axis.get_yaxis_transform(), in_layout=False)  # fmt: skip
-    foot(grid, "million packets per second (log scale)", order)
-    words = ends(told, "rate", CONFIGURATION, "million packets a second")
-    text = f"Packets per second without a loss: {words}"
-    text += f"; {len(cells) - len(done)} of {len(cells)} cells have no such rate."
-    return finish(grid, text, 4, "", marks(hue))
+    middles = pd.Series([row.every_ndr.middles for row in records(done)], done.index)
+    every = done.assign(rate=middles.map(lambda logs: [1e3 / math.exp(one) for one in logs]))
+    grid = points(told, "rate", order, hue, "million packets per second (log scale)",
+                  col_order=present(CASES, cells["case"]), trials=every.explode("rate"))  # fmt: skip
+    log_axes(grid, "x", told["rate"], 1.6)
+    words = without["gap_word"].fillna("few lost").mask(without["answer"] == LOSES, "loses")
+    gaps_beside(grid, without.assign(word=words), order)
+    text = f"Packets per second without a loss: {ends(told, 'rate', CONFIGURATION, 'million packets a second')}"
+    text += f"; {len(without)} of {len(cells)} cells have no such rate."
+    return finish(grid, text, 4, CASE_WORDS, marks(hue))
 
 
 def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
@@ -110,53 +95,39 @@ def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
 def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame, case: str = "B") -> Figure:
     """Loss against interval, every measurement of every search with its own heap: large marks are of full length,
     small ones probes; a panel for each solution that was searched in this case, or where none was in the lightest."""
-    facts = ["trial_id", "solution", "strategy", "case", "pdr_loss_ratio", *_FACTS]
+    facts = ["trial_id", *CONFIGURATION, "pdr_loss_ratio", "language", "layout", "collector", "runtime"]
     joined = probes[probes["kind"] != "larger heap"].merge(searches[facts], on="trial_id")
     if joined.empty:
         return nothing("no search has finished yet")
     cases = present(CASES, joined["case"])
     case = case if case in cases else cases[0]
     joined = joined[joined["case"] == case].astype({"interval_ns": float})
-    order = solution_order(joined)
-    short, _ = short_names(order)
+    order, hue = solution_order(joined), strategy_looks(joined)
     joined["lost"], lowest = _floored(joined["lost_ppm"])
-    joined["length"] = joined["kind"].map(lambda kind: "probe" if kind == "probe" else "full length")
-    columns = min(3, len(order))
+    joined["length"] = joined["kind"].where(joined["kind"] == "probe", "full length")
     grid = sns.relplot(
         joined, x="interval_ns", y="lost", hue="strategy", palette=COLOURS, style="strategy", markers=MARKS,
         size="length", sizes={"probe": 10, "full length": 40}, alpha=0.75, col="solution", col_order=order,
-        col_wrap=columns, legend=False, rasterized=True, **size(columns, 1.6),
+        col_wrap=min(3, len(order)), legend=False, rasterized=True, **size(min(3, len(order)), 1.6),
     )  # fmt: skip
-    for solution, axis in grid.axes_dict.items():
-        log_axis(axis, float(joined["interval_ns"].min()), float(joined["interval_ns"].max()), most=4)
-        log_axis(axis, lowest, float(joined["lost"].max()), "y", 1.6, most=4)
-        for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
-            axis.axhline(1e6 * loss_ratio, color=INK, linewidth=0.7, linestyle="--")
-        axis.set(title=two_lines(short[solution], 19), xlabel="", ylabel="")
-    grid.figure.supxlabel(f"interval, ns (log scale), case {case}")
-    grid.figure.supylabel("lost of a million (lowest: none)")
+    log_axes(grid, "x", joined["interval_ns"])
+    log_axes(grid, "y", [lowest, *joined["lost"]], 1.6)
+    for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
+        rule(grid, y=1e6 * loss_ratio, width=0.7)
     words = ends(joined[joined["lost_ppm"] == 0], "interval_ns", CONFIGURATION[:2], "ns")
-    hue = {name: STRATEGY_STYLE[name] for name in present(STRATEGIES, joined["strategy"])}
     text = f"Losses against interval in case {case}, {len(joined)} measurements; intervals without a loss go {words}."
-    return finish(grid, text, 4, "", marks(hue))
-
-
-_FACTS = ["language", "layout", "collector", "runtime"]
+    return finish(grid, text, 4, panel_names(order), marks(hue), f"interval, ns (log scale), case {case}",
+                  "lost of a million (lowest: none)")  # fmt: skip
 
 
 def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     """Rows of a per-trial table with a name that tells what the trial of the first repetition was."""
-    facts = finished(trials)[
-        ["trial_id", "solution", "strategy", "case", "input_queue_ms", "heap_factor", "block"]
-    ].copy()
+    facts = finished(trials)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "block"]].copy()
     short, _ = short_names(list(facts["solution"].unique()))
-    facts["what"] = [
-        f"case {row.case}, queue {row.input_queue_ms:g} ms"
-        + (f", heap x{row.heap_factor:g}" if pd.notna(row.heap_factor) and row.heap_factor != 1 else "")
-        for row in records(facts)
-    ]
+    larger = facts["heap_factor"].map(lambda times: "" if pd.isna(times) or times == 1 else f", heap x{times:g}")
+    queue = facts["input_queue_ms"].map("{:g} ms".format).astype("str")
+    facts["what"] = "case " + facts["case"] + ", queue " + queue + larger.astype("str")
     facts["short"] = facts["solution"].map(short).astype("str")
-    facts["what"] = facts["what"].astype("str")
     facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"]
     return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
 
@@ -167,7 +138,7 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     joined = _named(samples, trials)
     joined = joined[joined["generated"] > 0]
     if joined.empty:
-        return nothing("no single trial has finished yet")
+        return nothing(_NO_TRIAL)
     joined["percent"] = (100 * joined["lost"] / joined["generated"]).astype(float)
     every = joined["name"].nunique()
     joined = joined[joined.groupby("name")["lost"].transform("sum") > 0]
@@ -176,18 +147,16 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     names = sorted(joined["name"].unique())
     columns = min(2, len(names))
     grid = sns.relplot(
-        joined.sort_values("end_s"), kind="line", x="end_s", y="percent", drawstyle="steps-pre", color=_BURST,
-        estimator=None, col="name", col_order=names, col_wrap=columns, **size(columns, 1.3),
+        joined.sort_values("end_s"), kind="line", x="end_s", y="percent", drawstyle="steps-pre",
+        color=_LANES["losses"], estimator=None, col="name", col_order=names, col_wrap=columns, **size(columns, 1.3),
     )  # fmt: skip
     for axis in grid.axes.flat:
         axis.axvspan(min(0.0, float(joined["end_s"].min())), 0, color=WARM_UP, zorder=0)
-    grid.set(ylim=(-3, 103)).set_axis_labels("", "")
-    grid.figure.supxlabel("seconds after the warm-up")
-    grid.figure.supylabel("lost, %")
-    totals = joined.groupby("name")[["lost", "generated"]].sum().reset_index()
-    totals["percent"] = 100 * totals["lost"].astype(float) / totals["generated"].astype(float)
+    grid.set(ylim=(-3, 103))
+    totals = joined.groupby("name")[["lost", "generated"]].sum().astype(float).reset_index()
+    words = ends(totals.assign(percent=100 * totals["lost"] / totals["generated"]), "percent", ["name"], "%")
     rest = f"{every - len(names)} of {every} trials lost nothing and have no panel." if every > len(names) else ""
-    return finish(grid, f"Losses over time; a trial loses {ends(totals, 'percent', ['name'], '%')}. {rest}")
+    return finish(grid, f"Losses over time; a trial loses {words}. {rest}", x="seconds after the warm-up", y="lost, %")
 
 
 def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
@@ -196,25 +165,22 @@ def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFra
     tables = [_named(rows, trials) for rows in (bursts, pauses, slips[slips["length_ns"] >= 1e6])]
     every = _named(finished(trials)[["trial_id"]], trials)
     if every.empty:
-        return nothing("no single trial has finished yet")
+        return nothing(_NO_TRIAL)
     losing = set(tables[0]["name"])
-    shown = every[every["name"].isin(losing)] if losing else every
-    names = sorted(set(shown["name"]))
-    grid = sns.FacetGrid(shown, **size(1, 0.8 + ROW_INCHES * max(3, len(names))))
-    for rows, colour, lane in zip(tables, (_BURST, _PAUSE, _SLIP), (-0.27, 0.0, 0.27), strict=True):
+    names = sorted(losing or set(every["name"]))
+    grid = sns.FacetGrid(every, **size(1, 0.8 + ROW_INCHES * max(3, len(names))))
+    for rows, colour, lane in zip(tables, _LANES.values(), (-0.27, 0.0, 0.27), strict=True):
         mine = rows[rows["name"].isin(names)]
         at = mine["name"].map(names.index) + lane
-        stop = mine["end_s"] if colour == _BURST else mine["start_s"] + mine["length_ns"] / 1e9
+        stop = mine["end_s"] if "end_s" in mine else mine["start_s"] + mine["length_ns"] / 1e9
         grid.ax.hlines(at, mine["start_s"], stop, color=colour, linewidth=5)
         grid.ax.plot(mine["start_s"], at, linestyle="", marker="|", color=colour, markersize=6)
     grid.ax.set_yticks(range(len(names)), names)
     part_rows(grid.ax, len(names))
-    grid.set_axis_labels("seconds after the warm-up", "")
-    words = {"losses": _BURST, "pauses": _PAUSE, "slips of the source, 1 ms or longer": _SLIP}
-    counts = ", ".join(f"{len(rows)} {word}" for rows, word in zip(tables, words, strict=True))
-    handles = [Line2D([], [], color=colour, linewidth=5, label=word) for word, colour in words.items()]
+    counts = ", ".join(f"{len(rows)} {word}" for rows, word in zip(tables, _LANES, strict=True))
+    handles = [mark(word, colour, line="-", width=5) for word, colour in _LANES.items()]
     text = f"What happened when: {counts}; {len(losing)} of {len(set(every['name']))} trials lost something."
-    return finish(grid, text, 3, "", handles)
+    return finish(grid, text, 3, "", handles, "seconds after the warm-up")
 
 
 def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
@@ -222,32 +188,29 @@ def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     solution."""
     joined = _named(delays, trials)
     if joined.empty:
-        return nothing("no single trial has finished yet")
+        return nothing(_NO_TRIAL)
     shares = sorted(joined["percentile"].unique())
-    joined = joined.assign(
-        at=joined["percentile"].map(shares.index), delay_us=joined["delay_us"].astype(float).clip(lower=0.1)
-    )
-    order = present(dict.fromkeys(joined["short"]), joined["short"])
-    kinds = sorted(joined["what"].unique())
-    shapes = {kind: MARKERS[place % len(MARKERS)] for place, kind in enumerate(kinds)}
+    joined = joined.assign(at=joined["percentile"].map(shares.index), us=joined["delay_us"].clip(lower=0.1))
+    order, hue = list(joined["short"].unique()), strategy_looks(joined)
+    shapes = looks(sorted(joined["what"].unique()))["markers"]
     columns = min(2, len(order))
     grid = sns.relplot(
-        joined, kind="line", x="at", y="delay_us", units="name", estimator=None, hue="strategy", palette=COLOURS,
-        style="what", markers=shapes, dashes=False, markersize=6, linewidth=1, col="short", col_order=order,
-        col_wrap=columns, legend=False, **size(columns, 2.3),
+        joined.astype({"us": float}), kind="line", x="at", y="us", units="name", estimator=None, hue="strategy",
+        palette=COLOURS, style="what", markers=shapes, dashes=False, markersize=6, linewidth=1, col="short",
+        col_order=order, col_wrap=columns, legend=False, **size(columns, 2.3),
     )  # fmt: skip
-    for name, axis in grid.axes_dict.items():
-        log_axis(axis, float(joined["delay_us"].min()), float(joined["delay_us"].max()), "y", 1.5)
+    log_axes(grid, "y", joined["us"], 1.5, most=5)
+    for axis in grid.axes.flat:
         axis.set_xticks(range(len(shares)), ["max" if share == 100 else f"p{share:g}" for share in shares], rotation=60)
-        axis.set(title=two_lines(str(name)), xlabel="", ylabel="")
-    grid.figure.supxlabel("percentile of the ticks received")
-    grid.figure.supylabel("delay, us (log scale)")
-    drawn = present(STRATEGIES, joined["strategy"])
-    handles = [Line2D([], [], color=COLOURS[name], label=name) for name in drawn]
-    handles += [Line2D([], [], linestyle="", marker=mark, color=GREY, label=kind) for kind, mark in shapes.items()]
+    handles = [mark(name, colour, line="-") for name, (colour, _) in hue.items()]
+    handles += [mark(kind, GREY, shape) for kind, shape in shapes.items()]
     tail = joined[joined["percentile"] == max(share for share in shares if share < 100 or len(shares) == 1)]
-    words = ends(tail, "delay_us", ["short", "strategy", "what"], "us")
-    return finish(grid, f"Delays; percentile {tail['percentile'].iloc[0]:g} goes {words}.", 2, "", handles)
+    text = f"Delays; percentile {tail['percentile'].iloc[0]:g} goes {ends(tail, 'us', _TRIAL, 'us')}."
+    titles = {name: two_lines(name) for name in order}
+    return finish(grid, text, 2, titles, handles, "percentile of the ticks received", "delay, us (log scale)")
+
+
+_TRIAL = ("short", "strategy", "what")
 
 
 def similarity(rows: pd.DataFrame) -> Figure:
@@ -257,23 +220,21 @@ def similarity(rows: pd.DataFrame) -> Figure:
         return nothing("no cell was tried at several scales yet")
     lost, lowest = _floored(1e4 * rows["lost_percent"])
     drawn = rows.assign(lost=lost / 1e4, scale=rows["scale"].map("{:g}".format))
-    scales = sorted(drawn["scale"].unique(), key=float)
+    scales, panels = sorted(drawn["scale"].unique(), key=float), [FOLLOWS, UNSCALED]
     grid = sns.relplot(
         drawn, kind="line", x="over_cost", y="lost", hue="scale", hue_order=scales, palette="viridis", style="cell",
-        markers=True, errorbar=None, col="queue", col_order=[FOLLOWS, UNSCALED], facet_kws={"legend_out": False},
-        **size(2, 3),
+        markers=True, errorbar=None, col="queue", col_order=panels, facet_kws={"legend_out": False}, **size(2, 3),
     )  # fmt: skip
-    for rule, axis in grid.axes_dict.items():
-        mine = drawn[drawn["queue"] == rule]
+    for queue, axis in grid.axes_dict.items():
+        mine = drawn[drawn["queue"] == queue]
         low, high = (mine[end].clip(lower=lowest / 1e4) for end in ("lost_low_percent", "lost_high_percent"))
         brackets(mine["over_cost"], low, high, axis, color=GRID, linewidth=3, zorder=1)
-        log_axis(axis, float(drawn["over_cost"].min()), float(drawn["over_cost"].max()), room=1.3, most=4)
-        log_axis(axis, lowest / 1e4, 100, "y", 1.6)
-        axis.set(title=two_lines(rule.replace(", ", " / "), 30), xlabel="", ylabel="")
-    grid.figure.supxlabel("interval, over the cell's cost by the batch path")
-    grid.figure.supylabel("lost, % (lowest: none)")
+    log_axes(grid, "x", drawn["over_cost"], 1.3)
+    log_axes(grid, "y", [lowest / 1e4, 100], 1.6, most=5)
     words = ends(drawn, "lost_percent", ["cell", "scale", "queue"], "%")
-    return finish(grid, f"Losses of the same cells at scales {', '.join(scales)}: {words}.", 3, "")
+    titles = {queue: two_lines(queue.replace(", ", " / "), 30) for queue in panels}
+    return finish(grid, f"Losses of the same cells at scales {', '.join(scales)}: {words}.", 3, titles,
+                  x="interval, over the cell's cost by the batch path", y="lost, % (lowest: none)")  # fmt: skip
 
 
 def batch_and_realtime(both: pd.DataFrame) -> Figure:
@@ -282,25 +243,22 @@ def batch_and_realtime(both: pd.DataFrame) -> Figure:
     if both.empty:
         return nothing("no cell has both a smallest interval and a cost in batch yet")
     drawn, colours = by_collector(both)
-    grid = sns.relplot(
-        drawn, x="ns", y="pdr_ns", hue="key", palette=colours, style="strategy", markers=MARKS, s=50, legend=False,
-        zorder=3, **size(1, 4.4),
-    )  # fmt: skip
-    for key, part in drawn.groupby("key"):
-        brackets(part["ns"], part["pdr_low_ns"], part["pdr_high_ns"], grid.ax, color=colours[str(key)])
-        grid.ax.hlines(part["pdr_ns"], part["low"], part["high"], color=colours[str(key)], linewidth=1.6, zorder=2)
+    grid = sns.relplot(drawn, x="ns", y="pdr_ns", hue="key", palette=colours, style="strategy", markers=MARKS, s=50,
+                       legend=False, zorder=3, **size(1, 4.4))  # fmt: skip
+    strokes = {"colors": drawn["key"].map(colours), "linewidth": 1.6, "zorder": 2}
+    grid.ax.vlines(drawn["ns"], drawn["pdr_low_ns"], drawn["pdr_high_ns"], **strokes)
+    grid.ax.hlines(drawn["pdr_ns"], drawn["low"], drawn["high"], **strokes)
     without_objects = drawn["layout"].str.startswith(("flat", "slab")) & (drawn["strategy"] == "pool")
     for row in records(drawn[without_objects]):
         grid.ax.annotate(f"{row.solution} {row.case}", (row.ns, row.pdr_ns), xytext=(7, -9),
                          textcoords="offset points")  # fmt: skip
-    low, high = (float(fold(drawn[["ns", "pdr_ns"]].to_numpy().ravel())) for fold in (min, max))
-    grid.ax.axline((low, low), (high, high), color=SILVER, linewidth=1, zorder=1)
+    grid.ax.axline((1, 1), (2, 2), color=SILVER, linewidth=1, zorder=1)
     for which in "xy":
-        log_axis(grid.ax, low, high, which, 1.4)
+        log_axes(grid, which, drawn[["ns", "pdr_ns"]].to_numpy(float).ravel(), 1.4, most=5)
     grid.set_axis_labels("cost in batch, ns per packet (log scale)", "smallest interval, ns (log scale)")
-    handles = [*collector_handles(set(colours)), *strategy_shapes(set(drawn["strategy"]))]
     words = ends(drawn, "ratio", CONFIGURATION, "times the cost in batch")
-    return finish(grid, f"Smallest interval beside the cost in batch: {words}.", 4, handles=handles)
+    text = f"Smallest interval beside the cost in batch: {words}."
+    return finish(grid, text, 4, handles=collector_and_strategy(drawn))
 
 
 def sweeps(trials: pd.DataFrame) -> Figure:
@@ -308,35 +266,31 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     the others stand in the table of sweeps (`allocpool.studies.realtime.story.sweep_table`)."""
     done = finished(trials)
     if done.empty:
-        return nothing("no single trial has finished yet")
+        return nothing(_NO_TRIAL)
     done = done[done["intermediate_queue_ms"] == 0]
     usual_heap = done["heap_factor"].isna() | (done["heap_factor"] == 1)
     by_heap = done[done["heap_factor"].notna() & (done["queue_factor"] == _usual_queue(done))]
-    parts = {_QUEUE: (done[usual_heap], "queue_factor"), _HEAP: (by_heap, "heap_factor")}
-    long = pd.concat(
-        [rows.assign(panel=name, factor=rows[column].astype(float)) for name, (rows, column) in parts.items()]
-    )
-    line = long.groupby(["panel", *CONFIGURATION], observed=True)["factor"].transform("nunique")
-    long = long[line >= _ENOUGH]
+    queue = done[usual_heap].assign(panel=_QUEUE, factor=done["queue_factor"].astype(float))
+    long = pd.concat([queue, by_heap.assign(panel=_HEAP, factor=by_heap["heap_factor"].astype(float))])
+    long = long[long.groupby(["panel", *CONFIGURATION], observed=True)["factor"].transform("nunique") >= _ENOUGH]
     if long.empty:
         return nothing("too few lengths and sizes for a curve: the table has them")
     long["lost"], lowest = _floored(long["lost_ppm"])
     short, _ = short_names(list(long["solution"].unique()))
     long["cell"] = long["solution"].map(short) + ", case " + long["case"]
-    panels = present(parts, long["panel"])
+    panels = present((_QUEUE, _HEAP), long["panel"])
     grid = sns.relplot(
         long, kind="line", x="factor", y="lost", hue="strategy", palette=COLOURS, style="cell", markers=True, **STATED,
         err_style="bars", col="panel", col_order=panels, facet_kws={"sharex": False, "legend_out": False},
         **size(len(panels), 3),
     )  # fmt: skip
     for panel, axis in grid.axes_dict.items():
-        mine = long[long["panel"] == panel]
-        log_axis(axis, float(mine["factor"].min()), float(mine["factor"].max()), room=1.3, most=4)
-        log_axis(axis, lowest, float(long["lost"].max()), "y", 1.6)
-        axis.set(title=panel, xlabel="times the published one", ylabel="")
-    grid.figure.supylabel("lost of a million (lowest: none)")
+        log_axes(axis, "x", long.loc[long["panel"] == panel, "factor"], 1.3)
+    log_axes(grid, "y", [lowest, *long["lost"]], 1.6, most=5)
+    grid.set_xlabels("times the published one")
     words = ends(long, "lost_ppm", [*CONFIGURATION, "panel", "factor"], "of a million")
-    return finish(grid, f"Losses by length of the queue and size of the heap: {words}.", 2, "")
+    text = f"Losses by length of the queue and size of the heap: {words}."
+    return finish(grid, text, 2, y="lost of a million (lowest: none)")
 
 
 _QUEUE, _HEAP = "input queue at this scale", "heap"
@@ -382,29 +336,23 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     grid = sns.FacetGrid(found, row=across[0], col=across[1], height=2.6, aspect=1.15, despine=True)
     for names, axis in grid.axes_dict.items():
         of = dict(zip(across, names, strict=True))
-        solution, deadline_ms = of["solution"], of["deadline_ms"]
-        panel = found[(found["solution"] == solution) & (found["deadline_ms"] == deadline_ms)]
+        panel = found[(found["solution"] == of["solution"]) & (found["deadline_ms"] == of["deadline_ms"])]
         _map_panel(axis, panel, (rates[0] / 2, rates[1] * 2))
-        log_axis(axis, lives[0], lives[1], room=1.5, most=3)
-        log_axis(axis, rates[0], rates[1], "y", 1.5)
         axis.tick_params(labelsize=10)
-        axis.set_title(f"{solution}\nwithin {deadline_ms:g} ms", fontsize=10, color=INK)
+        axis.set_title(f"{of['solution']}\nwithin {of['deadline_ms']:g} ms", fontsize=10, color=INK)
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
+    log_axes(grid, "x", lives, 1.5, most=3)
+    log_axes(grid, "y", rates, 1.5, most=5)
     grid.set_axis_labels("messages alive", "messages a second", fontsize=11)
     figure: Figure = grid.figure
     figure.set_dpi(110)
     figure.set_layout_engine("constrained")
-    handles = [
-        Line2D([], [], color=STRATEGY_STYLE[name][0], marker=STRATEGY_STYLE[name][1], linestyle=line, label=name)
-        for name, line in _LINES.items()
-    ] + [
-        Patch(facecolor=colour, hatch=hatch, edgecolor=GREY, label=name)
-        for name, (colour, hatch) in _REGION_STYLE.items()
-    ]  # fmt: skip
-    if point:
-        handles.append(Line2D([], [], color=INK, marker="*", markersize=11, linestyle="", label="yours"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
+    handles = [mark(name, *STRATEGY_STYLE[name], line) for name, line in _LINES.items()]
+    regions = [Patch(facecolor=colour, hatch=hatch, edgecolor=GREY, label=name)
+               for name, (colour, hatch) in _REGION_STYLE.items()]  # fmt: skip
+    own = [mark("yours", INK, "*")] if point else []
+    figure.legend(handles=[*handles, *regions, *own], loc="outside lower center", ncols=3, frameon=False, fontsize=10)
     return describe(figure, f"Highest rates without a loss, messages a second. {_map_in_words(known)}")
 
 

@@ -14,17 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import (
-    GREY,
-    INK,
-    STATED,
-    colour_of,
-    finish,
-    log_axis,
-    nothing,
-    size,
-    stated,
-)
+from allocpool.evidence.style import GREY, INK, STATED, colour_of, finish, log_axes, mark, nothing, rule, size, stated
+from allocpool.evidence.trials import records
 from allocpool.packets.style import ends
 from allocpool.runtimes.collectors import collector_labelled
 from allocpool.studies.stream.claims import CELL, FIRST, held, only
@@ -51,37 +42,32 @@ class _Looks:
     """How lines are told apart: colour is the collector, stroke the runtime, marker the number of threads."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
-        self.threads = sorted(rows["cooperative_threads"].unique())
-        self.runtimes = sorted((int(feature) for feature in rows["runtime"].unique()), reverse=True)
-        self.solutions = rows.drop_duplicates("solution")
-        self.colours = dict(zip(self.solutions["solution"], self.solutions["collector"].map(colour_of), strict=True))
-
-    def marker(self, threads: int) -> str:
-        return _MARKERS[self.threads.index(threads) % len(_MARKERS)]
-
-    def place(self, runtime: object) -> int:
-        return self.runtimes.index(int(str(runtime))) % len(_LINES)
+        threads = sorted(int(some) for some in rows["cooperative_threads"].unique())
+        self.markers = {some: _MARKERS[place % len(_MARKERS)] for place, some in enumerate(threads)}
+        runtimes = sorted((int(feature) for feature in rows["runtime"].unique()), reverse=True)
+        self.strokes = {feature: place % len(_LINES) for place, feature in enumerate(runtimes)}
+        solutions = rows.drop_duplicates("solution").set_index("solution")
+        self.colours = solutions["collector"].map(colour_of).to_dict()
+        self.runtimes = solutions["runtime"].astype(int).to_dict()
 
     def styled(self, rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Rows with their ``look``, and what makes seaborn draw it."""
-        looks = rows["runtime"].astype(str) + " " + rows["cooperative_threads"].astype(str)
-        keys = [(int(runtime), int(threads)) for runtime, threads in (look.split() for look in looks.unique())]
-        names = [f"{runtime} {threads}" for runtime, threads in keys]
-        return rows.assign(look=looks), {
+        looks = {(row.runtime, row.cooperative_threads) for row in records(rows)}
+        return rows.assign(look=rows["runtime"].astype(str) + " " + rows["cooperative_threads"].astype(str)), {
             "hue": "solution", "palette": self.colours, "style": "look", "legend": False, "err_style": "bars",
-            "markers": {name: self.marker(threads) for name, (_, threads) in zip(names, keys, strict=True)},
-            "dashes": {name: _DASHES[self.place(runtime)] for name, (runtime, _) in zip(names, keys, strict=True)},
+            "markers": {f"{runtime} {threads}": self.markers[int(threads)] for runtime, threads in looks},
+            "dashes": {f"{runtime} {threads}": _DASHES[self.strokes[int(runtime)]] for runtime, threads in looks},
+            "markersize": 6, **STATED,
         }  # fmt: skip
 
+    def lines(self) -> list[Line2D]:
+        """Legend entries of solutions."""
+        return [mark(str(name), colour, line=_LINES[self.strokes[self.runtimes[name]]])
+                for name, colour in self.colours.items()]  # fmt: skip
+
     def handles(self) -> list[Line2D]:
-        lines = [
-            Line2D([], [], color=self.colours[name], linestyle=_LINES[self.place(runtime)], label=str(name))
-            for name, runtime in zip(self.solutions["solution"], self.solutions["runtime"], strict=True)
-        ]
-        return lines + [
-            Line2D([], [], linestyle="", marker=self.marker(some), color=GREY, label=f"threads: {some}")
-            for some in self.threads
-        ]
+        """Those, and of numbers of threads."""
+        return [*self.lines(), *(mark(f"threads: {some}", GREY, shape) for some, shape in self.markers.items())]
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
@@ -110,26 +96,24 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
     long["millions"] = long["offered_items_per_second"] / 1e6
     charts = [f"published, {machine}\n{windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
     grid = sns.relplot(
-        stated(long, "ms"), kind="line", x="millions", y="ms", **drawn, **STATED, col="panel",
-        col_order=[*panels, *(charts if axis == "keys" else [])], col_wrap=2, markersize=6,
-        facet_kws={"sharex": False}, **size(2, 2.6),
+        stated(long, "ms"), kind="line", x="millions", y="ms", **drawn, col="panel",
+        col_order=[*panels, *(charts if axis == "keys" else [])], col_wrap=2, facet_kws={"sharex": False},
+        **size(2, 2.6),
     )  # fmt: skip
-    for panel, place in zip([*panels, *charts], grid.axes.flat, strict=False):
-        place.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
+    rule(grid, y=target_ms)
+    log_axes(grid, "y", [0.2, top], most=5)
+    for panel, place in grid.axes_dict.items():
         mine = long[long["panel"] == panel]
-        for row in mine[mine["kept_up"] < mine["n"]].to_dict("records"):
-            place.scatter([row["millions"]], [top], marker=looks.marker(row["cooperative_threads"]), facecolors="none",
-                          edgecolors=looks.colours[row["solution"]])  # fmt: skip
-        if len(mine):
-            log_axis(place, float(mine["millions"].min()), float(mine["millions"].max()), most=4)
-        log_axis(place, 0.2, top, "y")
-        place.set_title(panel)
+        for row in records(mine[mine["kept_up"] < mine["n"]]):
+            place.scatter([row.millions], [top], marker=looks.markers[row.cooperative_threads], facecolors="none",
+                          edgecolors=looks.colours[row.solution])  # fmt: skip
+        log_axes(place, "x", mine["millions"])
     for machine, place in zip(_PUBLISHED if axis == "keys" else (), grid.axes.flat[len(panels) :], strict=True):
         _published(place, machine)
     grid.set_axis_labels("million items a second", "latency, ms (log)")
     words = ends(rows, "first_ms", ["solution", "cooperative_threads"], "ms")
-    return finish(grid, f"Latency to the first result against throughput, {rows['tail'].dropna().min()}: {words}.", 3,
-                  "", looks.handles())  # fmt: skip
+    text = f"Latency to the first result against throughput, {rows['tail'].dropna().min()}: {words}."
+    return finish(grid, text, 3, handles=looks.handles())
 
 
 def _published(panel: Axes, machine: str) -> None:
@@ -142,9 +126,7 @@ def _published(panel: Axes, machine: str) -> None:
             marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1,
             label=f"{collector}, JDK {jdk}, {threads}",
         )  # fmt: skip
-    log_axis(
-        panel, float(rows["million_items_per_second"].min()), float(rows["million_items_per_second"].max()), most=4
-    )
+    log_axes(panel, "x", rows["million_items_per_second"])
     panel.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.35), title="collector, JDK, threads")
 
 
@@ -168,15 +150,15 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         rows["place"] = rows[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
         others = [name for name in CELL if name != axis]
         for _, line in rows.groupby(others, sort=False, dropna=False):
-            sns.lineplot(line, x="place", y=FIRST, **drawn, **STATED, ax=panel, markersize=6)
+            sns.lineplot(line, x="place", y=FIRST, **drawn, ax=panel)
             told = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
             for place, point in told.iterrows() if axis == "new_size_mb" else ():
                 panel.annotate(f"{point['young_per_s']:.0f}/s", (float(str(place)), point[FIRST]), xytext=(5, 5),
                                textcoords="offset points")  # fmt: skip
-        panel.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
         panel.set(title="", xlabel=_SETTINGS[axis], ylabel="first result, ms (log)")
         panel.set_xticks(range(len(asked) + 1), [_DEFAULT, *(f"{value}" for value in asked)])
-        log_axis(panel, float(every[FIRST].min()), max(target_ms, float(every[FIRST].max())), "y")
+    rule(grid, y=target_ms)
+    log_axes(grid, "y", [target_ms, *every[FIRST]], most=5)
     words = ends(every, FIRST, ["solution", "cooperative_threads"], "ms")
     text = f"Latency to the first result by setting of the collector ({', '.join(_SETTINGS[name] for name in found)})"
     return finish(grid, f"{text}: {words}.", 3, "", looks.handles())
@@ -192,34 +174,31 @@ def _asked(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
     return rows[settings.transform("nunique") > 1]
 
 
-def threads_of_the_engine(
-    trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float, answer: str = FIRST
-) -> Figure:
+def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> Figure:
     """Cooperative threads, from one to all processors: latency at the highest percentile at the commonest rate (above),
     the highest throughput within the target (below); medians, bars from the smallest to the largest."""
     rows, highest = commonest_rate(trials), held(trials, searches, target_ms)
-    if rows.empty or rows[answer].isna().all():
+    if rows.empty or rows[FIRST].isna().all():
         return nothing("No trial that kept up")
-    tables = {answer: rows, "held_items_per_second": highest}
+    tables = {FIRST: rows, "held_items_per_second": highest}
     looks = _Looks(pd.concat([rows, highest]))
     grid = sns.FacetGrid(rows.assign(panel=""), col="panel", col_order=list(tables), col_wrap=1, sharey=False,
                          **size(1, 2.6))  # fmt: skip
     for value, panel in grid.axes_dict.items():
         table = tables[value].dropna(subset=[value])
-        scaled = table.assign(**{value: table[value].astype(float) / (1 if value == answer else 1e6)})
+        scaled = table.assign(**{value: table[value].astype(float) / (1 if value == FIRST else 1e6)})
         for place, (_, line) in enumerate(scaled.groupby(["solution", "tail"], sort=False)):
-            shown, drawn = looks.styled(line.assign(cooperative_threads=looks.threads[0]))
+            shown, drawn = looks.styled(line.assign(cooperative_threads=min(looks.markers)))
             shown["at"] = line["cooperative_threads"].astype(int) + 0.02 * place
-            sns.lineplot(shown, x="at", y=value, **drawn, **STATED, ax=panel, markersize=6)
+            sns.lineplot(shown, x="at", y=value, **drawn, ax=panel)
         threads = sorted(rows["cooperative_threads"].unique())
         panel.set(xticks=threads, xlim=(threads[0] - 0.4, threads[-1] + 0.4))
     latency, throughput = grid.axes.flat
     latency.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
     latency.set(title=rate_text(rows).replace(", ", ",\n", 1), ylabel="first result, ms")
-    throughput.set(
-        title="", xlabel="cooperative threads of the engine", ylabel=f"million items/s within {target_ms:g} ms"
-    )
-    words = ends(rows, answer, ["solution", "cooperative_threads"], "ms")
+    throughput.set(title="", xlabel="cooperative threads of the engine",
+                   ylabel=f"million items/s within {target_ms:g} ms")  # fmt: skip
+    words = ends(rows, FIRST, ["solution", "cooperative_threads"], "ms")
     tails = ", ".join(sorted(rows["tail"].dropna().unique()))
     text = f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}."
-    return finish(grid, text, 2, "", [handle for handle in looks.handles() if handle.get_linestyle() != "None"])
+    return finish(grid, text, 2, "", looks.lines())

@@ -4,46 +4,37 @@ from __future__ import annotations
 
 import math
 import textwrap
+from typing import Any
 
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from allocpool import stats
 from allocpool.decisions import compare, effect_that_matters
-from allocpool.evidence.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    SILVER,
-    SKY,
-    VERMILION,
-    WIDTH,
-    describe,
-    legend,
-    log_axis,
-    new_figure,
-    nothing,
-)
-from allocpool.studies.your_workload.advice import Advice, Explored
+from allocpool.evidence import style
+from allocpool.evidence.style import STATED, finish, log_axes, mark, marks, nothing, size, stated
+from allocpool.evidence.trials import records
+from allocpool.packets.cells import present
+from allocpool.packets.style import points
+from allocpool.studies.your_workload.advice import Advice
 from allocpool.studies.your_workload.cells import Campaign
-from allocpool.studies.your_workload.headroom import Headroom
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
-COLOURS = {
-    ALLOC: VERMILION, POOL: BLUE, MIX: PURPLE, NETTY: GREEN, REUSE: SKY, "fitted": ORANGE, "zeroed": SILVER,
+_LOOKS = {
+    ALLOC: (style.VERMILION, "o"), POOL: (style.BLUE, "s"), MIX: (style.PURPLE, "D"), NETTY: (style.GREEN, "^"),
+    REUSE: (style.SKY, "v"), "fitted": (style.ORANGE, "P"), "zeroed": (style.SILVER, "X"),
 }  # fmt: skip
-_MARKS = {ALLOC: "o", POOL: "s", MIX: "D", NETTY: "^", REUSE: "v", "fitted": "P", "zeroed": "X"}
 _NOTHING = "Nothing was measured yet"
 _AXES = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "share kept", "live": "live besides, MiB",
     "garbage": "garbage besides, MiB/s",
 }  # fmt: skip
+_COST, _ROOM, _DELAY = "CPU of the process, ns a message", "messages a second: held | lost", "delay at your rate, ms"
+_PERCENTILES = {"p50": "delay_p50_ms", "p99": "delay_p99_ms", "p99.9": "delay_p999_ms"}
+_RATIO = "CPU a message, allocation / pool"
+_LEAST, _MOST = 0.05, 20.0
+"""What an axis of ratios shows at most."""
 
 
 def _strategies(advice: Advice) -> list[str]:
@@ -51,15 +42,53 @@ def _strategies(advice: Advice) -> list[str]:
 
 
 def overview(advice: Advice) -> Figure:
-    """Cost, head-room and delays side by side: the picture of the answer."""
-    names = _strategies(advice)
-    if not names:
+    """Cost, head-room and delays one below the other, as far as they were measured: the picture of the answer."""
+    names, rate = _strategies(advice), advice.workload.rate_per_s
+    rooms = {name: advice.headroom[name] for name in names if name in advice.headroom}
+    costs = {name: advice.figures[name].costs for name in names if advice.figures[name].costs}
+    means = {name: stats.geometric_interval(every) for name, every in costs.items()}
+    told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means.items()]
+    told += [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s) for name, room in rooms.items()]
+    delays = pd.DataFrame(
+        [(name, percentile, getattr(advice.figures[name], column))
+         for name in names for percentile, column in _PERCENTILES.items()],
+        columns=["strategy", "percentile", "ms"],
+    ).astype({"ms": float})  # fmt: skip
+    delays = delays[delays["ms"] > 0]
+    panels = [panel for panel, shown in ((_COST, costs), (_ROOM, rooms), (_DELAY, len(delays))) if shown]
+    if not panels:
         return nothing(_NOTHING)
-    figure, axes = new_figure(3, 1, WIDTH, 3 * (0.9 + 0.4 * len(names)))
-    _cost(axes[0], advice, names)
-    _headroom(axes[1], advice, names)
-    _delays(axes[2], advice, names)
-    return describe(figure, overview_alt(advice))
+    table = pd.DataFrame(told, columns=["panel", "strategy", "value", "low", "high"])
+    table = table.astype(dict.fromkeys(("value", "low", "high"), float)).replace(math.inf, math.nan)
+    every_cost = [(_COST, name, cost) for name, every in costs.items() for cost in every]
+    grid = points(
+        table, "value", names, {name: _LOOKS[name] for name in names}, "", by="strategy", y="strategy", col="panel",
+        col_order=panels, columns=1, trials=pd.DataFrame(every_cost, columns=["panel", "strategy", "value"]),
+        sharex=False,
+    )  # fmt: skip
+    for panel, axis in grid.axes_dict.items():
+        if panel == _COST:
+            axis.set_xlim(left=0)
+        if panel == _ROOM:
+            ends = [(name, (room.held_per_s or math.nan, room.lost_per_s or math.nan)) for name, room in rooms.items()]
+            for name, both in ends:  # below the edge with its interval: held as a stroke, lost as a cross
+                place, colour = names.index(name) + 0.25, _LOOKS[name][0]
+                axis.plot(both, [place, place], color=colour, linewidth=1)
+                for rate_per_s, marker in zip(both, "|x", strict=True):
+                    axis.plot(rate_per_s, place, marker=marker, markersize=8, color=colour, markeredgewidth=2)
+            known = table.loc[table["panel"] == _ROOM, ["value", "low", "high"]].to_numpy().ravel()
+            axis.axvline(rate, color=style.GREY, linestyle="--", linewidth=1.2)
+            log_axes(axis, "x", [rate, *known, *(one for _, both in ends for one in both)], 1.6, most=5)
+        if panel == _DELAY:
+            sns.scatterplot(delays, x="ms", y="strategy", hue="strategy", style="percentile", s=70, legend=False,
+                            palette={name: _LOOKS[name][0] for name in names}, ax=axis)  # fmt: skip
+            for row in records(delays):
+                axis.annotate(row.percentile, (row.ms, names.index(row.strategy)), xytext=(0, 7),
+                              textcoords="offset points", ha="center")  # fmt: skip
+            axis.axvline(advice.workload.delay_ms, color=style.GREY, linestyle="--", linewidth=1.2)
+            log_axes(axis, "x", [advice.workload.delay_ms, *delays["ms"]], 1.6, most=5)
+            axis.set(xlabel="", ylabel="")
+    return finish(grid, overview_alt(advice))
 
 
 def overview_alt(advice: Advice) -> str:
@@ -80,133 +109,38 @@ def _told(value: float | None) -> str:
     return "unknown" if value is None else stats.significant(value, 2)
 
 
-def _names(axis: Axes, names: list[str]) -> None:
-    axis.set_yticks(range(len(names)), names)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.grid(visible=False, axis="y")
-
-
-def _cost(axis: Axes, advice: Advice, names: list[str]) -> None:
-    rows = pd.DataFrame(
-        [(name, cost) for name in names for cost in advice.figures[name].costs], columns=["strategy", "ns"]
-    )
-    if rows.empty:
-        axis.set_axis_off()
-        return
-    sns.stripplot(
-        rows, x="ns", y="strategy", order=names, hue="strategy", hue_order=names,
-        palette=[COLOURS[name] for name in names], alpha=0.45, size=5, jitter=0.12, ax=axis, legend=False,
-    )  # fmt: skip
-    for place, name in enumerate(names):
-        if costs := advice.figures[name].costs:
-            told = stats.geometric_interval(costs)
-            axis.plot([told.low, told.high], [place, place], color=INK, linewidth=2)
-            axis.plot(told.estimate, place, marker=_MARKS[name], color=INK, markersize=6)
-    _names(axis, names)
-    axis.set_xlim(left=0)
-    axis.set_xlabel("CPU of the process, ns a message")
-    axis.set_ylabel("")
-
-
-def _headroom(axis: Axes, advice: Advice, names: list[str]) -> None:
-    rate = advice.workload.rate_per_s
-    seen = [rate]
-    for place, name in enumerate(names):
-        if name in advice.headroom:
-            seen += _draw_room(axis, advice.headroom[name], place, name)
-    axis.axvline(rate, color=GREY, linestyle="--", linewidth=1.2)
-    log_axis(axis, min(seen), max(seen), room=1.6)
-    _names(axis, names)
-    axis.set_xlabel("messages a second: held | lost")
-
-
-def _draw_room(axis: Axes, room: Headroom, place: int, name: str) -> list[float]:
-    """Held as a bar from the left, lost as an open mark, the edge with its interval; the rates that are drawn."""
-    drawn = []
-    colour = COLOURS[name]
-    if room.held_per_s:
-        axis.plot(room.held_per_s, place, marker="|", markersize=16, color=colour, markeredgewidth=3)
-        drawn.append(room.held_per_s)
-    if room.lost_per_s:
-        axis.plot(room.lost_per_s, place, marker="x", markersize=8, color=colour, markeredgewidth=2)
-        drawn.append(room.lost_per_s)
-    if room.held_per_s and room.lost_per_s:
-        axis.plot([room.held_per_s, room.lost_per_s], [place, place], color=colour, linewidth=1)
-    if room.rate_per_s:
-        low = room.low_per_s or room.held_per_s or room.rate_per_s
-        high = room.high_per_s if room.high_per_s and math.isfinite(room.high_per_s) else room.lost_per_s
-        axis.plot([low, high or room.rate_per_s], [place + 0.18, place + 0.18], color=INK, linewidth=2)
-        axis.plot(room.rate_per_s, place + 0.18, marker=_MARKS[name], color=INK, markersize=5)
-        drawn += [low, high or room.rate_per_s]
-    return drawn
-
-
-def _delays(axis: Axes, advice: Advice, names: list[str]) -> None:
-    rows = [
-        (name, percentile, value)
-        for name in names
-        for percentile, value in (
-            ("p50", advice.figures[name].delay_p50_ms),
-            ("p99", advice.figures[name].delay_p99_ms),
-            ("p99.9", advice.figures[name].delay_p999_ms),
-        )
-        if value
-    ]
-    if not rows:
-        axis.set_axis_off()
-        return
-    table = pd.DataFrame(rows, columns=["strategy", "percentile", "ms"])
-    sns.scatterplot(
-        table, x="ms", y="strategy", hue="strategy", hue_order=names, palette=[COLOURS[name] for name in names],
-        style="percentile", s=70, ax=axis, legend=False,
-    )  # fmt: skip
-    for place, name in enumerate(names):
-        mine = table[table["strategy"] == name]
-        for each in mine.itertuples():
-            axis.annotate(str(each.percentile), (float(str(each.ms)), place), xytext=(0, 7),
-                          textcoords="offset points", ha="center", color=INK)  # fmt: skip
-    axis.axvline(advice.workload.delay_ms, color=GREY, linestyle="--", linewidth=1.2)
-    log_axis(axis, float(table["ms"].min()), max(float(table["ms"].max()), advice.workload.delay_ms), room=1.6)
-    _names(axis, names)
-    axis.set_ylabel("")
-    axis.set_xlabel("delay at your rate, ms")
-
-
 def robustness(advice: Advice) -> Figure:
     """Allocation over the pool against each parameter that was tried, one at a time."""
-    shown = [name for name in _AXES if any(each.parameter == name for each in advice.explored)]
-    if not shown:
+    columns_of = ["parameter", "value", "ratio", "low", "high", "loses"]
+    tried = pd.DataFrame([vars(each) for each in advice.explored], columns=columns_of)
+    tried = tried[tried["parameter"].isin(_AXES)].astype(dict.fromkeys(("value", "ratio", "low", "high"), float))
+    if tried.empty:
         return nothing("What would turn the answer was not measured yet")
-    figure, axes = new_figure(1, len(shown), 2.4 + 2.1 * len(shown), 3.2, sharey=True)
-    for axis, name in zip(axes, shown, strict=True):
-        mine = [each for each in advice.explored if each.parameter == name]
-        _one_parameter(axis, mine, advice.workload.value_of(name))
-        axis.set_xlabel(_AXES[name])
-    axes[0].set_ylabel("CPU, allocation / pool")
-    ratios = [end for each in advice.explored for end in (each.low, each.ratio, each.high) if end]
-    log_axis(axes[0], max(0.05, min(ratios)), min(20.0, max(ratios)), which="y")
-    legend(figure, [
-        Line2D([], [], marker="o", color=INK, label="tried, with its interval"),
-        Line2D([], [], marker="o", color=VERMILION, linestyle="", label="loses too much at your rate"),
-        Line2D([], [], color=GREY, linestyle="--", label="yours"),
-    ])  # fmt: skip
-    return describe(figure, robustness_alt(advice))
-
-
-def _one_parameter(axis: Axes, tried: list[Explored], yours: float) -> None:
     # A value of 0 has no place on a logarithmic axis: it stands one step below the smallest other.
-    positive = [each.value for each in tried if each.value > 0]
-    zero = min(positive, default=1.0) / 4
-    table = pd.DataFrame({"value": [each.value or zero for each in tried], "ratio": [each.ratio for each in tried]})
-    sns.lineplot(table, x="value", y="ratio", color=INK, linewidth=1, ax=axis, errorbar=None)
-    for each in tried:
-        place = each.value or zero
-        if each.low and each.high:
-            axis.plot([place, place], [each.low, each.high], color=INK, linewidth=1.6)
-        axis.plot(place, each.ratio, marker="o", markersize=6, color=VERMILION if each.loses else INK)
-    axis.axhspan(1 / effect_that_matters(), effect_that_matters(), color=SILVER, alpha=0.25, linewidth=0)
-    axis.axvline(yours or zero, color=GREY, linestyle="--", linewidth=1.2)
-    log_axis(axis, float(table["value"].min()), float(table["value"].max()), room=2.0, most=3)
+    zeros = {name: float(mine[mine > 0].min()) / 4 for name, mine in tried.groupby("parameter")["value"]}
+    tried["place"] = tried["value"].mask(tried["value"] == 0, tried["parameter"].map(zeros).fillna(0.25))
+    shown = present(_AXES, tried["parameter"])
+    columns = min(2, len(shown))
+    grid = sns.relplot(
+        stated(tried, "ratio"), kind="line", x="place", y="ratio", color=style.INK, marker="o", **STATED,
+        err_style="bars", col="parameter", col_order=shown, col_wrap=columns, facet_kws={"sharex": False},
+        **size(columns, 2.4),
+    )  # fmt: skip
+    for name, axis in grid.axes_dict.items():
+        mine = tried[tried["parameter"] == name]
+        losing = mine[mine["loses"].map(bool)]
+        axis.plot(losing["place"], losing["ratio"], marker="o", linestyle="", color=style.VERMILION, zorder=4)
+        axis.axhspan(1 / effect_that_matters(), effect_that_matters(), color=style.SILVER, alpha=0.25, linewidth=0)
+        axis.axvline(advice.workload.value_of(name) or zeros[name], color=style.GREY, linestyle="--", linewidth=1.2)
+        log_axes(axis, "x", mine["place"], 2.0, most=3)
+        axis.set_xlabel("")
+    log_axes(grid, "y", tried[["low", "ratio", "high"]].clip(_LEAST, _MOST).to_numpy().ravel())
+    handles = [
+        mark("tried, with its interval", style.INK, "o", "-"),
+        mark("loses too much at your rate", style.VERMILION, "o"),
+        mark("yours", style.GREY, line="--"),
+    ]  # fmt: skip
+    return finish(grid, robustness_alt(advice), 3, _AXES, handles, y=_RATIO)
 
 
 def robustness_alt(advice: Advice) -> str:
@@ -227,23 +161,16 @@ def memory(advice: Advice) -> Figure:
     """Resident memory at idle and at the peak, and what the pool holds and wastes."""
     names = _strategies(advice)
     parts = {"idle": "idle_rss_mb", "peak": "peak_rss_mb", "in the pool": "pool_mb", "wasted": "wasted_mb"}
-    rows = [
-        (name, part, value)
-        for name in names
-        for part, column in parts.items()
-        if (value := getattr(advice.figures[name], column)) is not None
-    ]
-    if not rows:
+    rows = [(name, part, getattr(advice.figures[name], column)) for name in names for part, column in parts.items()]
+    table = pd.DataFrame(rows, columns=["strategy", "part", "MiB"]).dropna().astype({"MiB": float})
+    if table.empty:
         return nothing(_NOTHING)
-    table = pd.DataFrame(rows, columns=["strategy", "part", "MiB"])
-    figure, (axis,) = new_figure(1, 1, WIDTH, 1.6 + 0.5 * len(names))
-    sns.barplot(
-        table, x="MiB", y="strategy", hue="part", order=names, hue_order=list(parts), errorbar=None,
-        palette=[SILVER, INK, BLUE, ORANGE], ax=axis,
+    grid = sns.catplot(
+        table, kind="bar", x="MiB", y="strategy", hue="part", order=names, hue_order=list(parts), errorbar=None,
+        palette=[style.SILVER, style.INK, style.BLUE, style.ORANGE], **size(1, 1.6 + 0.5 * len(names)),
     )  # fmt: skip
-    axis.set_ylabel("")
-    axis.legend(title="", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return describe(figure, memory_alt(advice))
+    grid.set_ylabels("")
+    return finish(grid, memory_alt(advice), 4)
 
 
 def memory_alt(advice: Advice) -> str:
@@ -259,35 +186,21 @@ def memory_alt(advice: Advice) -> str:
 
 def set_ups(trials: pd.DataFrame) -> Figure:
     """Allocation over the pool in every workload of the study, with its interval."""
-    campaign = Campaign(trials)
-    rows = []
-    for pool in (POOL, REUSE):
-        for each in campaign.with_both(ALLOC, pool):
-            told = compare(each.costs(ALLOC), each.costs(pool)).ratio
-            if told is not None:
-                rows.append((each.label, pool, told))
-    if not rows:
-        return nothing(_NOTHING)
-    figure, (axis,) = new_figure(1, 1, 10.0, 1.4 + 0.5 * len(rows))
-    table = pd.DataFrame({
-        "set-up": [textwrap.fill(f"{label} ({pool})", 62) for label, pool, _ in rows],
-        "pool": [pool for _, pool, _ in rows],
-        "ratio": [told.estimate for _, _, told in rows],
-    })  # fmt: skip
-    sns.scatterplot(
-        table, x="ratio", y="set-up", hue="pool", palette=COLOURS, style="pool", markers=_MARKS, s=60, ax=axis,
-        legend=False,
-    )  # fmt: skip
-    for place, (_, _, told) in enumerate(rows):
-        axis.plot([told.low, told.high], [place, place], color=INK, linewidth=1.6, zorder=1)
-    axis.axvspan(1 / effect_that_matters(), effect_that_matters(), color=SILVER, alpha=0.25, linewidth=0)
-    ends = [
-        end for _, _, told in rows for end in (told.low, told.high, told.estimate) if math.isfinite(end) and end > 0
+    told = [
+        (textwrap.fill(each.label, 30), pool, ratio.estimate, ratio.low, ratio.high)
+        for pool in (POOL, REUSE)
+        for each in Campaign(trials).with_both(ALLOC, pool)
+        if (ratio := compare(each.costs(ALLOC), each.costs(pool)).ratio) is not None
     ]
-    log_axis(axis, max(0.05, min(ends)), min(20.0, max(ends)))
-    axis.set_xlabel("CPU a message, allocation / pool")
-    axis.set_ylabel("")
-    return describe(figure, set_ups_alt(trials))
+    if not told:
+        return nothing(_NOTHING)
+    table = pd.DataFrame(told, columns=["set-up", "pool", "ratio", "low", "high"]).replace(math.inf, math.nan)
+    hue = {name: _LOOKS[name] for name in (POOL, REUSE) if name in set(table["pool"])}
+    grid = points(table, "ratio", list(table["set-up"].unique()), hue, _RATIO, by="pool", y="set-up", col=None)
+    grid.figure.set_figheight(1.2 + 0.9 * table["set-up"].nunique())
+    grid.ax.axvspan(1 / effect_that_matters(), effect_that_matters(), color=style.SILVER, alpha=0.25, linewidth=0)
+    log_axes(grid, "x", table[["ratio", "low", "high"]].clip(_LEAST, _MOST).to_numpy().ravel(), most=5)
+    return finish(grid, set_ups_alt(trials), handles=marks(hue))
 
 
 def set_ups_alt(trials: pd.DataFrame) -> str:
