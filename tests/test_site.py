@@ -532,7 +532,7 @@ def test_tables_speak_in_words_and_an_empty_one_is_a_sentence() -> None:
     headings = re.findall(r"<th[^>]*>(.*?)</th>", shown.as_raw_html())
     assert headings == ["mean, ns", "left out because", "misses of the last level", "case"]
     empty = tables.plain_table(rows[:0], "Costs", "Of trials.")
-    assert isinstance(empty, Markdown)
+    assert isinstance(empty, Nothing)
     assert empty.data == "**Costs**: nothing in this campaign."
 
 

@@ -199,7 +199,7 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
     return {"text/html": region(inner, title), "text/plain": title, ROWS_MIME: rows}
 
 
-def show(*shown: GT | Markdown | HTML | Shown) -> None:
+def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
     """Tables, sentences and banners, one below the other; of a cell's own expressions, Jupyter shows the last alone.
 
     A paragraph of nothing is left out: it would be shown as the name of its class. What there is nothing of is told in

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from IPython.display import Markdown
 
 ROWS_MIME = "application/vnd.allocpool.rows+json"
 """Beside a figure or table: ``title``, and its rows as ``parquet`` in base64."""
@@ -45,17 +44,22 @@ class Shown:
         return {"text/html": self.html, "text/plain": self.title, ROWS_MIME: packed(self.title, self.rows)}
 
 
-class Nothing(Markdown):
-    """A sentence in place of figures and tables of which there are no rows; a page that knows it as such can leave out
-    what would lead to them."""
+@dataclass(frozen=True)
+class Nothing:
+    """A sentence in place of tables (``of``, their titles) and figures (``because``, why each is empty) of which there
+    are no rows; a page that knows it as such can leave out what would lead to them."""
 
-    def __init__(self, *, of: tuple[str, ...] = (), because: tuple[str, ...] = ()) -> None:
-        self.of, self.because = of, because
-        tables = [f"**{'; '.join(of)}**: nothing in this campaign."] if of else []
-        super().__init__(" ".join((*tables, *(f"No figure: {reason}." for reason in because))))
+    of: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
 
     def __add__(self, other: Nothing) -> Nothing:
-        return Nothing(of=self.of + other.of, because=self.because + other.because)
+        return Nothing(self.of + other.of, self.because + other.because)
+
+    @property
+    def data(self) -> str:
+        """The sentence, as Markdown."""
+        tables = [f"**{'; '.join(self.of)}**: nothing in this campaign."] if self.of else []
+        return " ".join((*tables, *(f"No figure: {reason}." for reason in self.because)))
 
     def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
         return {"text/markdown": self.data, "text/plain": self.data, NOTHING_MIME: {}}

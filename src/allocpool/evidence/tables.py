@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 from great_tables import GT
-from IPython.display import Markdown
 
 from allocpool import stats
 from allocpool.decisions import Comparison
@@ -237,7 +236,7 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
     return table if table["an average hides"].notna().any() else table.drop(columns="an average hides")
 
 
-TableOrWords = GT | Markdown
+TableOrWords = GT | Nothing
 """A table, or the sentence that stands in its place where it would be empty."""
 _HEADINGS = {
     "left_out_because": "left out because",
