@@ -252,11 +252,6 @@ def _holm(chances: Sequence[float]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
-def no_figures() -> Evidence:
-    """Of a conclusion that the source gives no figures of."""
-    return Evidence(pd.DataFrame(columns=["shown"]))
-
-
 @cache
 def published_says(claim: Claim[Any]) -> str | None:
     """What the source's own figures say of a claim, counted by rows of evidence; None where they are not asked."""

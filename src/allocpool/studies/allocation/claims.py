@@ -29,10 +29,9 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
-    no_figures,
     of_orderings,
 )
-from allocpool.evidence.figures import as_figures
+from allocpool.evidence.figures import as_figures, no_figures
 from allocpool.evidence.trials import NOT_PART, finished
 from allocpool.runtimes.collectors import FEATURES, collectors_that
 from allocpool.studies.allocation.specs import CHURNED, SOURCES

@@ -23,9 +23,9 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
-    no_figures,
     of_orderings,
 )
+from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, records
 from allocpool.packets.comparisons import (
     IN_CPP,

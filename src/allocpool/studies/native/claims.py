@@ -21,8 +21,8 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
-    no_figures,
 )
+from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART
 from allocpool.packets.comparisons import IN_CPP
 from allocpool.packets.published import ARTICLE

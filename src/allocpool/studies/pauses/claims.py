@@ -25,11 +25,10 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
-    no_figures,
     of_orderings,
     shown_by,
 )
-from allocpool.evidence.figures import as_figures
+from allocpool.evidence.figures import as_figures, no_figures
 from allocpool.evidence.trials import NOT_PART, records
 from allocpool.packets.cells import CONTROLS
 from allocpool.packets.comparisons import ON_CMS, SET_UPS, THEN_AND_NOW, with_families

@@ -30,10 +30,10 @@ from allocpool.evidence.claims import (
     Missing,
     Ordering,
     Verdict,
-    no_figures,
     of_orderings,
     shown_by,
 )
+from allocpool.evidence.figures import no_figures
 from allocpool.evidence.trials import NOT_PART, finished
 from allocpool.percentiles import TAILS, samples_needed
 from allocpool.runtimes.collectors import collector_labelled
