@@ -192,7 +192,7 @@ def test_more_input_is_an_axis_of_its_own(table: pd.DataFrame) -> None:
     assert all(panel.get_title().startswith("100 ms by 10 ms\n10,000 keys") for panel in (above, below))
     assert {tuple(xy(line)[0]) for line in curves(above)} == {(2.0, 3.0)}
     (axis,) = latency_against_throughput(table, TARGET_MS, "events_per_second").axes
-    assert axis.texts[0].get_text() == "No rate was varied"
+    assert axis.texts[0].get_text() == "no rate was varied"
 
 
 @pytest.mark.parametrize("changes", [*BESIDE, {"kept_up": False, "tail_ms": None, "first_tail_ms": None}])
@@ -201,7 +201,7 @@ def test_where_nothing_is_left_it_says_so(table: pd.DataFrame, changes: dict[str
         {str(name): value for name, value in row.items()} for row in table.assign(**changes).to_dict("records")
     ]
     (axis,) = latency_against_throughput(frame(left, TRIALS), TARGET_MS).axes
-    assert axis.texts[0].get_text() == ("No trial that kept up" if "kept_up" in changes else "No rate was varied")
+    assert axis.texts[0].get_text() == ("no trial that kept up" if "kept_up" in changes else "no rate was varied")
 
 
 SETTINGS = ("new_size_mb", "asked_concurrent_gc_threads", "asked_parallel_gc_threads")
@@ -222,7 +222,7 @@ def test_a_setting_of_the_collector_is_drawn_beside_the_jvm_s_choice(table: pd.D
 
 def test_without_a_setting_there_is_nothing_to_draw(table: pd.DataFrame) -> None:
     (axis,) = collector_settings(table[table["collector"] == "genzgc"], TARGET_MS).axes
-    assert axis.texts[0].get_text() == "No setting of the collector was varied"
+    assert axis.texts[0].get_text() == "no setting of the collector was varied"
 
 
 def test_threads_are_drawn_at_one_rate_and_with_the_throughput_that_held(table: pd.DataFrame) -> None:

@@ -185,10 +185,11 @@ def stack(
     """
     shown = rows[rows[y].isin(order) & rows[part].isin(styles)]
     shown = shown.assign(**{y: pd.Categorical(shown[y], list(order))})
+    height = 0.7 + 0.42 * max(len(order), 3) + 0.2 * math.ceil(len(styles) / 3)  # with the legend's lines
     grid = sns.displot(
         shown, kind="hist", y=y, weights=value, hue=part, hue_order=list(styles)[::-1], multiple="stack",
         palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
-        col_order=col_order, **size(len(col_order or [0]), 0.7 + 0.42 * max(len(order), 3)),
+        col_order=col_order, **size(len(col_order or [0]), height),
     )  # fmt: skip
     hatches = {mpl.colors.to_hex(colour): mark for colour, mark in styles.values()}
     for axis in grid.axes.flat:

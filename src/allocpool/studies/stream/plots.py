@@ -80,7 +80,7 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
     """
     rows = curves(trials, axis)
     if rows.empty or rows["first_ms"].isna().all():
-        return nothing("No trial that kept up" if len(rows) else "No rate was varied")
+        return nothing("no trial that kept up" if len(rows) else "no rate was varied")
     fixed = AXES[axis]
     what = "events a second" if fixed == "events_per_second" else "keys"
     looks, top = _Looks(rows), max(100.0, float(rows[["first_high", "last_high"]].max().max()))
@@ -140,7 +140,7 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
     found = {axis: rows for axis in _SETTINGS if len(rows := _asked(trials, axis))}
     every = pd.concat(found.values()) if found else pd.DataFrame({FIRST: []})
     if every.empty or every[FIRST].isna().all():
-        return nothing("No setting of the collector was varied")
+        return nothing("no setting of the collector was varied")
     looks = _Looks(every)
     grid = sns.FacetGrid(every.assign(panel=""), col="panel", col_order=list(found), col_wrap=1, sharex=False,
                          **size(1, 2.5))  # fmt: skip
@@ -179,7 +179,7 @@ def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_m
     the highest throughput within the target (below); medians, bars from the smallest to the largest."""
     rows, highest = commonest_rate(trials), held(trials, searches, target_ms)
     if rows.empty or rows[FIRST].isna().all():
-        return nothing("No trial that kept up")
+        return nothing("no trial that kept up")
     tables = {FIRST: rows, "held_items_per_second": highest}
     looks = _Looks(pd.concat([rows, highest]))
     grid = sns.FacetGrid(rows.assign(panel=""), col="panel", col_order=list(tables), col_wrap=1, sharey=False,

@@ -115,7 +115,7 @@ def robustness(advice: Advice) -> Figure:
     tried = pd.DataFrame([vars(each) for each in advice.explored], columns=columns_of)
     tried = tried[tried["parameter"].isin(_AXES)].astype(dict.fromkeys(("value", "ratio", "low", "high"), float))
     if tried.empty:
-        return nothing("What would turn the answer was not measured yet")
+        return nothing("what would turn the answer was not measured yet")
     # A value of 0 has no place on a logarithmic axis: it stands one step below the smallest other.
     zeros = {name: float(mine[mine > 0].min()) / 4 for name, mine in tried.groupby("parameter")["value"]}
     tried["place"] = tried["value"].mask(tried["value"] == 0, tried["parameter"].map(zeros).fillna(0.25))
