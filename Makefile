@@ -71,19 +71,14 @@ bench-%: setup
 	@$(BIN)/allocpool bench $*
 
 # Every part runs, whatever the others say; the output ends with pytest's summary, or with the parts that failed.
-# Types go on beside what seldom takes all processors. Java takes what pytest leaves: tests that sleep, or wait for what
-# they have ended, leave most of a minute. What both say is kept in build, and told where they failed.
+# Types take one processor for as long as Java and C++ seldom take all: they go on beside these, and are told after them.
 test: setup
 	@mkdir -p build
 	@failed=; part() { $(MAKE) --no-print-directory test-$$1; }; \
-	told() { wait $$2 || { failed="$$failed $$1"; cat build/test-$$1.log; }; }; \
 	part types >build/test-types.log 2>&1 & types=$$!; \
-	for part in style notebooks native; do part $$part || failed="$$failed $$part"; done; \
-	told types $$types; \
-	nice -n 10 $(MAKE) --no-print-directory test-java >build/test-java.log 2>&1 & java=$$!; \
-	trap 'kill $$java; exit 1' INT TERM; echo 'Java goes on beside pytest: build/test-java.log'; \
+	for part in style notebooks java native; do part $$part || failed="$$failed $$part"; done; \
+	wait $$types || failed="$$failed types"; cat build/test-types.log; \
 	part python || failed="$$failed python"; \
-	told java $$java; \
 	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 test-style: .venv/.installed
