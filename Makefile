@@ -109,7 +109,7 @@ test-native: .venv/.installed
 # Neighbours to one process as long as the others have work: what a file sets up once mostly stays set up once.
 # One process more than there are processors: tests of processes that are killed mostly wait.
 test-python: .venv/.installed
-	$(BIN)/pytest --numprocesses $$(( $(JOBS) + 2 )) --maxprocesses 6 --dist worksteal --durations 25
+	$(BIN)/pytest --numprocesses $$(( $(JOBS) + 1 )) --maxprocesses 4 --dist worksteal --durations 25
 
 clean:
 	rm -rf .venv .runtimes build .mypy_cache .ruff_cache .pytest_cache workloads/*/target native/build
