@@ -28,11 +28,15 @@ from allocpool.evidence.shown import Nothing, Shown, region
 _CHANCES = ("p", "p_against")
 NOT_TESTED = "not tested"
 """Of a claim of whose comparisons none was measured, where another one is open."""
-_FIRST = {OPEN: 1, NOT_TESTED: 2}
-"""What comes after claims that are decided."""
+_AFTER_DECIDED = {OPEN: 1, NOT_TESTED: 2}
 _NUMBERS = ("effect", "from", "to", "n")
 _EVIDENCE = "evidence"
 _COLUMNS = ("claim", "verdict", "judged on", *_NUMBERS, _EVIDENCE, "its own figures", "found", "missing", "source")
+_CSS = {
+    **dict.fromkeys(_NUMBERS, "number"),
+    **dict.fromkeys(("claim", "found", "missing"), "long"),
+    **dict.fromkeys((_EVIDENCE, "its own figures", "source"), "wide"),
+}
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     shown = [name for name in told if name in ("claim", "verdict", _EVIDENCE) or something[name]]
     verdicts = [verdict for part in judged for verdict in part.verdicts]
     pages = {part.page: part.title for part in judged}
-    heading = "".join(f'<th scope="col" class="{_css(name)}">{name}</th>' for name in shown)
+    heading = "".join(f'<th scope="col" class="{_CSS.get(name, "")}">{name}</th>' for name in shown)
     addresses: set[str] = set()
     body = "".join(
         _claim_row(row, shown, verdict, whole, pages, addresses)
@@ -121,24 +125,12 @@ def _decided_first(judged: Sequence[Judged]) -> list[Judged]:
             parts.setdefault((part.page, verdict.claim.id), []).append(verdict)
     titles = {part.page: part.title for part in judged}
     each = [Judged(verdicts, page, titles[page]) for (page, _), verdicts in parts.items()]
-    return sorted(each, key=lambda part: min(_FIRST.get(outcome_of(verdict), 0) for verdict in part.verdicts))
+    return sorted(each, key=lambda part: min(_AFTER_DECIDED.get(outcome_of(verdict), 0) for verdict in part.verdicts))
 
 
 def verdicts_table(verdicts: Sequence[Verdict], title: str = "Published claims on this machine") -> Shown:
     """The claims of one page with their verdicts and, folded, the numbers behind them."""
     return claims_table([Judged(verdicts)], title)
-
-
-def _css(name: str) -> str:
-    if name in _NUMBERS:
-        return "number"
-    return (
-        "long"
-        if name in ("claim", "found", "missing")
-        else "wide"
-        if name in (_EVIDENCE, "its own figures", "source")
-        else ""
-    )
 
 
 def _claim_row(
@@ -155,7 +147,7 @@ def _claim_row(
     cells = []
     for name in shown:
         if name == _EVIDENCE:
-            cells.append(f'<td class="{_css(name)}">{_behind(row, verdict, whole, pages, address)}</td>')
+            cells.append(f'<td class="{_CSS.get(name, "")}">{_behind(row, verdict, whole, pages, address)}</td>')
             continue
         value = row[name]
         unknown = value is None or value != value
@@ -164,7 +156,7 @@ def _claim_row(
             text = f'{text} <a class="permalink" href="#{address}" aria-label="Address of this claim">#</a>'
         if name == "verdict":
             text = f'<strong class="{str(value).replace(" ", "-")}">{text}</strong>'
-        cells.append(f'<td class="{_css(name)}">{text}</td>')
+        cells.append(f'<td class="{_CSS.get(name, "")}">{text}</td>')
     return f'<tr id="{address}">{"".join(cells)}</tr>'
 
 
