@@ -542,7 +542,10 @@ def test_what_there_is_nothing_of_is_one_sentence_and_its_section_on_the_site_a_
     shown: list[object] = []
     monkeypatch.setattr(notebook, "display", shown.append)
     no_rows = pd.DataFrame({"case": []})
-    notebook.show(tables.plain_table(no_rows, "Costs"), notebook.say("Words."), tables.plain_table(no_rows, "Losses"))
+    blank = notebook.say("", "\n\n", "")
+    absent = [tables.plain_table(no_rows, title) for title in ("Costs", "Losses")]
+    notebook.show(blank, absent[0], notebook.say("Words."), absent[1])
+
     notebook.figure(style.nothing("no packet was lost"), "Losses over time.")
     words, costs, figure = shown
     assert isinstance(words, Markdown) and words.data == "Words."

@@ -209,7 +209,7 @@ def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
     for part in shown:
         if isinstance(part, Nothing):
             absent += part
-        elif not isinstance(part, Markdown) or part.data:
+        elif not isinstance(part, Markdown) or part.data.strip():
             display(part)
     if absent.data:
         display(absent)
