@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -274,15 +275,16 @@ def texts(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(Text)]
 
 
-def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
-    return {
-        "costs": batch_plots.strategy_costs(results, trials),
-        "published": batch_plots.published_against_measured(results),
-        "cpu": packets_plots.wall_against_cpu(trials),
-        "warm-up": packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
-        "stability": packets_plots.stability(trials),
-        "memory": packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
+def drawn(name: str, results: pd.DataFrame, trials: pd.DataFrame) -> Figure:
+    figures: dict[str, Callable[[], Figure]] = {
+        "costs": lambda: batch_plots.strategy_costs(results, trials),
+        "published": lambda: batch_plots.published_against_measured(results),
+        "cpu": lambda: packets_plots.wall_against_cpu(trials),
+        "warm-up": lambda: packets_plots.warm_up_curves(synthetic.iterations(trials), trials, "B"),
+        "stability": lambda: packets_plots.stability(trials),
+        "memory": lambda: packets_plots.memory_price(trials.assign(peak_rss_mb=trials["ns_per_packet"])),
     }
+    return figures[name]()
 
 
 @pytest.mark.parametrize(
@@ -297,10 +299,10 @@ def figures(results: pd.DataFrame, trials: pd.DataFrame) -> dict[str, Figure]:
     ],
 )
 def test_every_figure_names_its_units(results: pd.DataFrame, trials: pd.DataFrame, name: str, label: str) -> None:
-    drawn = figures(results, trials)[name]
-    assert label in [text.partition("\n")[0] for text in texts(drawn)]
-    assert smallest_text_px(drawn) >= 9, "on a telephone"
-    assert re.search(r"\d", alt(drawn)), "what it shows, in figures"
+    figure = drawn(name, results, trials)
+    assert label in [text.partition("\n")[0] for text in texts(figure)]
+    assert smallest_text_px(figure) >= 9, "on a telephone"
+    assert re.search(r"\d", alt(figure)), "what it shows, in figures"
 
 
 def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, trials: pd.DataFrame) -> None:
@@ -313,7 +315,7 @@ def test_costs_figure_draws_every_trial_and_names_gaps(results: pd.DataFrame, tr
 @pytest.mark.parametrize("name", ["costs", "published", "cpu", "warm-up", "stability", "memory"])
 def test_figures_of_an_empty_campaign_say_so(results: pd.DataFrame, trials: pd.DataFrame, name: str) -> None:
     nothing = trials.assign(status="failed", reason="nothing works", ns_per_packet=float("nan"))
-    empty = figures(cells.cells(nothing), nothing)[name]
+    empty = drawn(name, cells.cells(nothing), nothing)
     assert any(text.startswith("no ") for text in texts(empty))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from allocpool import home
 from allocpool.campaign import campaign, dictionary, tidy
-from allocpool.campaign.registry import study_named
+from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.errors import UserError
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
 from allocpool.trial.record import GC_LOG, unavailable_record
@@ -30,6 +30,14 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[campaign.Campai
         opened = campaign.open_study("batch", "smoke", CHOSEN)
         opened.run()
         yield opened
+
+
+@pytest.mark.parametrize("study", STUDY_NAMES)
+def test_a_table_of_no_rows_is_what_its_schema_makes_of_none(study: str) -> None:
+    for schema in study_named(study).schemas.values():
+        checked = schema.remove_columns([tidy.STUDY] if tidy.STUDY in schema.columns else [])
+        nothing = pd.DataFrame({name: pd.Series([], dtype=object) for name in checked.columns})
+        pd.testing.assert_frame_equal(tidy.without_rows(schema), checked.validate(nothing))
 
 
 def test_every_trial_and_iteration_becomes_a_row(opened: campaign.Campaign) -> None:

@@ -327,7 +327,7 @@ def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
 
 
 def without_rows(schema: DataFrameSchema) -> pd.DataFrame:
-    """What `frame` makes of no rows, which there is nothing to check of."""
+    """The table of no rows, in the types of the schema: there is nothing to check of it, which takes longest."""
     types = {name: column.dtype.type for name, column in schema.columns.items() if name != STUDY}
     return pd.DataFrame({name: pd.Series([], dtype=of_column) for name, of_column in types.items()})
 
@@ -344,6 +344,8 @@ def _columns_of(parts: Sequence[Sequence[Row] | Columns], schema: DataFrameSchem
 
 
 def _frame(columns: Columns, schema: DataFrameSchema) -> pd.DataFrame:
+    if not any(map(len, columns.values())):
+        return without_rows(schema)
     return schema.validate(
         pd.DataFrame({name: _typed(values, str(schema.columns[name].dtype)) for name, values in columns.items()})
     )

@@ -124,6 +124,9 @@ def with_families(rows: pd.DataFrame, set_up: str) -> pd.DataFrame:
     return rows.assign(family=pd.Series(families, index=rows.index, dtype="object"))
 
 
+_NO_COSTS = pd.Series(dtype=float)
+
+
 class Batch:
     """The trials of a batch campaign that belong to a set-up, looked up by cell and by published family.
 
@@ -133,6 +136,7 @@ class Batch:
     def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
         self.set_up = set_up
         self._compared: dict[tuple[Cell, Cell, float, float], Comparison] = {}
+        self._costs: dict[Cell, float] = {}
         self._started = with_families(trials, set_up)
         self._done = cell_data.with_cost(self._started)
         self.trials = self._done[~self._done["collector"].isin(cell_data.CONTROLS)]
@@ -144,12 +148,14 @@ class Batch:
 
     def values(self, cell: Cell) -> pd.Series:
         """ns/packet indexed by block; empty when no trial of the cell finished."""
-        return self._values.get((cell.solution, cell.strategy, cell.case), pd.Series(dtype=float))
+        return self._values.get((cell.solution, cell.strategy, cell.case), _NO_COSTS)
 
     def cost(self, cell: Cell) -> float:
         """Geometric mean in ns/packet, infinite for an empty cell: it never is the cheapest."""
-        values = self.values(cell)
-        return stats.geometric_mean(values) if len(values) else float("inf")
+        if cell not in self._costs:
+            values = self.values(cell)
+            self._costs[cell] = stats.geometric_mean(values) if len(values) else float("inf")
+        return self._costs[cell]
 
     def compare(self, larger: Cell, smaller: Cell, factor: float = 1.0, alpha: float = decisions.ALPHA) -> Comparison:
         """The ratio of two cells over ``factor``; several claims ask for the same one."""
