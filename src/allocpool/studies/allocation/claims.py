@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from allocpool import decisions, stats
@@ -109,15 +110,29 @@ class Costs:
         ]
         self.access = plain[plain["mode"] == "access"]
         self.fragmentation = plain[plain["mode"] == "fragmentation"]
+        self._same: dict[tuple[int, str, object], npt.NDArray[np.bool_]] = {}
 
     def served_by(self, **facts: object) -> list[str]:
         """What serves the memory in the trials with these facts."""
-        return sorted(_with(self._rows(facts), facts)["served_by"].unique())
+        rows = self._rows(facts)
+        return sorted(rows["served_by"][self._with(rows, facts)].unique())
 
     def values(self, column: str, **facts: object) -> pd.Series:
         """A column indexed by block."""
-        rows = self._rows(facts)[list(dict.fromkeys(["block", column, *facts]))]
-        return _with(rows, facts).set_index("block")[column].astype(float).dropna()
+        rows = self._rows(facts)
+        keep = self._with(rows, facts)
+        values = pd.Series(rows[column].to_numpy(float, na_value=np.nan)[keep], rows["block"][keep])
+        return values.dropna()
+
+    def _with(self, rows: pd.DataFrame, facts: Mapping[str, object]) -> npt.NDArray[np.bool_]:
+        """Which of the rows have these facts; each fact is looked at once."""
+        keep = np.ones(len(rows), dtype=bool)
+        for name, value in facts.items():
+            key = (id(rows), name, value)
+            if key not in self._same:
+                self._same[key] = (rows[name] == value).fillna(False).to_numpy(bool)
+            keep &= self._same[key]
+        return keep
 
     def cost(self, technique: str, served_by: str, size: int) -> pd.Series:
         """Of obtaining a buffer, ns, indexed by block."""
@@ -147,13 +162,6 @@ def _of(set_up: str, trials: pd.DataFrame) -> pd.DataFrame:
     if set_up == THEN:
         return trials[cpp | (java & (trials["collector"] == "cms") & (trials["runtime"] == FEATURES[0]))]
     return trials[cpp | (java & (trials["runtime"] == FEATURES[-1]))]
-
-
-def _with(rows: pd.DataFrame, facts: Mapping[str, object]) -> pd.DataFrame:
-    keep = np.ones(len(rows), dtype=bool)
-    for name, value in facts.items():
-        keep &= (rows[name] == value).fillna(False).to_numpy(bool)
-    return rows[keep]
 
 
 _Side = tuple[str, pd.Series]

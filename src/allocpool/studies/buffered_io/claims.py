@@ -192,6 +192,7 @@ def _one(value: float) -> pd.Series:
 def _claim(id: str, text: str, orderings: Callable[[Figures], Sequence[Ordering]]) -> Claim[Figures]:
     """A claim made of expected orderings."""
 
+    @cache
     def published() -> Evidence:
         evidence = as_figures(of_orderings(orderings(published_figures())))
         return Evidence(evidence.measured.reset_index(drop=True))

@@ -549,6 +549,7 @@ def _claim(
         reason = "no figures there" if data.exact else why(data)
         return of_pairs(every, () if every else [Missing(lacks, reason)])
 
+    @cache
     def published() -> Evidence:
         return evidence(published_figures())
 
