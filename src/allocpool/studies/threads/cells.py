@@ -29,39 +29,43 @@ class Cell(NamedTuple):
         return f"{LABELS[self.strategy]} ({self.solution}, {self.topology}, {plural(self.threads, 'thread')})"
 
 
+def _by_cell(trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[Cell, list[int]]]:
+    """The trials, and which of their rows are of each configuration, in the order of the table."""
+    trials = trials.reset_index(drop=True)
+    groups = trials[list(Cell._fields)].groupby(list(Cell._fields), sort=False, observed=True)
+    return trials, {Cell(str(a), str(b), int(str(c)), str(d)): list(group.index) for (a, b, c, d), group in groups}
+
+
 class Campaign:
     """The trials of a campaign by configuration, in the order of the table."""
 
     def __init__(self, trials: pd.DataFrame) -> None:
         # Real time has no cost; unpadded cells are an experiment of their own, and counters take time.
         trials = trials[trials["interval_ns"].isna() & trials["padded"] & ~trials["counted"]]
-        keys = ["solution", "topology", "threads", "strategy"]
-        groups = trials.groupby(keys, sort=False, observed=True)
-        self._trials = {Cell(str(a), str(b), int(str(c)), str(d)): group for (a, b, c, d), group in groups}
-        self._done = {cell: finished(counted(group)).sort_values("started_utc") for cell, group in self._trials.items()}
-        self._none = trials.iloc[:0]
+        self._trials, self._rows = _by_cell(trials)
+        self._finished, self._ended = _by_cell(finished(counted(trials)).sort_values("started_utc"))
 
     @property
     def cells(self) -> list[Cell]:
         """Every configuration, however its trials ended."""
-        return list(self._trials)
+        return list(self._rows)
 
     @property
     def solutions(self) -> list[str]:
         """Their solutions."""
-        return list(dict.fromkeys(cell.solution for cell in self._trials))
+        return list(dict.fromkeys(cell.solution for cell in self._rows))
 
     def started(self, cell: Cell) -> pd.DataFrame:
         """Its trials, however they ended."""
-        return self._trials.get(cell, self._none)
+        return self._trials.iloc[self._rows.get(cell, [])]
 
     def done(self, cell: Cell) -> pd.DataFrame:
         """Those that ended well, in order of time."""
-        return self._done.get(cell, self._none)
+        return self._finished.iloc[self._ended.get(cell, [])]
 
     def costs(self, cell: Cell, value: str = CPU) -> pd.Series:
         """What they cost, ns a packet."""
-        return self.done(cell)[value].dropna().astype(float)
+        return self._finished[value].iloc[self._ended.get(cell, [])].dropna().astype(float)
 
     def compared(self, one: Cell, other: Cell, value: str = CPU) -> Comparison:
         """One cell over another."""
@@ -78,13 +82,14 @@ class Campaign:
 
     def most_threads(self, solution: str, topology: str) -> int:
         """The most threads that a solution has figures for; 0 where it has none."""
-        ran = (cell for cell, group in self._done.items() if len(group))
-        return max((cell.threads for cell in ran if (cell.solution, cell.topology) == (solution, topology)), default=0)
+        return max(
+            (cell.threads for cell in self._ended if (cell.solution, cell.topology) == (solution, topology)), default=0
+        )
 
     def at_most_threads(self) -> list[Cell]:
         """Of every solution and topology, the cells with the most threads."""
         return [
             cell
-            for cell, group in self._done.items()
-            if len(group) and cell.threads == self.most_threads(cell.solution, cell.topology)
+            for cell in self._rows
+            if cell in self._ended and cell.threads == self.most_threads(cell.solution, cell.topology)
         ]
