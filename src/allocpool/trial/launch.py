@@ -47,6 +47,7 @@ class Launcher:
         self._runtime = cache(find_runtime)
         self._sources_hash = cache(compiled.code_hash)
         self._javac = cache(find_javac)
+        self._check_module = cache(compiled.check_module)
         self._jvm_refused = cache(self._why_no_jvm)
         self._refusal = cache(self._why_not)
         self._code_hash = cache(self._hash_of_code)
@@ -127,7 +128,7 @@ class Launcher:
         try:
             if jvm.large_pages:
                 check_huge_pages(jvm.collector)
-            compiled.check_module(jvm.module, self._javac())
+            self._check_module(jvm.module, self._javac())
             check(jvm.runtime, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
             return remembered_refusal(self._runtime(jvm.runtime), flags_of(jvm))
         except UserError as error:
