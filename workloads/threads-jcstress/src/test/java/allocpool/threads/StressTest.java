@@ -25,10 +25,13 @@ class StressTest {
     void onlyWhatIsNoPoolHandsOutTwiceOrLoses() throws IOException, InterruptedException {
         final Process process = new ProcessBuilder(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp", System.getProperty("java.class.path"), "org.openjdk.jcstress.Main",
+                // Of the harness itself; the JVMs that it starts have these flags too, and then those of theirs.
+                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"), "org.openjdk.jcstress.Main",
                 "-t", "allocpool[.]threads[.]", "-m", "quick", "-f", "1", "-iters", "1", "-time", "250",
                 // One way of starting and of compiling: a start takes longer than a test.
-                "-sc", "false", "-af", "NONE", "-c", "2", "-jvmArgs", "-XX:+UseSerialGC -Xmx256m",
+                "-sc", "false", "-af", "NONE", "-c", "2", "-jvmArgs", "-XX:TieredStopAtLevel=4 -Xmx64m",
+                // It tries some twenty flags, a JVM for each, whose heaps would all be touched beforehand.
+                "-hs", "64", "-pth", "false",
                 "-r", folder.resolve("report").toString()))
                 .directory(folder.toFile()).redirectErrorStream(true).start();
         process.getOutputStream().close();
