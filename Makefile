@@ -92,11 +92,12 @@ test-notebooks: .venv/.installed
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
 # Nothing is timed: a JVM of tests spends most of what it takes on its second compiler. What runs on the ring in trials
-# is compiled by both.
+# is compiled by both. Bytecode is that of javac and of releases: a sixth of a short JVM is verifying it.
 test-java: .venv/.installed
 	JAVA_HOME="$$($(BIN)/python -c 'from allocpool.runtimes import find_javac; print(find_javac().home)')" \
 	  mvn --batch-mode --threads $(JOBS) --file workloads/pom.xml \
-	  -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' verify
+	  -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote' \
+  verify
 
 # As trials run it and under each family of sanitizers, which exclude each other: three variants of one build.
 test-native: .venv/.installed

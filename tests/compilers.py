@@ -1,5 +1,5 @@
-"""Trials that compile less, and touch less memory: of what a short one of Java costs, half is its second compiler, and
-of a large heap a second is its memory, all of it touched beforehand."""
+"""Trials that compile and verify less, and touch less memory: of what a short one of Java costs, half is its second
+compiler and a sixth its verifier, and of a large heap a second is its memory, all of it touched beforehand."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from allocpool.trial.record import JvmLaunch, Launch
 from allocpool.trial.spec import TrialSpec
 
 _PRE_TOUCH = "-XX:+AlwaysPreTouch"
+_LESS = ("-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
 
 
 def quick_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Those of a JVM in which nothing is timed."""
-    return (*(flag for flag in flags if flag != _PRE_TOUCH), "-XX:TieredStopAtLevel=1")
+    return (*(flag for flag in flags if flag != _PRE_TOUCH), *_LESS)
 
 
 def _quickly(jvm: JvmLaunch | str | None) -> JvmLaunch | str | None:

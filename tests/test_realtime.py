@@ -41,6 +41,7 @@ SCALE = 0.01
 KNOWN_CASES = ("A10k", "B", "C")
 """Those whose sizes have a known answer."""
 SEED = "2024"
+INTERVAL_NS = 100
 POOLING = ("alloc", "mix", "pool")
 
 
@@ -64,11 +65,12 @@ def known_answer(case: str) -> dict[str, str]:
 
 
 def realtime_settings(case: str) -> list[str]:
-    """As many ticks as the vector has packets, into a queue that holds them all: whatever happens, none can be lost."""
-    ticks = int(known_answer(case)["packets"])
+    """As many ticks as the vector has packets, into a queue that holds them all: whatever happens, none can be lost.
+    So they come faster than a consumer takes them, and neither it nor the source spins."""
+    length_ns = int(known_answer(case)["packets"]) * INTERVAL_NS
     return [
-        "mode=realtime", f"case={case}", f"scale={SCALE}", f"seed={SEED}", "interval_ns=1000",
-        f"seconds={ticks / 1e6}", f"input_queue_ms={ticks / 1e3}", "fill_packets=0", "prologue_seconds=0",
+        "mode=realtime", f"case={case}", f"scale={SCALE}", f"seed={SEED}", f"interval_ns={INTERVAL_NS}",
+        f"seconds={length_ns / 1e9}", f"input_queue_ms={length_ns / 1e6}", "fill_packets=0", "prologue_seconds=0",
         "warmup_seconds=0",
     ]  # fmt: skip
 

@@ -49,12 +49,12 @@ public abstract class FlatMemoryContract {
     }
 
     /**
-     * What every run allocates, in bytes. One may allocate what no later one does: before the JVM first compiles a
-     * method, it makes the string constants of its class in the thread that called it.
+     * What every run allocates, in bytes, so that one without any decides. One may allocate what no later one does:
+     * before the JVM first compiles a method, it makes the string constants of its class in the thread that called it.
      */
     private static long leastAllocated(final BatchTrial trial, final Runnable run) {
         long least = Long.MAX_VALUE;
-        for (int i = 0; i < RUNS; i++) {
+        for (int i = 0; i < RUNS && least > 0; i++) {
             run.run();
             least = Math.min(least, trial.allocatedBytes());
         }

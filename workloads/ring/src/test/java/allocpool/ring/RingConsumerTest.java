@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The consumer keeps exact books of what a source in Java, of the same protocol, sends. */
 class RingConsumerTest {
     /** Ticks of a stress test; the full run sets a thousand million. */
-    private static final long STRESS_TICKS = Long.getLong("allocpool.stress.ticks", 2_000_000);
+    private static final long STRESS_TICKS = Long.getLong("allocpool.stress.ticks", 500_000);
 
     @Test
     void shouldTakeAllTicksInOrder() throws InterruptedException {

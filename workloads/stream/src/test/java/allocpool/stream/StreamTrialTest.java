@@ -50,7 +50,7 @@ class StreamTrialTest {
         "boxed, platform, 2"})
     void aPipelineThatIsTooFarBehindIsGivenUp(final String aggregate, final String processors, final int threads) {
         try (StreamTrial trial = new StreamTrial(500_000_000, 100, 100, 10, aggregate, threads, processors,
-                threads, 0, 0, 0, 0, 400, 1)) {
+                threads, 0, 0, 0, 0, 100, 1)) {
             trial.start();
             trial.join();
             assertTrue(trial.hasGivenUp());
