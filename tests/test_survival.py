@@ -110,7 +110,7 @@ def records(data: Path, known: Mapping[str, int] | None = None) -> dict[str, int
 
 
 def test_a_runner_that_is_ended_at_a_hundred_moments_loses_and_repeats_nothing(data: Path, made_up: None) -> None:
-    blocks = 250
+    blocks = 150
     before: dict[str, int] = {}
     unfinished = 0
     (data / "raw").mkdir(parents=True)
