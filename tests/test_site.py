@@ -159,6 +159,10 @@ def test_every_page_carries_a_provenance_box(site: Path) -> None:
         assert len(page(site, name).select(".provenance")) == 1, name
 
 
+def test_sphinx_has_nothing_against_the_notebooks(site: Path) -> None:
+    assert "is invalid" not in site.with_name("html.log").read_text(encoding="utf-8")
+
+
 def test_provenance_names_host_date_commit_profile_and_n(site: Path) -> None:
     box = page(site, "index").select_one(".provenance")
     assert box is not None

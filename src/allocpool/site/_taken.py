@@ -36,7 +36,9 @@ def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
     imported = _imported(notebook)
     names: set[str] = set()
     for cell in notebook.cells:
-        outputs = cell.get("outputs", [])
+        if cell.cell_type != "code":
+            continue
+        outputs = cell.outputs
         sources = _sources(cell.source, imported, folder) if any(_rows(each) for each in outputs) else ""
         shown: list[NotebookNode] = []
         waiting: NotebookNode | None = None
@@ -53,7 +55,7 @@ def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
                     waiting = links
                 else:
                     shown.append(links)
-        cell["outputs"] = [*shown, *([waiting] if waiting is not None else [])]
+        cell.outputs = [*shown, *([waiting] if waiting is not None else [])]
 
 
 def _picture_apart(output: NotebookNode, page: str, folder: Path) -> None:
