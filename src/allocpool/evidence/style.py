@@ -73,7 +73,7 @@ sns.set_theme(
 sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid
 
 
-def size(columns: int, height: float) -> dict[str, float]:
+def size(columns: int, height: float) -> dict[str, Any]:
     """``height`` and ``aspect`` of each of so many panels beside each other, for functions of seaborn; inches."""
     return {"height": height, "aspect": WIDTH / columns / height}
 
@@ -84,7 +84,7 @@ def panels(col: str, order: Collection[str], height: float, most: int = 2) -> di
     return {"col": col, "col_order": list(order), "col_wrap": columns, **size(columns, height)}
 
 
-def by_panel(grid: Any, rows: pd.DataFrame) -> Iterator[tuple[str, Axes, pd.DataFrame]]:
+def by_panel(grid: Any, rows: pd.DataFrame) -> Iterator[tuple[str, Any, pd.DataFrame]]:
     """Of each panel its name, its axis, and what of these rows is in it."""
     for name, axis in grid.axes_dict.items() if grid._col_var else [("", grid.ax)]:
         yield name, axis, rows[rows[grid._col_var] == name] if grid._col_var else rows
@@ -200,7 +200,7 @@ def stack(
         palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
         col_order=col_order, **size(len(col_order or [0]), height),
     )  # fmt: skip
-    edge = {"edgecolor": "#ffffff", "linewidth": 0.3}
+    edge: dict[str, Any] = {"edgecolor": "#ffffff", "linewidth": 0.3}
     keys = [Patch(facecolor=colour, hatch=hatch, label=name, **edge) for name, (colour, hatch) in styles.items()]
     hatches = {key.get_facecolor(): key.get_hatch() for key in keys}
     for axis in grid.axes.flat:
@@ -211,15 +211,14 @@ def stack(
     return grid, keys
 
 
-def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]], gap: float = 1.35 * TEXT) -> None:
+def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
     """Names at the right of a panel, each at the height of its line's end, moved apart where they would overlap.
 
-    ``named`` holds height, name and colour; the axis has its final scale. ``gap`` is the least distance in points.
+    ``named`` holds height, name and colour; the axis has its final scale.
     """
-    points = axis.figure.dpi / 72
+    points, box, gap = axis.figure.dpi / 72, axis.get_window_extent(), 1.35 * TEXT
     heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
     order = sorted(range(len(named)), key=lambda one: heights[one])
-    box = axis.get_window_extent()
     placed, least, most = dict(enumerate(heights)), float(box.y0) / points, float(box.y1) / points
     for place in order:
         placed[place] = max(placed[place], least)
@@ -290,13 +289,12 @@ def nothing(message: str) -> Figure:
     return describe(figure, f"{_NO_FIGURE}{message}.")
 
 
-def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:
-    """Entries above all panels, in ``columns``, fewer where that is wider than the figure; returns how many rows."""
+def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """Entries above all panels, in ``columns``, fewer where that is wider than the figure."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     fit = int(figure.get_figwidth() / (0.62 + 0.52 * TEXT / 72 * longest))
-    most = max(1, min(columns or len(handles), fit))
+    most = max(1, min(columns, fit))
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
-    return math.ceil(len(handles) / most)
 
 
 def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:

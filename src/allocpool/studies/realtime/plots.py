@@ -41,9 +41,10 @@ def rates(cells: pd.DataFrame) -> Figure:
         return nothing("no interval passes without a loss yet")
     order, hue = solution_order(cells), strategy_looks(cells)
     told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
-    every = done.assign(rate=[[1e3 / math.exp(log) for log in row.every_ndr.middles] for row in records(done)])
+    every = [[1e3 / math.exp(log) for log in row.every_ndr.middles] for row in records(done)]
     grid = packets.points(told, "rate", order, hue, "million packets per second (log scale)",
-                          col_order=present(CASES, cells["case"]), trials=every.explode("rate"))  # fmt: skip
+                          col_order=present(CASES, cells["case"]),
+                          trials=done.assign(rate=pd.Series(every, done.index)).explode("rate"))  # fmt: skip
     log_axes(grid, "x", told["rate"], 1.6)
     words = without["gap_word"].fillna("few lost").mask(without["answer"] == LOSES, "loses")
     packets.gaps_beside(grid, without.assign(word=words), order)
@@ -279,17 +280,13 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     if known.empty:
         return nothing("no boundary is known yet")
     found = found[found["deadline_ms"].isin(known["deadline_ms"])]
-    rates = [1e9 / tables["map"]["interval_ns"].astype(float).max(), 1e9 / tables["map"]["interval_ns"].min()]
-    lives = [float(found["live_messages"].min()), float(found["live_messages"].max())]
-    if point:
-        rates, lives = (
-            [min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True)
-        )
+    lives = [*found["live_messages"], *(point[:1] if point else ())]
+    rates = [*1e9 / tables["map"]["interval_ns"].astype(float), *(point[1:] if point else ())]
     found = found.assign(panel=found["solution"] + found["deadline_ms"].map("\nwithin {:g} ms".format))
     names = found.sort_values("deadline_ms", kind="stable").groupby("solution", sort=False)["panel"].unique().explode()
-    grid = sns.FacetGrid(found, **panels("panel", names, 2.6, max(2, found["deadline_ms"].nunique())))
+    grid = sns.FacetGrid(found, **panels("panel", names, 3, max(2, found["deadline_ms"].nunique())))
     for _, axis, mine in by_panel(grid, found):
-        _map_panel(axis, mine, (rates[0] / 2, rates[1] * 2))
+        _map_panel(axis, mine, (min(rates) / 2, max(rates) * 2))
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
     log_axes(grid, "x", lives, 1.5, most=3)
@@ -327,7 +324,7 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> N
         axis.fill_between(lives, low, high, color=colour, alpha=0.3, linewidth=0, zorder=3)
         axis.plot(lives, edges["edge_ns"], color=colour, linestyle=line, marker=marker, markeredgecolor="white",
                   zorder=4)  # fmt: skip
-        lines[strategy] = np.log([lives, edges["edge_ns"]])
+        lines[strategy] = np.log([lives, edges["edge_ns"].to_numpy()])
     gaps = panel[panel["gap"].notna()]
     everywhere = gaps.groupby("strategy", observed=True)["live_messages"].transform("nunique")
     whole = everywhere == panel["live_messages"].nunique()
@@ -343,12 +340,12 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> N
     across = np.linspace(shared[0], shared[-1], _LANDSCAPE)
     alloc, pool = (np.exp(np.interp(across, *lines[name])) for name in _LINES)
     both, one = np.minimum(alloc, pool), np.maximum(alloc, pool)
-    for name, low, high, where in (
+    for name, least, most, where in (
         (maps.EITHER, rates[0], both, None),
         (maps.POOL_ONLY, both, one, pool >= alloc),
         (maps.ALLOCATE_ONLY, both, one, alloc >= pool),
         (maps.NEITHER, one, rates[1], None),
     ):
         colour, hatch = _REGION_STYLE[name]
-        axis.fill_between(np.exp(across), low, high, where=where, facecolor=colour, hatch=hatch, edgecolor="#bbbbbb",
+        axis.fill_between(np.exp(across), least, most, where=where, facecolor=colour, hatch=hatch, edgecolor="#bbbbbb",
                           linewidth=0, zorder=1)  # fmt: skip

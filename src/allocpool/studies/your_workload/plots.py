@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.decisions import compare, effect_that_matters
+from allocpool.decisions import Comparison, compare, effect_that_matters
 from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, nothing, panels, size, stated
 from allocpool.evidence.trials import records
@@ -46,9 +46,9 @@ def overview(advice: Advice) -> Figure:
     """Cost, head-room and delays one below the other, as far as they were measured: the picture of the answer."""
     names, rate = _strategies(advice), advice.workload.rate_per_s
     rooms = {name: advice.headroom[name] for name in names if name in advice.headroom}
-    costs = {name: advice.figures[name].costs for name in names if advice.figures[name].costs}
-    means = {name: stats.geometric_interval(every) for name, every in costs.items()}
-    told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means.items()]
+    costs = [(_COST, name, cost) for name in names for cost in advice.figures[name].costs]
+    means = [(name, stats.geometric_interval(every)) for name in names if (every := advice.figures[name].costs)]
+    told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means]
     told += [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s) for name, room in rooms.items()]
     delays = pd.DataFrame(
         [(name, percentile, getattr(advice.figures[name], column))
@@ -61,12 +61,11 @@ def overview(advice: Advice) -> Figure:
         return nothing(_NOTHING)
     table = pd.DataFrame(told, columns=["panel", "strategy", "value", "low", "high"])
     table = table.astype(dict.fromkeys(("value", "low", "high"), float)).replace(math.inf, math.nan)
-    every_cost = [(_COST, name, cost) for name, every in costs.items() for cost in every]
     grid = points(
         table, "value", names, {name: _LOOKS[name] for name in names}, "", y="strategy", col="panel", col_order=shown,
-        columns=1, trials=pd.DataFrame(every_cost, columns=["panel", "strategy", "value"]), sharex=False,
+        columns=1, trials=pd.DataFrame(costs, columns=["panel", "strategy", "value"]), sharex=False,
     )  # fmt: skip
-    yours = {"color": style.GREY, "linestyle": "--", "linewidth": 1.2}
+    yours: dict[str, Any] = {"color": style.GREY, "linestyle": "--", "linewidth": 1.2}
     for panel, axis, mine in by_panel(grid, table):
         if panel == _COST:
             axis.set_xlim(left=0)
@@ -200,13 +199,21 @@ def memory_alt(advice: Advice) -> str:
     return f"Memory, medians of trials. {'; '.join(told) or 'Nothing'}."
 
 
+def _ratios(trials: pd.DataFrame) -> list[tuple[str, str, Comparison]]:
+    """Of every workload with both: its name, the pool, and allocation over that pool."""
+    return [
+        (each.label, pool, compare(each.costs(ALLOC), each.costs(pool)))
+        for pool in (POOL, REUSE)
+        for each in Campaign(trials).with_both(ALLOC, pool)
+    ]
+
+
 def set_ups(trials: pd.DataFrame) -> Figure:
     """Allocation over the pool in every workload of the study, with its interval."""
     told = [
-        (textwrap.fill(each.label, 30), pool, ratio.estimate, ratio.low, ratio.high)
-        for pool in (POOL, REUSE)
-        for each in Campaign(trials).with_both(ALLOC, pool)
-        if (ratio := compare(each.costs(ALLOC), each.costs(pool)).ratio) is not None
+        (textwrap.fill(label, 30), pool, ratio.estimate, ratio.low, ratio.high)
+        for label, pool, compared in _ratios(trials)
+        if (ratio := compared.ratio) is not None
     ]
     if not told:
         return nothing(_NOTHING)
@@ -221,11 +228,5 @@ def set_ups(trials: pd.DataFrame) -> Figure:
 
 def set_ups_alt(trials: pd.DataFrame) -> str:
     """What `set_ups` shows, in words."""
-    told = [
-        f"{each.label}: {compare(each.costs(ALLOC), each.costs(pool)).text()}"
-        for pool in (POOL, REUSE)
-        for each in Campaign(trials).with_both(ALLOC, pool)
-    ]
-    return (
-        f"CPU a message of allocation over the pool's; bars 95%, the band is what does not matter. {'; '.join(told)}."
-    )
+    told = "; ".join(f"{label}: {compared.text()}" for label, _, compared in _ratios(trials))
+    return f"CPU a message of allocation over the pool's; bars 95%, the band is what does not matter. {told}."
