@@ -190,18 +190,11 @@ def caption(table: pd.DataFrame) -> str:
 
 def sentence(table: pd.DataFrame) -> str:
     """What the grid shows, in words: how often who wins."""
-    counts = table["who"].value_counts()
-    told = [
-        f"{words} in {counts[who]}"
-        for who, words in (
-            (POOL, "a pool wins"), (ALLOC, "allocating wins"), (EITHER, "no difference matters"),
-            (NO_WAY, "neither keeps up"), (UNDECIDED, "it is open"),
-        )
-        if who in counts
-    ]  # fmt: skip
-    measured = int((table["who"] != NOT_MEASURED).sum())
+    counts = table["who"].value_counts().drop(NOT_MEASURED, errors="ignore")
+    measured = int(counts.sum())
     if not measured:
         return "Nothing was measured both allocating and with a pool."
+    told = ", ".join(f"{words} in {counts[who]}" for who, words in _WHO.items() if who in counts)
     by_far = table[table["who"].isin([POOL, ALLOC])].dropna(subset=["ratio"])
     most = ""
     if len(by_far):
@@ -209,4 +202,10 @@ def sentence(table: pd.DataFrame) -> str:
         words = ALIVE.get(row["column"], row["column"]).replace("\n", " ")
         most = f" Most: {row['label']}, {words}: {in_short(row)}."
     pairs = "pair" if measured == 1 else "pairs"
-    return f"Of {measured} {pairs} of allocating and pooling, {', '.join(told)}.{most}"
+    return f"Of {measured} {pairs} of allocating and pooling, {told}.{most}"
+
+
+_WHO = {
+    POOL: "a pool wins", ALLOC: "allocating wins", EITHER: "no difference matters", NO_WAY: "neither keeps up",
+    UNDECIDED: "it is open",
+}  # fmt: skip

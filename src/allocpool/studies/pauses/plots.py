@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -45,16 +46,17 @@ CAUSE_STYLE = {
 }
 
 
-def _batch(trials: pd.DataFrame) -> pd.DataFrame:
+def _batch(trials: pd.DataFrame, case: str | None = None, strategies: Collection[str] = STRATEGIES) -> pd.DataFrame:
     done = with_cost(trials)
-    return done[(done["mode"] == "batch") & (done["layout"] == "heap") & ~done["collector"].isin(CONTROLS)]
+    done = done[(done["mode"] == "batch") & (done["layout"] == "heap") & ~done["collector"].isin(CONTROLS)]
+    return done[done["strategy"].isin(strategies) & (True if case is None else done["case"] == case)]
 
 
 def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, case: str) -> Figure:
     """Pauses over the measured window of the first block's trials, a row per solution, a stroke per pause: its place is
     when it began, its height how long it lasted (log scale); every row has the same axes."""
-    done = _batch(trials)
-    done = done[(done["strategy"] == strategy) & (done["case"] == case) & (done["block"] == done["block"].min())]
+    done = _batch(trials, case, [strategy])
+    done = done[done["block"] == done["block"].min()]
     joined = pauses.merge(done[_FACTS], on="trial_id").astype({"duration_ms": float, "start_s": float})
     if joined.empty:
         return nothing(_NO_PAUSE)
@@ -78,8 +80,8 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
 
 def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Share of pauses at least as long as a length, log-log, one line per solution; panels by case and strategy."""
-    joined = pauses.merge(_batch(trials)[_FACTS], on="trial_id").astype({"duration_ms": float})
-    joined = joined[joined["strategy"].isin(_CHOSEN) & (joined["duration_ms"] > 0)]
+    joined = pauses.merge(_batch(trials, strategies=_CHOSEN)[_FACTS], on="trial_id").astype({"duration_ms": float})
+    joined = joined[joined["duration_ms"] > 0]
     if joined.empty:
         return nothing(_NO_PAUSE)
     joined["panel"] = joined["case"].map(CASE_WORDS) + ", " + joined["strategy"]
@@ -113,9 +115,7 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
 
     The mean over trials, with the range of the trials shaded; panels by solution.
     """
-    done = _batch(trials)
-    done = done[(done["case"] == case) & done["strategy"].isin(_CHOSEN)]
-    joined = utilisation.merge(done[_FACTS], on="trial_id")
+    joined = utilisation.merge(_batch(trials, case, _CHOSEN)[_FACTS], on="trial_id")
     if joined.empty:
         return nothing("no utilisation was measured")
     joined["counted"] = joined["counted"].where(joined["counted"] == "pauses", _ALL_STOPS)
@@ -160,9 +160,7 @@ def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
 
 def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     """CPU per packet by thread group, one bar per solution and strategy; means over trials."""
-    done = _batch(trials)
-    done = done[(done["case"] == case) & done["strategy"].isin(CHOICES)]
-    joined = cpu.merge(done[[*_FACTS, "packets"]], on="trial_id")
+    joined = cpu.merge(_batch(trials, case, CHOICES)[[*_FACTS, "packets"]], on="trial_id")
     if joined.empty:
         return nothing("no CPU time was measured")
     joined = joined.assign(ns=(joined["cpu_ns"] / joined["packets"]).astype(float))
@@ -234,8 +232,7 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
     In the case that ran on most runtimes, of several the largest. Medians over trials, bars from the smallest to the
     largest trial; a line joins a release only with the next one of the study, never across one that was not measured.
     """
-    done = _batch(trials).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
-    done = done[done["strategy"].isin(_CHOSEN)]
+    done = _batch(trials, strategies=_CHOSEN).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
     runs = done.drop_duplicates(["case", "collector", "runtime"]).groupby("case").size()
     case = str(runs[runs == runs.max()].index.max())
     done = done[done["case"] == case]

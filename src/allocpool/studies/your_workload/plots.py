@@ -84,12 +84,12 @@ def overview(advice: Advice) -> Figure:
                             palette={name: _LOOKS[name][0] for name in names}, ax=axis)  # fmt: skip
             axis.axvline(advice.workload.delay_ms, **yours)
             log_axes(axis, "x", [advice.workload.delay_ms, *delays["ms"]], 1.6, most=5)
-            _name_percentiles(axis, delays, names)
+            name_percentiles(axis, delays, names)
             axis.set(xlabel="", ylabel="")
     return finish(grid, overview_alt(advice))
 
 
-def _name_percentiles(axis: Axes, delays: pd.DataFrame, names: list[str]) -> None:
+def name_percentiles(axis: Axes, delays: pd.DataFrame, names: list[str]) -> None:
     """Above each mark which percentile it is; above marks too near to each other for that, from which to which."""
     low, high = axis.get_xlim()
     for name, mine in delays.groupby("strategy", sort=False):
