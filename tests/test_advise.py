@@ -19,6 +19,7 @@ from allocpool.campaign import tidy
 from allocpool.cli import main
 from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
+from allocpool.evidence.style import new_figure
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.realtime.tables import SCHEMAS as REALTIME_SCHEMAS
 from allocpool.studies.your_workload import packets, plots, story
@@ -446,9 +447,18 @@ def test_pictures_say_the_same_in_words() -> None:
     for name in ("overview", "robustness", "memory"):
         assert getattr(plots, name)(told).axes
         assert "alloc" in getattr(plots, f"{name}_alt")(told).lower()
+    assert [text.get_text() for text in plots.overview(told).axes[-1].texts] == ["p50 to p99.9"] * 2, "they are equal"
     empty = ask(Laboratory(), None)
     assert plots.overview(empty).axes
     assert plots.robustness(empty).axes
+
+
+def test_percentiles_near_each_other_share_a_label() -> None:
+    _, (axis,) = new_figure(1, 1, 6.0, 2.0)
+    axis.set(xscale="log", xlim=(1, 100))
+    rows = zip(["alloc"] * 3 + ["pool"] * 3, ["p50", "p99", "p99.9"] * 2, (1.5, 1.6, 50, 2, 9, 60), strict=True)
+    plots.name_percentiles(axis, pd.DataFrame(rows, columns=["strategy", "percentile", "ms"]), ["alloc", "pool"])
+    assert [text.get_text() for text in axis.texts] == ["p50 to p99", "p99.9", "p50", "p99", "p99.9"]
 
 
 @pytest.mark.parametrize(

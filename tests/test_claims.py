@@ -531,11 +531,13 @@ def test_answer_follows_the_data() -> None:
 
 def test_what_is_open_says_how_much_more_it_would_take() -> None:
     trials = synthetic.trials(blocks=5, noise=0.2, centre=lambda _row: 100.0)
-    told = story.decided(trials)
+    told = story.decided(story.primary(trials))
     assert told.startswith("Of 24 comparisons of allocating with a pool, ") and " more trials a side, in all" in told
     assert story.verdict(trials[trials["block"] < 2]).startswith(f"**{UNDECIDED}.**")
-    assert "at least 3 more trials a side" in story.decided(trials[trials["block"] < 2])
-    assert "without a figure on both sides" in story.decided(synthetic.fail(trials, "C++ flat", "pool", "B"))
+    assert "at least 3 more trials a side" in story.decided(story.primary(trials[trials["block"] < 2]))
+    assert "without a figure on both sides" in story.decided(
+        story.primary(synthetic.fail(trials, "C++ flat", "pool", "B"))
+    )
 
 
 def test_certainty_says_how_far_trials_of_one_thing_lie_apart() -> None:

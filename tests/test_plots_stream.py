@@ -12,6 +12,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from allocpool.campaign.tidy import frame
 from allocpool.evidence.style import alt, colour_of
@@ -105,6 +106,17 @@ def panels(figure: Figure) -> dict[str, Axes]:
     """The measured panels: left the latency to the first result, right to the last; then the published charts."""
     left, right, *_ = figure.axes
     return {"first": left, "last": right}
+
+
+def test_words_below_the_published_charts_do_not_overprint(figure: Figure) -> None:
+    figure.draw_without_rendering()
+    below = [legend for axis in figure.axes if (legend := axis.get_legend())]
+    others = [text for text in figure.findobj(Text) if text.get_text() == "million items a second"]
+    others += [label for axis in figure.axes[2:] for label in axis.get_xticklabels() if label.get_text()]
+    assert len(below) == 2 and len(others) > 3
+    for legend in below:
+        box = legend.get_window_extent()
+        assert not [text.get_text() for text in others if box.overlaps(text.get_window_extent())]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)

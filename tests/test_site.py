@@ -535,6 +535,11 @@ def test_tables_speak_in_words_and_an_empty_one_is_a_sentence() -> None:
     assert isinstance(shown, GT)
     headings = re.findall(r"<th[^>]*>(.*?)</th>", shown.as_raw_html())
     assert headings == ["mean, ns", "left out because", "misses of the last level", "case"]
+    assert "min-width" not in shown.as_raw_html()
+    longer = tables.plain_table(rows.assign(left_out_because="too large for this machine"), "Costs")
+    assert isinstance(longer, GT)
+    (roomy,) = re.findall(r"<th[^>]*min-width:13em[^>]*>(.*?)</th>", longer.as_raw_html())
+    assert roomy == "left out because", "a narrow screen would break it after every word"
     empty = tables.plain_table(rows[:0], "Costs", "Of trials.")
     assert isinstance(empty, Nothing)
     assert empty.data == "**Costs**: nothing in this campaign."

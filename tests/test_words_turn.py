@@ -248,7 +248,7 @@ def test_the_answer_of_batch_turns_with_the_effect_that_matters() -> None:
     told = {}
     for effect in (EFFECT, LARGER_EFFECT):
         with judged_by(effect):
-            told[effect] = f"{batch_story.verdict(trials)} {batch_story.decided(trials)}"
+            told[effect] = f"{batch_story.verdict(trials)} {batch_story.decided(batch_story.primary(trials))}"
     assert told[EFFECT].startswith("**Open")
     assert told[LARGER_EFFECT].startswith("**No difference that matters")
 

@@ -52,15 +52,13 @@ def costs(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     ``compared`` is of `allocpool.packets.tables.comparison_table`, whose verdicts these are; ``trials`` tell what its
     solutions are.
     """
-    facts = {row.solution: label_of(row) for row in records(trials.drop_duplicates("solution"))}
-    rows = [
-        {
-            "solution": row.solution, "label": facts[row.solution], "column": row.case, "who": _who(row),
-            "ratio": row.ratio, "low": row.low, "high": row.high, "n": row.n,
-        }
-        for row in records(compared)
-    ]  # fmt: skip
-    return _told_apart(pd.DataFrame(rows, columns=COLUMNS))
+    facts = _labels(trials)
+    told = compared.assign(label=compared["solution"].map(facts), column=compared["case"])
+    return _told_apart(told.assign(who=[_who(row) for row in records(compared)])[COLUMNS])
+
+
+def _labels(trials: pd.DataFrame) -> dict[str, str]:
+    return {row.solution: label_of(row) for row in records(trials.drop_duplicates("solution"))}
 
 
 def _who(row: Any) -> str:
@@ -85,24 +83,23 @@ def with_deadline(
     ``trials`` are those of the grid, ``cells`` those of real time, and ``mapped`` the trials of the decision map, which
     tells of solutions that were not searched: at `live_of_map`.
     """
-    found = pool_or_allocate(cells)
-    found = found[found["case"] == case] if len(found) else found
-    labels = dict(zip(table["solution"], table["label"], strict=True))
-    facts = {row.solution: label_of(row) for row in records(cells.drop_duplicates("solution"))}
-    who = {POOLING: POOL, ALLOCATING: ALLOC, NEITHER: NO_WAY}
-    rows = [
-        {
-            "solution": row.solution, "label": labels.get(row.solution, facts[row.solution]),
-            "column": DEADLINE, "who": who.get(row.decided, UNDECIDED),
-            "ratio": float(row.ratio.replace(",", "")) if row.ratio else math.nan, "low": math.nan, "high": math.nan,
-            "n": row.n,
-        }
-        for row in records(found)
-    ]  # fmt: skip
-    rows += _from_map(mapped, live_of_map(trials, mapped, case), labels, {row["solution"] for row in rows})
-    both = pd.concat([table, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True) if rows else table
+    labels = _labels(mapped) | _labels(cells) | dict(zip(table["solution"], table["label"], strict=True))
+    found, boundaries = pool_or_allocate(cells), comparisons(mapped)
+    found = found[found["case"] == case]
+    ratios = pd.to_numeric(found["ratio"].str.replace(",", ""))
+    found = found.assign(who=found["decided"].map(_KEEPS_UP), ratio=ratios, low=math.nan, high=math.nan)
+    mapped_only = boundaries[~boundaries["solution"].isin(found["solution"])]
+    mapped_only = mapped_only[mapped_only["live_messages"] == live_of_map(trials, mapped, case)]
+    added = pd.concat([found, mapped_only.assign(who=mapped_only["verdict"].map(_KEEPS_UP))])
+    added = added.assign(label=added["solution"].map(labels), column=DEADLINE, who=added["who"].fillna(UNDECIDED))
+    both = pd.concat([table, added[COLUMNS]], ignore_index=True) if len(added) else table
     order = cell_data.solution_order(pd.concat([trials, cells, mapped])) if len(both) else []
     return both.sort_values("solution", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+
+
+_KEEPS_UP = {
+    POOLING: POOL, ALLOCATING: ALLOC, NEITHER: NO_WAY, A_CHEAPER: ALLOC, B_CHEAPER: POOL, EQUIVALENT: EITHER,
+}  # fmt: skip
 
 
 def live_of_map(trials: pd.DataFrame, mapped: pd.DataFrame, case: str = REALISTIC) -> int | None:
@@ -119,20 +116,6 @@ def live_of_map(trials: pd.DataFrame, mapped: pd.DataFrame, case: str = REALISTI
     return int(row["queue_size"] + row["stored_count"])
 
 
-def _from_map(mapped: pd.DataFrame, live: int | None, labels: dict[str, str], known: set[str]) -> list[dict[str, Any]]:
-    if live is None:
-        return []
-    facts = {row.solution: label_of(row) for row in records(mapped.drop_duplicates("solution"))}
-    who = {A_CHEAPER: ALLOC, B_CHEAPER: POOL, EQUIVALENT: EITHER}
-    return [
-        {
-            "solution": row.solution, "label": labels.get(row.solution, facts[row.solution]), "column": DEADLINE,
-            "who": who.get(row.verdict, UNDECIDED), "ratio": row.ratio, "low": row.low, "high": row.high, "n": row.n,
-        }
-        for row in records(comparisons(mapped)) if row.live_messages == live and row.solution not in known
-    ]  # fmt: skip
-
-
 def figure(table: pd.DataFrame) -> Figure:
     """The grid as a heatmap. A cell says who wins and by how many times; hatched: not shown; grey: no difference that
     matters; empty: not measured."""
@@ -142,14 +125,15 @@ def figure(table: pd.DataFrame) -> Figure:
     known = [case for case in CASES if case in set(shown["column"])]
     columns: list[str] = [*known, *sorted(set(shown["column"]) - set(known))]
     labels = list(dict.fromkeys(shown["label"]))
-    strength = pd.DataFrame(np.nan, index=labels, columns=columns)
-    words = pd.DataFrame("", index=labels, columns=columns)
-    for _, row in shown.iterrows():
-        strength.loc[row["label"], row["column"]] = _strength(row)
-        words.loc[row["label"], row["column"]] = in_short(row)
+    cells = shown.drop_duplicates(["label", "column"], keep="last")
+    cells = cells.assign(strength=cells.apply(_strength, axis=1), word=cells.apply(in_short, axis=1))
+    strength, words = (
+        cells.pivot(index="label", columns="column", values=name).reindex(index=labels, columns=columns)
+        for name in ("strength", "word")
+    )
     drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 1.1 + 0.3 * len(labels))
     sns.heatmap(
-        strength, annot=words, fmt="", cmap=_COLOURS, vmin=-1, vmax=1, cbar=False, linewidths=1.5, ax=axis,
+        strength, annot=words.fillna(""), fmt="", cmap=_COLOURS, vmin=-1, vmax=1, cbar=False, linewidths=1.5, ax=axis,
         annot_kws={"fontsize": style.TEXT}, linecolor="#ffffff",
     )  # fmt: skip
     for _, row in shown.iterrows():
@@ -160,10 +144,9 @@ def figure(table: pd.DataFrame) -> Figure:
             axis.add_patch(Rectangle(place, 1, 1, fill=False, hatch="///", edgecolor=_HATCH, linewidth=0, zorder=2))
     for text in axis.texts:
         text.set(color=_ON_COLOUR, zorder=4)
-    axis.set_xticklabels([ALIVE.get(column, column) for column in columns], rotation=0)
-    axis.set_yticklabels(labels, rotation=0)
+    axis.set_xticklabels([ALIVE.get(column, column) for column in columns])
     axis.xaxis.tick_top()
-    axis.tick_params(length=0)
+    axis.tick_params(length=0, labelrotation=0)
     axis.set(xlabel="", ylabel="")
     axis.grid(False)
     keys = [
@@ -207,18 +190,11 @@ def caption(table: pd.DataFrame) -> str:
 
 def sentence(table: pd.DataFrame) -> str:
     """What the grid shows, in words: how often who wins."""
-    counts = table["who"].value_counts()
-    told = [
-        f"{words} in {counts[who]}"
-        for who, words in (
-            (POOL, "a pool wins"), (ALLOC, "allocating wins"), (EITHER, "no difference matters"),
-            (NO_WAY, "neither keeps up"), (UNDECIDED, "it is open"),
-        )
-        if who in counts
-    ]  # fmt: skip
-    measured = int((table["who"] != NOT_MEASURED).sum())
+    counts = table["who"].value_counts().drop(NOT_MEASURED, errors="ignore")
+    measured = int(counts.sum())
     if not measured:
         return "Nothing was measured both allocating and with a pool."
+    told = ", ".join(f"{words} in {counts[who]}" for who, words in _WHO.items() if who in counts)
     by_far = table[table["who"].isin([POOL, ALLOC])].dropna(subset=["ratio"])
     most = ""
     if len(by_far):
@@ -226,4 +202,10 @@ def sentence(table: pd.DataFrame) -> str:
         words = ALIVE.get(row["column"], row["column"]).replace("\n", " ")
         most = f" Most: {row['label']}, {words}: {in_short(row)}."
     pairs = "pair" if measured == 1 else "pairs"
-    return f"Of {measured} {pairs} of allocating and pooling, {', '.join(told)}.{most}"
+    return f"Of {measured} {pairs} of allocating and pooling, {told}.{most}"
+
+
+_WHO = {
+    POOL: "a pool wins", ALLOC: "allocating wins", EITHER: "no difference matters", NO_WAY: "neither keeps up",
+    UNDECIDED: "it is open",
+}  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -24,7 +24,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from allocpool.runtimes.collectors import COLLECTORS, collector_named
+from allocpool.runtimes.collectors import collector_named
 
 # Okabe and Ito's palette: told apart with any common colour vision.
 ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
@@ -49,6 +49,8 @@ TEXT = 1.02 * LEAST_PX * 72 * WIDTH / PHONE_PX
 
 STATED = {"estimator": "median", "errorbar": ("pi", 100)}
 """Of rows by `stated`: the value and its interval. Of trials: their median, and from the smallest to the largest."""
+BARS = {**STATED, "err_style": "bars"}
+"""The same for lines."""
 
 sns.set_theme(
     context="paper",
@@ -71,9 +73,21 @@ sns.set_theme(
 sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid
 
 
-def size(columns: int, height: float) -> dict[str, float]:
+def size(columns: int, height: float) -> dict[str, Any]:
     """``height`` and ``aspect`` of each of so many panels beside each other, for functions of seaborn; inches."""
     return {"height": height, "aspect": WIDTH / columns / height}
+
+
+def panels(col: str, order: Collection[str], height: float, most: int = 2) -> dict[str, Any]:
+    """For functions of seaborn: a panel for each of ``order``, ``most`` of them beside each other; inches."""
+    columns = max(1, min(most, len(order)))
+    return {"col": col, "col_order": list(order), "col_wrap": columns, **size(columns, height)}
+
+
+def by_panel(grid: Any, rows: pd.DataFrame) -> Iterator[tuple[str, Any, pd.DataFrame]]:
+    """Of each panel its name, its axis, and what of these rows is in it."""
+    for name, axis in grid.axes_dict.items() if grid._col_var else [("", grid.ax)]:
+        yield name, axis, rows[rows[grid._col_var] == name] if grid._col_var else rows
 
 
 def new_figure(rows: int, columns: int, width: float, height: float, sharey: bool = False) -> tuple[Figure, list[Axes]]:
@@ -170,11 +184,6 @@ def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high"
     return pd.concat([known, *ends], ignore_index=True).astype({value: float})
 
 
-def brackets(x: Iterable[float], low: Iterable[float], high: Iterable[float], axis: Axes, **style: Any) -> None:
-    """Stated intervals as vertical strokes at ``x``."""
-    axis.vlines(list(x), list(low), list(high), **{"linewidth": 1.6, "zorder": 2, **style})
-
-
 def stack(
     rows: pd.DataFrame, value: str, y: str, order: Sequence[str], part: str, styles: Mapping[str, tuple[str, str]],
     col: str | None = None, col_order: Sequence[str] | None = None,
@@ -191,26 +200,25 @@ def stack(
         palette={name: colour for name, (colour, _) in styles.items()}, alpha=1, shrink=0.75, legend=False, col=col,
         col_order=col_order, **size(len(col_order or [0]), height),
     )  # fmt: skip
-    hatches = {mpl.colors.to_hex(colour): mark for colour, mark in styles.values()}
+    edge: dict[str, Any] = {"edgecolor": "#ffffff", "linewidth": 0.3}
+    keys = [Patch(facecolor=colour, hatch=hatch, label=name, **edge) for name, (colour, hatch) in styles.items()]
+    hatches = {key.get_facecolor(): key.get_hatch() for key in keys}
     for axis in grid.axes.flat:
         for patch in axis.patches:
-            patch.set(hatch=hatches[mpl.colors.to_hex(patch.get_facecolor())], edgecolor="#ffffff", linewidth=0.3)
+            patch.set(hatch=hatches[patch.get_facecolor()], **edge)
         axis.set(xlabel="", ylabel="", ylim=(len(order) - 0.5, -0.5))
         axis.grid(False, axis="y")
-    return grid, [
-        Patch(facecolor=colour, hatch=mark, edgecolor="#ffffff", label=name) for name, (colour, mark) in styles.items()
-    ]
+    return grid, keys
 
 
-def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]], gap: float = 1.35 * TEXT) -> None:
+def label_lines(axis: Axes, named: Sequence[tuple[float, str, str]]) -> None:
     """Names at the right of a panel, each at the height of its line's end, moved apart where they would overlap.
 
-    ``named`` holds height, name and colour; the axis has its final scale. ``gap`` is the least distance in points.
+    ``named`` holds height, name and colour; the axis has its final scale.
     """
-    points = axis.figure.dpi / 72
+    points, box, gap = axis.figure.dpi / 72, axis.get_window_extent(), 1.35 * TEXT
     heights = [float(axis.transData.transform((1, height))[1]) / points for height, _, _ in named]
     order = sorted(range(len(named)), key=lambda one: heights[one])
-    box = axis.get_window_extent()
     placed, least, most = dict(enumerate(heights)), float(box.y0) / points, float(box.y1) / points
     for place in order:
         placed[place] = max(placed[place], least)
@@ -256,12 +264,12 @@ def log_axes(on: Any, which: str, values: Iterable[float], room: float = 1.15, m
             log_axis(axis, min(known), max(known), which, room, most)
 
 
-def rule(grid: Any, x: float | None = None, y: float | None = None, line: str = "--", width: float = 0.8) -> None:
-    """A line across every panel, at ``x`` or ``y``."""
+def rule(grid: Any, x: float | None = None, y: float | None = None, **line: Any) -> None:
+    """A line across every panel, at ``x`` or ``y``; seaborn's own leaves out panels without rows."""
     for axis in grid.axes.flat:
         for draw, place in ((axis.axvline, x), (axis.axhline, y)):
             if place is not None:
-                draw(place, color=INK, linewidth=width, linestyle=line)
+                draw(place, **{"color": INK, "linewidth": 0.8, "linestyle": "--", **line})
 
 
 _NO_FIGURE = "No figure: "
@@ -281,13 +289,12 @@ def nothing(message: str) -> Figure:
     return describe(figure, f"{_NO_FIGURE}{message}.")
 
 
-def legend(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> int:
-    """Entries above all panels, in ``columns``, fewer where that is wider than the figure; returns how many rows."""
+def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """Entries above all panels, in ``columns``, fewer where that is wider than the figure."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     fit = int(figure.get_figwidth() / (0.62 + 0.52 * TEXT / 72 * longest))
-    most = max(1, min(columns or len(handles), fit))
+    most = max(1, min(columns, fit))
     figure.legend(handles=list(handles), loc="outside upper center", ncols=most, handletextpad=0.5, columnspacing=1.2)
-    return math.ceil(len(handles) / most)
 
 
 def smallest_text_px(figure: Figure, screen_px: float = PHONE_PX) -> float:
@@ -327,21 +334,3 @@ def collector_key(language: object, collector: object) -> str:
 def colour_of(key: str) -> str:
     """The colour of what `collector_key` returns; same errors."""
     return BLACK if key == CPP else collector_named(key).colour
-
-
-def by_collector(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Rows with ``key``, what their colour stands for, and the colours of the keys."""
-    language = rows["language"] if "language" in rows else ["java"] * len(rows)
-    keyed = rows.assign(key=[collector_key(*pair) for pair in zip(language, rows["collector"], strict=True)])
-    return keyed, {key: colour_of(key) for key in keyed["key"].unique()}
-
-
-def collector_labels(used: Iterable[str]) -> dict[str, str]:
-    """What a reader calls these keys, in table order, C++ last."""
-    labels = {**{row.name: row.label for row in COLLECTORS.values()}, CPP: CPP}
-    return {key: label for key, label in labels.items() if key in set(used)}
-
-
-def collector_handles(used: set[str]) -> list[Line2D]:
-    """Legend entries of these keys, in table order, C++ last."""
-    return [mark(label, colour_of(key), "o") for key, label in collector_labels(used).items()]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from great_tables import GT
+from great_tables import GT, loc, style
 
 from allocpool import stats
 from allocpool.decisions import Comparison
@@ -267,4 +267,14 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> TableOrWords:
         .opt_align_table_header(align="left")
         .tab_options(table_margin_left="0px")
     )
+    for name, column in list(rows.items())[1:]:
+        longest = column.map(lambda value: len(value) if isinstance(value, str) else 0).max()
+        if longest > _SHORT:
+            least = f"min-width:{min(longest / 2, _WIDEST_EM):g}em"
+            table = table.tab_style(style.css(least), loc.column_labels(columns=heading(str(name))))
     return table.tab_source_note(note) if note else table
+
+
+_SHORT, _WIDEST_EM = 14, 13.0
+"""Columns with texts of more characters than that are given room for half of them, so many em at most: a narrow screen
+would break them after every word."""

@@ -13,12 +13,12 @@ from matplotlib.ticker import MaxNLocator
 
 from allocpool import stats
 from allocpool.decisions import effect_that_matters
-from allocpool.evidence.style import INK, WARM_UP, finish, log_axes, mark, marks, nothing, rule, size
+from allocpool.evidence.style import INK, WARM_UP, by_panel, finish, log_axes, mark, marks, nothing, panels, rule, size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.specs import BUFFER_BYTES, CASES
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.packets.style import CASE_WORDS, COLOURS, ends, panel_names, points, strategy_looks
+from allocpool.packets.style import BY_COLOUR, CASE_WORDS, COLOURS, ends, panel_names, points, strategy_looks
 
 _NOTHING = "no trial has finished yet"
 _DASHES: dict[str, Any] = dict(zip(STRATEGIES, ("-", "--", "-.", ":"), strict=False))
@@ -37,7 +37,7 @@ def wall_against_cpu(trials: pd.DataFrame, cores: int | None = None) -> Figure:
     order, hue = cell_data.solution_order(done), strategy_looks(done)
     label = "processors kept busy: CPU time over wall time"
     grid = points(done, "busy", order, hue, label, col_order=present(CASES, done["case"]))
-    rule(grid, x=1, line="-")
+    rule(grid, x=1, linestyle="-")
     rule(grid, x=cores)
     grid.set(xlim=(0, 1.08 * max(float(cores or 0), float(done["busy"].max()))))
     words = f"Processors kept busy by each solution: {ends(done, 'busy', CONFIGURATION, 'processors', 'median')}."
@@ -60,19 +60,17 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     joined["time_s"] = (joined["end_ns"] - joined.groupby("trial_id")["start_ns"].transform("min")) / 1e9
     joined["number"] = joined.groupby("trial_id")["end_ns"].rank(method="first")
     order, hue = cell_data.solution_order(done[done["trial_id"].isin(joined["trial_id"])]), strategy_looks(joined)
-    lines = {"x": "time_s", "y": "relative", "hue": "strategy", "palette": COLOURS, "legend": False}
+    lines = {"x": "time_s", "y": "relative", **BY_COLOUR, "legend": False}
     grid = sns.relplot(
-        joined, kind="line", **lines, units="trial_id", estimator=None, hue_order=list(hue), col="solution",
-        col_order=order, col_wrap=min(3, len(order)), linewidth=0.5, alpha=0.5, rasterized=True,
-        facet_kws={"sharex": False}, **size(min(3, len(order)), 1.6),
+        joined, kind="line", **lines, units="trial_id", estimator=None, hue_order=list(hue), linewidth=0.5, alpha=0.5,
+        rasterized=True, facet_kws={"sharex": False}, **panels("solution", order, 1.6, 3),
     )  # fmt: skip
-    for solution, axis in grid.axes_dict.items():
-        group = joined[joined["solution"] == solution]
-        middle = group.groupby(["strategy", "number"], observed=True)[["time_s", "relative"]].median().reset_index()
+    for _, axis, mine in by_panel(grid, joined):
+        middle = mine.groupby(["strategy", "number"], observed=True)[["time_s", "relative"]].median().reset_index()
         sns.lineplot(middle, **lines, linewidth=2, ax=axis)
-        axis.axvspan(0, float(group.loc[group["phase"] != "measured", "time_s"].max()), color=WARM_UP, zorder=0)
+        axis.axvspan(0, float(mine.loc[mine["phase"] != "measured", "time_s"].max()), color=WARM_UP, zorder=0)
         axis.xaxis.set_major_locator(MaxNLocator(3))
-    rule(grid, y=1, width=0.7, line="-")
+    rule(grid, y=1, linewidth=0.7, linestyle="-")
     log_axes(grid, "y", joined["relative"])
     last = joined[joined["phase"] != "measured"].sort_values("end_ns").groupby("trial_id").last()["relative"]
     several = f"{joined['trial_id'].nunique()} trials of {len(order)} solutions"
@@ -104,8 +102,8 @@ def stability(trials: pd.DataFrame) -> Figure:
     if pairs.empty:
         return nothing("no two trials of one configuration have finished yet")
     hue = strategy_looks(pairs)
-    grid = sns.displot(pairs, kind="ecdf", x="ratio", hue="strategy", hue_order=list(hue), palette=COLOURS,
-                       linewidth=1.8, **size(1, 3))  # fmt: skip
+    grid = sns.displot(pairs, kind="ecdf", x="ratio", **BY_COLOUR, hue_order=list(hue), linewidth=1.8,
+                       **size(1, 3))  # fmt: skip
     for line, name in zip(grid.ax.lines, reversed(hue), strict=True):
         line.set_linestyle(_DASHES[name])
     rule(grid, x=effect)

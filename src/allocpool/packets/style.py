@@ -11,22 +11,57 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from allocpool import stats
-from allocpool.evidence.style import GREY, STATED, collector_handles, mark, size, stated
+from allocpool.evidence import style
+from allocpool.evidence.style import GREY, STATED, by_panel, mark, size, stated
 from allocpool.packets.strategies import STRATEGIES
+from allocpool.runtimes.collectors import COLLECTORS
 
 STRATEGY_STYLE = {name: (strategy.colour, strategy.marker) for name, strategy in STRATEGIES.items()}
 """Colour and marker."""
 COLOURS = {name: strategy.colour for name, strategy in STRATEGIES.items()}
 MARKS = {name: strategy.marker for name, strategy in STRATEGIES.items()}
+BY_COLOUR = {"hue": "strategy", "palette": COLOURS}
+BY_MARKER = {"style": "strategy", "markers": MARKS}
+"""What makes seaborn tell strategies apart."""
 CASE_WORDS = {"A": "A: little alive", "A10k": "A, as its text", "B": "B: realistic", "C": "C: half alive"}
 """Titles of panels: how much of the heap is alive."""
 ROW_INCHES = 0.42
 
 
+def by_collector(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Rows with ``key``, what their colour stands for, and what makes seaborn draw them: colours mean collectors or
+    C++, and strategies are told by marker alone."""
+    language = rows["language"] if "language" in rows else ["java"] * len(rows)
+    keyed = rows.assign(key=[style.collector_key(*pair) for pair in zip(language, rows["collector"], strict=True)])
+    palette = {key: style.colour_of(key) for key in keyed["key"].unique()}
+    return keyed, {"hue": "key", "palette": palette, **BY_MARKER, "legend": False}
+
+
 def collector_and_strategy(rows: pd.DataFrame) -> list[Line2D]:
-    """Legend entries where colours mean collectors, and strategies are told by marker alone."""
-    shapes = [mark(name, GREY, MARKS[name]) for name in STRATEGIES if name in set(rows["strategy"])]
-    return [*collector_handles(set(rows["key"])), *shapes]
+    """Legend entries of rows by `by_collector`: collectors in table order, C++, strategies."""
+    labels = {**{row.name: row.label for row in COLLECTORS.values()}, style.CPP: style.CPP}
+    keys, strategies = set(rows["key"]), set(rows["strategy"])
+    colours = [mark(label, style.colour_of(key), "o") for key, label in labels.items() if key in keys]
+    return [*colours, *(mark(name, GREY, marker) for name, marker in MARKS.items() if name in strategies)]
+
+
+def against(
+    rows: pd.DataFrame, x: str, y: str, high: tuple[str, str], wide: tuple[str, str] | None = None, most: int = 4,
+    **shape: Any,
+) -> tuple[Any, list[Line2D]]:  # fmt: skip
+    """A ``FacetGrid`` of ``y`` against ``x`` on logarithmic axes of the same range, with the line on which they are
+    equal, and its legend; ``high`` and ``wide`` name the ends of the intervals of both."""
+    shown, looks = by_collector(rows)
+    grid = sns.relplot(shown, x=x, y=y, **looks, s=45, zorder=3, **shape)
+    for _, axis, mine in by_panel(grid, shown):
+        strokes: dict[str, Any] = {"colors": mine["key"].map(looks["palette"]), "linewidth": 1.6, "zorder": 2}
+        axis.vlines(mine[x], mine[high[0]], mine[high[1]], **strokes)
+        if wide:
+            axis.hlines(mine[y], mine[wide[0]], mine[wide[1]], **strokes)
+        axis.axline((1, 1), (2, 2), color=style.SILVER, linewidth=1, zorder=1)
+    for which in "xy":
+        style.log_axes(grid, which, shown[[x, y]].to_numpy(float).ravel(), 1.3, most)
+    return grid, collector_and_strategy(shown)
 
 
 def strategy_looks(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -37,20 +72,14 @@ def strategy_looks(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 def short_names(solutions: Sequence[str]) -> tuple[dict[str, str], str]:
     """Each name without the options that all solutions of its language share, and these in words."""
-    parts = {name: name.split(" / ") for name in solutions}
+    languages = {name: "C++" if name.startswith("C++") else "Java" for name in solutions}
     shared: dict[str, list[str]] = {}
     for language in ("Java", "C++"):
-        mine = [words[1:] for name, words in parts.items() if name.startswith("C++") == (language == "C++")]
-        common = [word for word in (mine[0] if mine else []) if all(word in words for words in mine)]
-        shared[language] = [word for word in common if len(mine) > 1 and not word.isdigit()]
-    short = {
-        name: " / ".join(
-            word.replace("generational", "gen.")
-            for word in words
-            if word not in shared["C++" if name.startswith("C++") else "Java"]
-        )
-        for name, words in parts.items()
-    }
+        mine = [name.split(" / ")[1:] for name in solutions if languages[name] == language]
+        common = [word for word in mine[0] if all(word in words for words in mine)] if len(mine) > 1 else []
+        shared[language] = [word for word in common if not word.isdigit()]
+    kept = {name: [word for word in name.split(" / ") if word not in shared[languages[name]]] for name in solutions}
+    short = {name: " / ".join(words).replace("generational", "gen.") for name, words in kept.items()}
     told = "; ".join(f"all {language}: {', '.join(words)}" for language, words in shared.items() if words)
     return (short, told) if len(set(short.values())) == len(short) else ({name: name for name in solutions}, "")
 
@@ -67,21 +96,19 @@ def points(
     interval from the smallest to the largest. With ``trials``, which have the same columns, every trial is a thin
     stroke. Axes are linear; below them stand ``label`` and what the names of all solutions share.
     """
-    names, columns = list(hue), columns or len(col_order or [0])
+    names, height = list(hue), 0.7 + ROW_INCHES * max(len(order), 3)
     apart = y != by and 0.8 * (1 - 1 / len(names))
     colours = {name: colour for name, (colour, _) in hue.items()}
     shared = {"x": value, "y": y, "hue": by, "hue_order": names, "palette": colours, "order": list(order)}
+    shape = style.panels(col, col_order or (), height, columns or len(col_order or ())) if col else size(1, height)
     grid = sns.catplot(
         stated(rows, value) if "low" in rows else rows.astype({value: float}), kind="point", **shared, **STATED,
         dodge=apart or False, markers=[marker for _, marker in hue.values()], linestyle="none",
-        linewidth=1.6, markersize=5, legend=False, col=col, col_order=col_order, col_wrap=columns if col else None,
-        sharex=sharex, **size(columns, 0.7 + ROW_INCHES * max(len(order), 3)),
+        linewidth=1.6, markersize=5, legend=False, sharex=sharex, **shape,
     )  # fmt: skip
-    for name, axis in grid.axes_dict.items():
-        if trials is not None:
-            mine = trials[trials[col] == name].astype({value: float})
-            sns.stripplot(mine, **shared, dodge=bool(apart), jitter=False, marker="|", size=7, linewidth=0.8,
-                          alpha=0.6, legend=False, ax=axis)  # fmt: skip
+    for _, axis, mine in by_panel(grid, trials.astype({value: float})) if trials is not None else ():
+        sns.stripplot(mine, **shared, dodge=bool(apart), jitter=False, marker="|", size=7, linewidth=0.8, alpha=0.6,
+                      legend=False, ax=axis)  # fmt: skip
     for axis in grid.axes.flat:
         part_rows(axis, len(order))
         axis.set(xlabel="", ylabel="")

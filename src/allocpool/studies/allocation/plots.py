@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.evidence import style
-from allocpool.evidence.style import finish, label_lines, log_axes, looks, nothing, size, stated
+from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, nothing, panels, size, stated
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
 from allocpool.packets.style import ends, points
@@ -59,21 +59,17 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     cells = _means(done.assign(panel=_panels(done), name=_names(done)), ["panel", "name", "bytes"], column)
     published = published_as_trials()
     published = published.assign(panel=_panels(published), ns=published.get(column)).dropna(subset=["ns"])
-    panels = present((_CPP, _ARRAYS, _OTHER), cells["panel"])
-    styles: dict[str, dict[str, str]] = {"palette": {}, "markers": {}}
-    for panel in panels:
-        for kind, of in looks(sorted(cells.loc[cells["panel"] == panel, "name"])).items():
-            styles[kind] |= of
-    grid = sns.relplot(
-        stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False, **styles,
-        **style.STATED, err_style="bars", col="panel", col_order=panels, col_wrap=1, legend=False, **size(1, 3.2),
-    )  # fmt: skip
+    shown = present((_CPP, _ARRAYS, _OTHER), cells["panel"])
+    each = [looks(sorted(cells.loc[cells["panel"] == panel, "name"])) for panel in shown]
+    styles = {kind: {name: look for one in each for name, look in one[kind].items()} for kind in ("palette", "markers")}
+    grid = sns.relplot(stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False,
+                       **styles, **style.BARS, legend=False, **panels("panel", shown, 3.2, 1))  # fmt: skip
     log_axes(grid, "x", cells["bytes"])
     log_axes(grid, "y", [*cells["ns"], 10], 1.5, most=5)
-    for panel, axis in grid.axes_dict.items():
+    for panel, axis, mine in by_panel(grid, cells):
         theirs = published[published["panel"] == panel].sort_values("bytes")
         axis.plot(theirs["bytes"], theirs["ns"], linestyle="", marker="x", color=style.INK, markersize=7, zorder=5)
-        last = cells[cells["panel"] == panel].sort_values("bytes").groupby("name")["ns"].last()
+        last = mine.sort_values("bytes").groupby("name")["ns"].last()
         old = theirs.groupby("technique", observed=True)["ns"].last()
         named = [(float(ns), str(name), styles["palette"][str(name)]) for name, ns in last.items()]
         label_lines(axis, named + [(float(ns), f"2012 {_PUBLISHED[str(one)]}", style.INK) for one, ns in old.items()])
@@ -95,8 +91,7 @@ def access_cost(trials: pd.DataFrame) -> Figure:
                   by="by", y="name", col="operation", col_order=operations)  # fmt: skip
     theirs = published_as_trials().merge(done[["name", "memory"]].drop_duplicates(), on="memory")
     theirs = theirs.assign(ns=theirs["ns_per_pass"] / theirs["bytes"])
-    for operation, axis in grid.axes_dict.items():
-        crosses = theirs[theirs["operation"] == operation]
+    for operation, axis, crosses in by_panel(grid, theirs):
         axis.plot(crosses["ns"], crosses["name"].map(order.index), linestyle="", marker="x", color=style.INK)
         log_axes(axis, "x", [*cells.loc[cells["operation"] == operation, "ns"], *crosses["ns"]], 1.6)
     text = f"Time per byte of a pass: {ends(cells, 'ns', ['operation', 'name'], 'ns a byte')}."
@@ -135,7 +130,7 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
     grid = sns.relplot(
         long.dropna(), kind="line", x="turnover", y="value", hue="name", style="name", dashes=dashes, estimator=None,
         palette=colours, row="measure", row_order=list(_MEASURES), col="side", col_order=sides,
-        facet_kws={"sharey": "row", "legend_out": False, "margin_titles": False}, **size(len(sides), 2.0),
+        facet_kws={"sharey": "row"}, **size(len(sides), 2.0),
     )  # fmt: skip
     ends_of = curves.groupby(["side", "phase"], sort=False, observed=True)["turnover"].max()
     for (measure, side), axis in grid.axes_dict.items():
@@ -175,8 +170,8 @@ def heap_curves(trials: pd.DataFrame, windows: pd.DataFrame, distribution: str =
     colours = dict(_MEMORY.values())
     grid = sns.relplot(
         long, kind="line", x="elapsed_s", y="mb", hue="kind", hue_order=present(colours, long["kind"]),
-        palette=colours, style="kind", estimator=None, col="name", col_order=sorted(long["name"].unique()), col_wrap=2,
-        facet_kws={"sharex": False, "sharey": False, "legend_out": False}, **size(2, 1.7),
+        palette=colours, style="kind", estimator=None, facet_kws={"sharex": False, "sharey": False},
+        **panels("name", sorted(long["name"].unique()), 1.7),
     )  # fmt: skip
     grid.set(ylim=(0, None)).set_axis_labels("s", "MiB")
     words = ends(long[long["kind"] == "resident"], "mb", ["name"], "MiB", "max")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
-from allocpool.evidence.style import INK, SILVER, brackets, by_collector, finish, log_axes, mark, marks, nothing, size
+from allocpool.evidence.style import INK, SILVER, finish, log_axes, mark, marks, nothing, panels
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import CONFIGURATION, present
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import CASES
-from allocpool.packets.style import CASE_WORDS, MARKS, collector_and_strategy, ends, gaps_beside, points, strategy_looks
+from allocpool.packets.style import CASE_WORDS, against, ends, gaps_beside, points, strategy_looks
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 
@@ -45,25 +44,14 @@ def published_against_measured(cells: pd.DataFrame) -> Figure:
         return nothing("no measured configuration has a published figure")
     ratios = rows["ns"] / rows["published_ns"]
     factor = float(ratios.median())
-    rows, colours = by_collector(rows.assign(panel=rows["language"].map(_LANGUAGES) + " " + rows["layout"].astype(str)))
-    names = [f"{_LANGUAGES[language]} {layout}" for language, every in LAYOUTS.items() for layout in every]
-    order = present(names, rows["panel"])
-    columns = min(2, len(order))
-    grid = sns.relplot(
-        rows, x="published_ns", y="ns", hue="key", palette=colours, style="strategy", markers=MARKS, s=45, zorder=3,
-        col="panel", col_order=order, col_wrap=columns, legend=False, **size(columns, 2.7),
-    )  # fmt: skip
-    costs = rows[["published_ns", "ns"]].to_numpy(float).ravel()
-    for panel, axis in grid.axes_dict.items():
-        for key, part in rows[rows["panel"] == panel].groupby("key"):
-            brackets(part["published_ns"], part["low"], part["high"], axis, color=colours[str(key)])
-        axis.axline((1, 1), (2, 2), color=SILVER, linewidth=1, zorder=1)
+    rows = rows.assign(panel=rows["language"].map(_LANGUAGES) + " " + rows["layout"].astype(str))
+    names = (f"{_LANGUAGES[language]} {layout}" for language, every in LAYOUTS.items() for layout in every)
+    shape = panels("panel", present(names, rows["panel"]), 2.7)
+    grid, handles = against(rows, "published_ns", "ns", ("low", "high"), **shape)
+    for axis in grid.axes.flat:
         axis.axline((1, factor), (2, 2 * factor), color=INK, linewidth=1, linestyle="--", zorder=1)
-    for which in "xy":
-        log_axes(grid, which, costs, 1.3)
     grid.set_axis_labels("published, ns per packet", "measured, ns per packet")
-    lines = [mark("equal", SILVER, line="-"), mark(f"{factor:.2g} times the published figure", INK, line="--")]
+    handles += [mark("equal", SILVER, line="-"), mark(f"{factor:.2g} times the published figure", INK, line="--")]
     far = float((ratios / factor).map(lambda one: max(one, 1 / one)).quantile(0.9))
     text = f"Measured costs are {factor:.2g} times the published ones in the median of {len(rows)} cells"
-    handles = [*collector_and_strategy(rows), *lines]
     return finish(grid, f"{text}; nine in ten lie within a factor of {far:.2g} of that.", 4, handles=handles)

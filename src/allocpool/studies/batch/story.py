@@ -55,46 +55,47 @@ def _by_case(rows: pd.DataFrame) -> str:
     return "\n".join(parts)
 
 
-def decided(trials: pd.DataFrame) -> str:
-    """How many of the primary comparisons, those of allocating with a pool by solution and case, are decided; Java and
-    C++, controls apart."""
-    return sentence(decided_in_words(primary(trials)))
+def decided(compared: pd.DataFrame) -> str:
+    """How many of the `primary` comparisons are decided; Java and C++, controls apart."""
+    return sentence(decided_in_words(compared))
 
 
 def primary(trials: pd.DataFrame) -> pd.DataFrame:
-    """The primary comparisons, as `allocpool.packets.tables.comparison_table` has them, all decided together as the
-    campaign decides them; with the settings of all."""
+    """The primary comparisons, those of allocating with a pool by solution and case, all decided together as the
+    campaign decides them, with the settings of all; as `allocpool.packets.tables.comparison_table` has them."""
     rows = comparison_table(trials[~trials["collector"].isin(cell_data.CONTROLS)])
     return rows[rows["solution"].isin(set(cell_data.as_set(trials)["solution"]))].reset_index(drop=True)
 
 
-def _in_java(trials: pd.DataFrame) -> pd.DataFrame:
-    """Those of Java, of the `primary` ones."""
-    rows = primary(trials)
+def _in_java(trials: pd.DataFrame, compared: pd.DataFrame | None) -> pd.DataFrame:
+    rows = primary(trials) if compared is None else compared
     return rows[rows["solution"].isin(set(_choices(trials)["solution"]))]
 
 
-def verdict(trials: pd.DataFrame) -> str:
-    """The first sentence: whether pooling pays in Java on this machine, and where that was shown."""
+def verdict(trials: pd.DataFrame, compared: pd.DataFrame | None = None) -> str:
+    """The first sentence: whether pooling pays in Java on this machine, and where that was shown.
+
+    ``compared``, here and below: the `primary` comparisons of these trials, where a page has them already.
+    """
     java = _choices(trials)
     if cell_data.with_cost(java).empty:
         return f"**{UNDECIDED}.** No Java trial has finished on this machine yet."
-    rows = _in_java(trials)
+    rows = _in_java(trials, compared)
     return f"**{headline(rows)}.** In batch on this machine, with Java: {decided_in_words(rows)}"
 
 
-def details(trials: pd.DataFrame) -> str:
+def details(trials: pd.DataFrame, compared: pd.DataFrame | None = None) -> str:
     """The answer by case, where it turns, what the smaller pool does, and the cheapest cells, as Markdown."""
-    turns = where_it_turns(trials)
+    turns = where_it_turns(trials, compared)
     return f"{turns}\n\nCheapest:\n\n{cheapest(trials)}" if turns else "There is nothing to compare yet."
 
 
-def where_it_turns(trials: pd.DataFrame) -> str:
+def where_it_turns(trials: pd.DataFrame, compared: pd.DataFrame | None = None) -> str:
     """The answer by case, where it turns, and what the smaller pool does, as Markdown; empty without a figure."""
     java = _choices(trials)
     if cell_data.with_cost(java).empty:
         return ""
-    rows = _in_java(trials)
+    rows = _in_java(trials, compared)
     parts = [_by_case(rows)]
     against = rows[rows["direction"] == -1]
     if len(against):

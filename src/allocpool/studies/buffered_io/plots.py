@@ -7,7 +7,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool.evidence import style
-from allocpool.evidence.style import STATED, finish, label_lines, log_axes, looks, marks, nothing, rule, size, stack
+from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, marks, nothing, panels, rule, size
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
 from allocpool.packets.style import ends, name_rows, points
@@ -68,7 +68,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     shown = made_of.assign(kib=made_of["bytes_per_connection"].astype(float).clip(lower=0) / 1024)
     shown["part"] = shown["part"].str.replace("_", " ")
     styles = {part.replace("_", " "): _PART_STYLE[part] for part in present(PARTS, made_of["part"])}
-    grid, handles = stack(shown, "kib", "variant", order, "part", styles)
+    grid, handles = style.stack(shown, "kib", "variant", order, "part", styles)
     lines = connections.lines(trials, "collected_rss_mb")
     slopes = pd.DataFrame({"variant": order, "kib": [lines[name].bytes_per_connection / 1024 for name in order]})
     for place, slope in enumerate(slopes["kib"]):
@@ -103,17 +103,16 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
     long = long[long["io"].isin(_IO)]
     hue = {LABELS[io]: look for io, look in _IO.items()}
     long["io"] = long["io"].map(LABELS)
+    palette, markers = ({io: look[place] for io, look in hue.items()} for place in (0, 1))
     grid = sns.relplot(
-        long, kind="line", x="buffer", y="value", hue="io", palette={io: colour for io, (colour, _) in hue.items()},
-        style="io", markers={io: marker for io, (_, marker) in hue.items()}, dashes=False, **STATED, err_style="bars",
-        col="panel", col_order=[_OURS, _THEIRS], legend=False, facet_kws={"sharex": False, "sharey": False},
-        **size(2, 2.8),
+        long, kind="line", x="buffer", y="value", hue="io", palette=palette, style="io", markers=markers, dashes=False,
+        **style.BARS, legend=False, facet_kws={"sharex": False, "sharey": False},
+        **panels("panel", (_OURS, _THEIRS), 2.8),
     )  # fmt: skip
-    for panel, axis in grid.axes_dict.items():
-        mine = long[long["panel"] == panel]
+    for panel, axis, mine in by_panel(grid, long):
         log_axes(axis, "x", mine["buffer"], 1.3)
         axis.set(title="", ylim=(0, 1.1 * float(mine["value"].max())), ylabel=panel)
-    rule(grid, x=float(done["message_bytes"].iloc[0]), line=":")
+    rule(grid, x=float(done["message_bytes"].iloc[0]), linestyle=":")
     told = long[long["panel"] == _OURS].assign(buffer=long["buffer"].map("{:g}".format))
     words = ends(told, "value", ["io", "buffer"], "us", "median")
     return finish(grid, f"CPU per message against the size of the buffer: {words}.", 2, "", marks(hue),

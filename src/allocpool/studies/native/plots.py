@@ -7,7 +7,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import BLUE, GRID, ORANGE, finish, log_axes, marks, nothing, size
+from allocpool.evidence.style import BLUE, GRID, ORANGE, by_panel, finish, log_axes, marks, nothing, panels
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
 from allocpool.packets.style import ROW_INCHES, STRATEGY_STYLE, ends, part_rows, points, short_names
@@ -26,23 +26,21 @@ def ladder_gains(table: pd.DataFrame) -> Figure:
         return nothing("no rung of the ladder has been measured yet")
     rows = table.assign(panel=table["language"] + ", case " + table["case"], strategy="pool")
     order = present((step.replace("_", " ") for step in ladder("cpp")), table["rung"])
-    panels = list(rows.sort_values(["case", "language"])["panel"].unique())
+    shown = list(rows.sort_values(["case", "language"])["panel"].unique())
     grid = points(
         rows, "ns", order, {"pool": STRATEGY_STYLE["pool"]},
         "ns per packet (log scale); after the sign of division: gain of the step", y="rung", col="panel",
-        col_order=panels, columns=min(2, len(panels)),
+        col_order=shown, columns=2,
     )  # fmt: skip
-    for row in records(rows):
-        gain = "" if pd.isna(row.gain) else f" \u00f7 {stats.significant(row.gain, 2)}"
-        gain += " (open)" if row.gain_text.startswith("open") else ""
-        axis = grid.axes_dict[row.panel]
-        axis.annotate(f"{stats.significant(row.ns)}{gain}", (1, order.index(row.rung)), xytext=(4, 0), va="center",
-                      xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
-    for panel, axis in grid.axes_dict.items():
-        mine = rows[rows["panel"] == panel]
+    for _, axis, mine in by_panel(grid, rows):
         axis.plot(mine["ns"], mine["rung"].map(order.index), color=GRID, linewidth=1.2, zorder=1)
+        for row in records(mine):
+            gain = "" if pd.isna(row.gain) else f" \u00f7 {stats.significant(row.gain, 2)}"
+            gain += " (open)" if row.gain_text.startswith("open") else ""
+            axis.annotate(f"{stats.significant(row.ns)}{gain}", (1, order.index(row.rung)), xytext=(4, 0), va="center",
+                          xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
     log_axes(grid, "x", table["ns"], 2, most=3)
-    told = (f"{panel}, {ends(rows[rows['panel'] == panel], 'ns', ['rung'], 'ns')}" for panel in panels)
+    told = (f"{panel}, {ends(rows[rows['panel'] == panel], 'ns', ['rung'], 'ns')}" for panel in shown)
     return finish(grid, f"Cost of a pooled packet on each rung of the ladder: {'; '.join(told)}.")
 
 
@@ -78,16 +76,15 @@ def events_per_packet(counters: pd.DataFrame) -> Figure:
     short, _ = short_names(list(counted["solution"].astype(str).unique()))
     counted = counted.assign(row=counted["solution"].astype(str).map(short) + ", " + counted["case"].astype(str))
     events, order = present(EVENTS, counted["event"]), list(counted["row"].unique())
-    ways, columns = present(_WAYS, counted["counter"]), min(2, len(events))
+    ways = present(_WAYS, counted["counter"])
     grid = sns.catplot(
         counted, kind="bar", x="per_packet", y="row", order=order, hue="counter", hue_order=ways, palette=_WAYS,
-        col="event", col_order=events, col_wrap=columns, sharex=False, estimator="mean", errorbar=None, saturation=1,
-        legend_out=False, **size(columns, 0.7 + ROW_INCHES * max(3, len(order))),
+        sharex=False, estimator="mean", errorbar=None, saturation=1,
+        **panels("event", events, 0.7 + ROW_INCHES * max(3, len(order))),
     )  # fmt: skip
     grid.set(xlabel="per packet", ylabel="", xticks=[])
     told = []
-    for event, axis in grid.axes_dict.items():
-        mine = counted[counted["event"] == event]
+    for event, axis, mine in by_panel(grid, counted):
         for bars in axis.containers:
             axis.bar_label(bars, [stats.significant(bar.get_width(), 2) if bar.get_width() else "" for bar in bars],
                            padding=3)  # fmt: skip

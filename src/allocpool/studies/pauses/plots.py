@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,36 +12,13 @@ from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.evidence import style
-from allocpool.evidence.style import (
-    STATED,
-    by_collector,
-    colour_of,
-    finish,
-    log_axes,
-    mark,
-    marks,
-    nothing,
-    rule,
-    size,
-    stack,
-)
+from allocpool.evidence.style import by_panel, colour_of, finish, log_axes, mark, marks, nothing, panels, rule
 from allocpool.evidence.trials import records
+from allocpool.packets import style as packets
 from allocpool.packets.cells import CONTROLS, ORDERED_BY, present, solution_order, with_cost
 from allocpool.packets.specs import CASES, OPTION_FIELDS
 from allocpool.packets.strategies import CHOICES, STRATEGIES
-from allocpool.packets.style import (
-    CASE_WORDS,
-    COLOURS,
-    MARKS,
-    collector_and_strategy,
-    ends,
-    name_rows,
-    panel_names,
-    points,
-    short_names,
-    strategy_looks,
-    two_lines,
-)
+from allocpool.packets.style import CASE_WORDS, ends, short_names, strategy_looks, two_lines
 from allocpool.runtimes.threads import GROUPS
 from allocpool.studies.pauses.attribution import ALL_CAUSES
 
@@ -68,28 +46,29 @@ CAUSE_STYLE = {
 }
 
 
-def _batch(trials: pd.DataFrame) -> pd.DataFrame:
+def _batch(trials: pd.DataFrame, case: str | None = None, strategies: Collection[str] = STRATEGIES) -> pd.DataFrame:
     done = with_cost(trials)
-    return done[(done["mode"] == "batch") & (done["layout"] == "heap") & ~done["collector"].isin(CONTROLS)]
+    done = done[(done["mode"] == "batch") & (done["layout"] == "heap") & ~done["collector"].isin(CONTROLS)]
+    return done[done["strategy"].isin(strategies) & (True if case is None else done["case"] == case)]
 
 
 def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, case: str) -> Figure:
     """Pauses over the measured window of the first block's trials, a row per solution, a stroke per pause: its place is
     when it began, its height how long it lasted (log scale); every row has the same axes."""
-    done = _batch(trials)
-    done = done[(done["strategy"] == strategy) & (done["case"] == case) & (done["block"] == done["block"].min())]
+    done = _batch(trials, case, [strategy])
+    done = done[done["block"] == done["block"].min()]
     joined = pauses.merge(done[_FACTS], on="trial_id").astype({"duration_ms": float, "start_s": float})
     if joined.empty:
         return nothing(_NO_PAUSE)
     order = solution_order(done)
     short, shared = short_names(order)
     lengths = joined["duration_ms"].clip(lower=_LEAST_PAUSE_MS)
+    colours = done.drop_duplicates("solution").set_index("solution")["collector"].map(colour_of)
     grid = sns.FacetGrid(joined, row="solution", row_order=order, height=1.2, aspect=style.WIDTH / 1.2)
     grid.figure.set_figheight(0.9 + 0.62 * len(order))  # rows this low are more than seaborn's own layout can do
     for solution, axis in grid.axes_dict.items():
         mine = joined[joined["solution"] == solution]
-        colour = colour_of(str(done.loc[done["solution"] == solution, "collector"].iloc[0]))
-        axis.vlines(mine["start_s"], lengths.min() / 2, mine["duration_ms"], linewidth=1.2, color=colour)
+        axis.vlines(mine["start_s"], lengths.min() / 2, mine["duration_ms"], linewidth=1.2, color=colours[solution])
         axis.set_ylabel(two_lines(short[solution]), rotation=0, ha="right", va="center")
     log_axes(grid, "y", lengths, 2, most=2)
     grid.set(xlim=(0, float(done["seconds"].max())), title="")
@@ -101,12 +80,12 @@ def pause_timeline(pauses: pd.DataFrame, trials: pd.DataFrame, strategy: str, ca
 
 def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Share of pauses at least as long as a length, log-log, one line per solution; panels by case and strategy."""
-    joined = pauses.merge(_batch(trials)[_FACTS], on="trial_id").astype({"duration_ms": float})
-    joined = joined[joined["strategy"].isin(_CHOSEN) & (joined["duration_ms"] > 0)]
+    joined = pauses.merge(_batch(trials, strategies=_CHOSEN)[_FACTS], on="trial_id").astype({"duration_ms": float})
+    joined = joined[joined["duration_ms"] > 0]
     if joined.empty:
         return nothing(_NO_PAUSE)
     joined["panel"] = joined["case"].map(CASE_WORDS) + ", " + joined["strategy"]
-    panels = present((f"{CASE_WORDS[case]}, {one}" for case in CASES for one in STRATEGIES), joined["panel"])
+    shown = present((f"{CASE_WORDS[case]}, {one}" for case in CASES for one in STRATEGIES), joined["panel"])
     order = solution_order(joined)
     short, _ = short_names(order)
     facts = joined.drop_duplicates("solution").set_index("solution").loc[order]
@@ -114,11 +93,10 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     strokes = facts["runtime"].astype(int).map(_RUNTIME_LINE).to_dict()
     grid = sns.displot(
         joined, kind="ecdf", x="duration_ms", complementary=True, hue="solution", hue_order=order, palette=colours,
-        col="panel", col_order=panels, col_wrap=2, legend=False, **size(2, 2.3),
+        legend=False, **panels("panel", shown, 2.3),
     )  # fmt: skip
-    for panel, axis in grid.axes_dict.items():
-        here = present(order, joined.loc[joined["panel"] == panel, "solution"])
-        for line, name in zip(axis.lines, reversed(here), strict=True):
+    for _, axis, mine in by_panel(grid, joined):
+        for line, name in zip(axis.lines, reversed(present(order, mine["solution"])), strict=True):
             line.set_linestyle(strokes[name])
     log_axes(grid, "x", joined["duration_ms"].clip(lower=_LEAST_PAUSE_MS))
     log_axes(grid, "y", [0.5 / joined.groupby(["panel", "solution"], observed=True).size().max(), 1])
@@ -137,18 +115,15 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
 
     The mean over trials, with the range of the trials shaded; panels by solution.
     """
-    done = _batch(trials)
-    done = done[(done["case"] == case) & done["strategy"].isin(_CHOSEN)]
-    joined = utilisation.merge(done[_FACTS], on="trial_id")
+    joined = utilisation.merge(_batch(trials, case, _CHOSEN)[_FACTS], on="trial_id")
     if joined.empty:
         return nothing("no utilisation was measured")
     joined["counted"] = joined["counted"].where(joined["counted"] == "pauses", _ALL_STOPS)
     order = solution_order(joined)
     grid = sns.relplot(
-        joined, kind="line", x="window_ms", y="utilisation", hue="strategy", palette=COLOURS,
+        joined, kind="line", x="window_ms", y="utilisation", **packets.BY_COLOUR,
         hue_order=present(STRATEGIES, joined["strategy"]), style="counted", style_order=["pauses", _ALL_STOPS],
-        col="solution", col_order=order, col_wrap=min(3, len(order)), estimator="mean", errorbar=STATED["errorbar"],
-        facet_kws={"legend_out": False}, **size(min(3, len(order)), 1.7),
+        estimator="mean", errorbar=style.STATED["errorbar"], **panels("solution", order, 1.7, 3),
     )  # fmt: skip
     log_axes(grid, "x", joined["window_ms"], 1.0)
     grid.set(ylim=(-0.02, 1.02))
@@ -156,7 +131,7 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
     words = ends(shortest, "utilisation", ["solution", "strategy"], "of a window", "mean")
     length = f"{stats.significant(float(joined['window_ms'].min()), 2)} ms"
     text = f"Least share left to the program in case {case}: of the shortest windows, {length}, {words}."
-    return finish(grid, text, 4, panel_names(order), x="length of the window, ms (log scale)",
+    return finish(grid, text, 4, packets.panel_names(order), x="length of the window, ms (log scale)",
                   y="least share left to the program")  # fmt: skip
 
 
@@ -171,13 +146,13 @@ def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
         return nothing("no overhead to show yet")
     rows = rows.assign(panel=rows["clock"] + ", case " + rows["case"].astype(str), language="java")
     cases, hue = present(CASES, rows["case"]), strategy_looks(rows)
-    grid = points(
+    grid = packets.points(
         rows, "lbo", solution_order(rows), hue, "least total cost over that of the program alone (log scale)",
         col="panel", col_order=[f"{clock}, case {case}" for clock in ("wall", "CPU") for case in cases],
         columns=len(cases),
     )  # fmt: skip
     log_axes(grid, "x", [1, 1.5, rows["high"].max()], 1.1)
-    rule(grid, x=1, line="-")
+    rule(grid, x=1, linestyle="-")
     words = ends(rows, "lbo", ["solution", "strategy", "panel"], "times")
     text = f"Lower bound of the total cost over the cost of the program alone: {words}."
     return finish(grid, text, 3, handles=marks(hue))
@@ -185,9 +160,7 @@ def overhead_by_strategy(overheads: pd.DataFrame) -> Figure:
 
 def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     """CPU per packet by thread group, one bar per solution and strategy; means over trials."""
-    done = _batch(trials)
-    done = done[(done["case"] == case) & done["strategy"].isin(CHOICES)]
-    joined = cpu.merge(done[[*_FACTS, "packets"]], on="trial_id")
+    joined = cpu.merge(_batch(trials, case, CHOICES)[[*_FACTS, "packets"]], on="trial_id")
     if joined.empty:
         return nothing("no CPU time was measured")
     joined = joined.assign(ns=(joined["cpu_ns"] / joined["packets"]).astype(float))
@@ -196,8 +169,8 @@ def cpu_split(cpu: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:
     styles = {_THREADS[group]: THREADS_STYLE[group]
               for group in present(GROUPS, means.loc[means["ns"] > 0, "thread_group"])}  # fmt: skip
     means["thread"] = means["thread_group"].map(_THREADS)
-    grid, handles = stack(means, "ns", "solution", order, "thread", styles, "strategy", strategies)
-    below = name_rows(grid, f"CPU, ns per packet, case {case}", order)
+    grid, handles = style.stack(means, "ns", "solution", order, "thread", styles, "strategy", strategies)
+    below = packets.name_rows(grid, f"CPU, ns per packet, case {case}", order)
     words = ends(means[means["thread"] == "collector"], "ns", ["solution", "strategy"], "ns per packet")
     text = f"CPU time by group of threads in case {case}; the collector's goes {words}."
     return finish(grid, text, 5, handles=handles, x=below)
@@ -207,25 +180,22 @@ def live_set_scaling(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
     """Each measure against live objects, one mark per trial, with the fitted lines; both axes logarithmic."""
     if points.empty:
         return nothing("no live set was measured")
-    shown, colours = by_collector(points)
+    shown, looks = packets.by_collector(points)
     shown = shown.assign(millions=shown["live_objects"] / 1e6, ms=shown["cost_ns"].astype(float) / 1e6)
     measures = list(shown["measure"].unique())
-    columns = min(2, len(measures))
-    grid = sns.relplot(
-        shown, x="millions", y="ms", hue="key", palette=colours, style="strategy", markers=MARKS, s=40, col="measure",
-        col_order=measures, col_wrap=columns, legend=False, facet_kws={"sharey": False}, **size(columns, 2.6),
-    )  # fmt: skip
+    grid = sns.relplot(shown, x="millions", y="ms", **looks, s=40, facet_kws={"sharey": False},
+                       **panels("measure", measures, 2.6))  # fmt: skip
     at = np.geomspace(float(shown["millions"].min()), float(shown["millions"].max()), 60)
-    for measure, axis in grid.axes_dict.items():
+    for measure, axis, mine in by_panel(grid, shown):
         for fit in records(fits[fits["measure"] == measure]):
             line = "-" if fit.strategy == "pool" else "--"
             axis.plot(at, fit.base_ms + fit.ns_per_object * at, color=colour_of(fit.collector), linewidth=1, ls=line)
         axis.plot(at, 0.1e3 * at, color=style.INK, linewidth=0.8, linestyle=":", zorder=1)
-        log_axes(axis, "y", shown.loc[shown["measure"] == measure, "ms"], 1.6)
+        log_axes(axis, "y", mine["ms"], 1.6)
         axis.set_ylabel("ms per collection" if measure == "collector CPU" else "ms")
     log_axes(grid, "x", at)
     grid.set_xlabels("live objects, million")
-    handles = [*collector_and_strategy(shown), mark("100 ns per object", style.INK, line=":", width=0.8)]
+    handles = [*packets.collector_and_strategy(shown), mark("100 ns per object", style.INK, line=":", width=0.8)]
     words = ends(fits[fits["measure"] == measures[0]], "ns_per_object", ["collector", "strategy"], "ns per live object")
     text = f"What a collection takes against live objects; slopes of the {measures[0]} go {words}."
     return finish(grid, text, 4, handles=handles)
@@ -249,7 +219,7 @@ def lost_by_cause(attribution: pd.DataFrame, losses: pd.DataFrame) -> Figure:
     lost = lost.assign(share=100 * lost["lost"] / totals, name=told.map(two_lines))
     order = sorted(lost["name"].unique())
     styles = {cause: CAUSE_STYLE[cause] for cause in present(ALL_CAUSES, lost.loc[lost["lost"] > 0, "cause"])}
-    grid, handles = stack(lost, "share", "name", order, "cause", styles)
+    grid, handles = style.stack(lost, "share", "name", order, "cause", styles)
     grid.set(xlim=(0, 100), xlabel="share of the packets lost, %")
     shares = lost.groupby("cause", observed=True)["lost"].sum() / lost["lost"].sum()
     words = ", ".join(f"{cause} {shares[cause]:.0%}" for cause in styles)
@@ -262,8 +232,7 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
     In the case that ran on most runtimes, of several the largest. Medians over trials, bars from the smallest to the
     largest trial; a line joins a release only with the next one of the study, never across one that was not measured.
     """
-    done = _batch(trials).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
-    done = done[done["strategy"].isin(_CHOSEN)]
+    done = _batch(trials, strategies=_CHOSEN).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
     runs = done.drop_duplicates(["case", "collector", "runtime"]).groupby("case").size()
     case = str(runs[runs == runs.max()].index.max())
     done = done[done["case"] == case]
@@ -271,28 +240,25 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
     if done.empty:
         return nothing("no collector was run on more than one runtime")
     runtimes = sorted(int(one) for one in done["runtime"].unique())
-    done, colours = by_collector(done)
+    done, looks = packets.by_collector(done)
     facts = ["key", "collector", "strategy", "runtime"]
     long = done.melt(facts, list(_YEARS), "measure", "value").dropna().astype({"value": float})
     long = long[long["value"] > 0].assign(place=long["runtime"].astype(int).map(runtimes.index))
     # Where a release between two others was not measured, another line begins.
     line = long.sort_values("place").groupby(["key", "strategy", "measure"], observed=True)["place"]
     long["stretch"] = line.transform(lambda places: (places.diff() > 1).cumsum()).astype(int)
-    grid = sns.FacetGrid(long, col="measure", col_order=list(_YEARS), sharey=False, **size(2, 2.8))
-    for (measure, _), part in long.groupby(["measure", "stretch"]):
-        sns.lineplot(
-            part, x="place", y="value", hue="key", palette=colours, style="strategy", style_order=_CHOSEN,
-            markers=MARKS, dashes={"alloc": (3, 2), "pool": ""}, **STATED, err_style="bars", markersize=6, legend=False,
-            ax=grid.axes_dict[measure],
-        )  # fmt: skip
-    for measure, axis in grid.axes_dict.items():
-        log_axes(axis, "y", long.loc[long["measure"] == measure, "value"], 1.3)
+    grid = sns.FacetGrid(long, sharey=False, **panels("measure", _YEARS, 2.8))
+    for measure, axis, mine in by_panel(grid, long):
+        for _, part in mine.groupby("stretch"):
+            sns.lineplot(part, x="place", y="value", **looks, style_order=_CHOSEN, **style.BARS, markersize=6,
+                         dashes={"alloc": (3, 2), "pool": ""}, ax=axis)  # fmt: skip
+        log_axes(axis, "y", mine["value"], 1.3)
         axis.set(title="", xlabel="Java", ylabel=_YEARS[measure], xlim=(-0.3, len(runtimes) - 0.7))
         axis.set_xticks(range(len(runtimes)), [str(one) for one in runtimes])
     costs = long[long["measure"] == "ns_per_packet"]
     words = ends(costs, "value", ["collector", "strategy", "runtime"], "ns per packet", "median")
     text = f"Cost and longest pause by release of Java, case {case}; the cost goes {words}."
-    return finish(grid, text, 4, "", collector_and_strategy(long))
+    return finish(grid, text, 4, "", packets.collector_and_strategy(long))
 
 
 _YEARS = {"ns_per_packet": "ns per packet (log scale)", "pause_max_ms": "longest pause, ms (log scale)"}

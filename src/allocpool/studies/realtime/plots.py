@@ -14,52 +14,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from allocpool.evidence.style import (
-    GREY,
-    GRID,
-    INK,
-    SILVER,
-    SKY,
-    STATED,
-    WARM_UP,
-    brackets,
-    by_collector,
-    describe,
-    finish,
-    log_axes,
-    looks,
-    mark,
-    marks,
-    nothing,
-    rule,
-    size,
-)
+from allocpool.evidence import style
+from allocpool.evidence.style import GREY, GRID, INK, by_panel, finish, log_axes, mark, marks, nothing, panels, rule
 from allocpool.evidence.trials import finished, records
+from allocpool.packets import style as packets
 from allocpool.packets.cells import CONFIGURATION, present, solution_order
 from allocpool.packets.specs import CASES
-from allocpool.packets.style import (
-    CASE_WORDS,
-    COLOURS,
-    MARKS,
-    ROW_INCHES,
-    STRATEGY_STYLE,
-    collector_and_strategy,
-    ends,
-    gaps_beside,
-    panel_names,
-    part_rows,
-    points,
-    short_names,
-    strategy_looks,
-    two_lines,
-)
+from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks, two_lines
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
-_LANES = {"losses": "#b00020", "pauses": SKY, "slips of the source, 1 ms or longer": SILVER}
+_LANES = {"losses": "#b00020", "pauses": style.SKY, "slips of the source, 1 ms or longer": style.SILVER}
 _ENOUGH = 3
 """Points that make a line; fewer are a table."""
 _NO_TRIAL = "no single trial has finished yet"
@@ -73,13 +41,13 @@ def rates(cells: pd.DataFrame) -> Figure:
         return nothing("no interval passes without a loss yet")
     order, hue = solution_order(cells), strategy_looks(cells)
     told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
-    middles = pd.Series([row.every_ndr.middles for row in records(done)], done.index)
-    every = done.assign(rate=middles.map(lambda logs: [1e3 / math.exp(one) for one in logs]))
-    grid = points(told, "rate", order, hue, "million packets per second (log scale)",
-                  col_order=present(CASES, cells["case"]), trials=every.explode("rate"))  # fmt: skip
+    every = [[1e3 / math.exp(log) for log in row.every_ndr.middles] for row in records(done)]
+    grid = packets.points(told, "rate", order, hue, "million packets per second (log scale)",
+                          col_order=present(CASES, cells["case"]),
+                          trials=done.assign(rate=pd.Series(every, done.index)).explode("rate"))  # fmt: skip
     log_axes(grid, "x", told["rate"], 1.6)
     words = without["gap_word"].fillna("few lost").mask(without["answer"] == LOSES, "loses")
-    gaps_beside(grid, without.assign(word=words), order)
+    packets.gaps_beside(grid, without.assign(word=words), order)
     text = f"Packets per second without a loss: {ends(told, 'rate', CONFIGURATION, 'million packets a second')}"
     text += f"; {len(without)} of {len(cells)} cells have no such rate."
     return finish(grid, text, 4, CASE_WORDS, marks(hue))
@@ -106,17 +74,16 @@ def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame, case: str = "B") -
     joined["lost"], lowest = _floored(joined["lost_ppm"])
     joined["length"] = joined["kind"].where(joined["kind"] == "probe", "full length")
     grid = sns.relplot(
-        joined, x="interval_ns", y="lost", hue="strategy", palette=COLOURS, style="strategy", markers=MARKS,
-        size="length", sizes={"probe": 10, "full length": 40}, alpha=0.75, col="solution", col_order=order,
-        col_wrap=min(3, len(order)), legend=False, rasterized=True, **size(min(3, len(order)), 1.6),
+        joined, x="interval_ns", y="lost", **BY_COLOUR, **packets.BY_MARKER, size="length", legend=False, alpha=0.75,
+        sizes={"probe": 10, "full length": 40}, rasterized=True, **panels("solution", order, 1.6, 3),
     )  # fmt: skip
     log_axes(grid, "x", joined["interval_ns"])
     log_axes(grid, "y", [lowest, *joined["lost"]], 1.6)
     for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
-        rule(grid, y=1e6 * loss_ratio, width=0.7)
+        rule(grid, y=1e6 * loss_ratio, linewidth=0.7)
     words = ends(joined[joined["lost_ppm"] == 0], "interval_ns", CONFIGURATION[:2], "ns")
     text = f"Losses against interval in case {case}, {len(joined)} measurements; intervals without a loss go {words}."
-    return finish(grid, text, 4, panel_names(order), marks(hue), f"interval, ns (log scale), case {case}",
+    return finish(grid, text, 4, packets.panel_names(order), marks(hue), f"interval, ns (log scale), case {case}",
                   "lost of a million (lowest: none)")  # fmt: skip
 
 
@@ -145,13 +112,12 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     if joined.empty:
         return nothing("no single trial lost anything")
     names = sorted(joined["name"].unique())
-    columns = min(2, len(names))
     grid = sns.relplot(
         joined.sort_values("end_s"), kind="line", x="end_s", y="percent", drawstyle="steps-pre",
-        color=_LANES["losses"], estimator=None, col="name", col_order=names, col_wrap=columns, **size(columns, 1.3),
+        color=_LANES["losses"], estimator=None, **panels("name", names, 1.3),
     )  # fmt: skip
     for axis in grid.axes.flat:
-        axis.axvspan(min(0.0, float(joined["end_s"].min())), 0, color=WARM_UP, zorder=0)
+        axis.axvspan(min(0.0, float(joined["end_s"].min())), 0, color=style.WARM_UP, zorder=0)
     grid.set(ylim=(-3, 103))
     totals = joined.groupby("name")[["lost", "generated"]].sum().astype(float).reset_index()
     words = ends(totals.assign(percent=100 * totals["lost"] / totals["generated"]), "percent", ["name"], "%")
@@ -168,7 +134,7 @@ def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFra
         return nothing(_NO_TRIAL)
     losing = set(tables[0]["name"])
     names = sorted(losing or set(every["name"]))
-    grid = sns.FacetGrid(every, **size(1, 0.8 + ROW_INCHES * max(3, len(names))))
+    grid = sns.FacetGrid(every, **style.size(1, 0.8 + packets.ROW_INCHES * max(3, len(names))))
     for rows, colour, lane in zip(tables, _LANES.values(), (-0.27, 0.0, 0.27), strict=True):
         mine = rows[rows["name"].isin(names)]
         at = mine["name"].map(names.index) + lane
@@ -176,7 +142,7 @@ def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFra
         grid.ax.hlines(at, mine["start_s"], stop, color=colour, linewidth=5)
         grid.ax.plot(mine["start_s"], at, linestyle="", marker="|", color=colour, markersize=6)
     grid.ax.set_yticks(range(len(names)), names)
-    part_rows(grid.ax, len(names))
+    packets.part_rows(grid.ax, len(names))
     counts = ", ".join(f"{len(rows)} {word}" for rows, word in zip(tables, _LANES, strict=True))
     handles = [mark(word, colour, line="-", width=5) for word, colour in _LANES.items()]
     text = f"What happened when: {counts}; {len(losing)} of {len(set(every['name']))} trials lost something."
@@ -192,22 +158,21 @@ def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     shares = sorted(joined["percentile"].unique())
     joined = joined.assign(at=joined["percentile"].map(shares.index), us=joined["delay_us"].clip(lower=0.1))
     order, hue = list(joined["short"].unique()), strategy_looks(joined)
-    shapes = looks(sorted(joined["what"].unique()))["markers"]
-    columns = min(2, len(order))
+    shapes = style.looks(sorted(joined["what"].unique()))["markers"]
     grid = sns.relplot(
-        joined.astype({"us": float}), kind="line", x="at", y="us", units="name", estimator=None, hue="strategy",
-        palette=COLOURS, style="what", markers=shapes, dashes=False, markersize=6, linewidth=1, col="short",
-        col_order=order, col_wrap=columns, legend=False, **size(columns, 2.3),
+        joined.astype({"us": float}), kind="line", x="at", y="us", units="name", estimator=None, **BY_COLOUR,
+        style="what", markers=shapes, dashes=False, markersize=6, linewidth=1, legend=False,
+        **panels("short", order, 2.3),
     )  # fmt: skip
     log_axes(grid, "y", joined["us"], 1.5, most=5)
-    for axis in grid.axes.flat:
-        axis.set_xticks(range(len(shares)), ["max" if share == 100 else f"p{share:g}" for share in shares], rotation=60)
+    grid.set(xticks=range(len(shares)))
+    grid.set_xticklabels(["max" if share == 100 else f"p{share:g}" for share in shares], rotation=60)
     handles = [mark(name, colour, line="-") for name, (colour, _) in hue.items()]
     handles += [mark(kind, GREY, shape) for kind, shape in shapes.items()]
     tail = joined[joined["percentile"] == max(share for share in shares if share < 100 or len(shares) == 1)]
     text = f"Delays; percentile {tail['percentile'].iloc[0]:g} goes {ends(tail, 'us', _TRIAL, 'us')}."
-    titles = {name: two_lines(name) for name in order}
-    return finish(grid, text, 2, titles, handles, "percentile of the ticks received", "delay, us (log scale)")
+    return finish(grid, text, 2, {name: two_lines(name) for name in order}, handles,
+                  "percentile of the ticks received", "delay, us (log scale)")  # fmt: skip
 
 
 _TRIAL = ("short", "strategy", "what")
@@ -220,19 +185,18 @@ def similarity(rows: pd.DataFrame) -> Figure:
         return nothing("no cell was tried at several scales yet")
     lost, lowest = _floored(1e4 * rows["lost_percent"])
     drawn = rows.assign(lost=lost / 1e4, scale=rows["scale"].map("{:g}".format))
-    scales, panels = sorted(drawn["scale"].unique(), key=float), [FOLLOWS, UNSCALED]
+    scales, queues = sorted(drawn["scale"].unique(), key=float), [FOLLOWS, UNSCALED]
     grid = sns.relplot(
         drawn, kind="line", x="over_cost", y="lost", hue="scale", hue_order=scales, palette="viridis", style="cell",
-        markers=True, errorbar=None, col="queue", col_order=panels, facet_kws={"legend_out": False}, **size(2, 3),
+        markers=True, errorbar=None, **panels("queue", queues, 3),
     )  # fmt: skip
-    for queue, axis in grid.axes_dict.items():
-        mine = drawn[drawn["queue"] == queue]
+    for _, axis, mine in by_panel(grid, drawn):
         low, high = (mine[end].clip(lower=lowest / 1e4) for end in ("lost_low_percent", "lost_high_percent"))
-        brackets(mine["over_cost"], low, high, axis, color=GRID, linewidth=3, zorder=1)
+        axis.vlines(mine["over_cost"], low, high, color=GRID, linewidth=3, zorder=1)
     log_axes(grid, "x", drawn["over_cost"], 1.3)
     log_axes(grid, "y", [lowest / 1e4, 100], 1.6, most=5)
     words = ends(drawn, "lost_percent", ["cell", "scale", "queue"], "%")
-    titles = {queue: two_lines(queue.replace(", ", " / "), 30) for queue in panels}
+    titles = {queue: two_lines(queue.replace(", ", " / "), 30) for queue in queues}
     return finish(grid, f"Losses of the same cells at scales {', '.join(scales)}: {words}.", 3, titles,
                   x="interval, over the cell's cost by the batch path", y="lost, % (lowest: none)")  # fmt: skip
 
@@ -242,23 +206,15 @@ def batch_and_realtime(both: pd.DataFrame) -> Figure:
     which they are the same: bars are their intervals. Cells without objects are named."""
     if both.empty:
         return nothing("no cell has both a smallest interval and a cost in batch yet")
-    drawn, colours = by_collector(both)
-    grid = sns.relplot(drawn, x="ns", y="pdr_ns", hue="key", palette=colours, style="strategy", markers=MARKS, s=50,
-                       legend=False, zorder=3, **size(1, 4.4))  # fmt: skip
-    strokes = {"colors": drawn["key"].map(colours), "linewidth": 1.6, "zorder": 2}
-    grid.ax.vlines(drawn["ns"], drawn["pdr_low_ns"], drawn["pdr_high_ns"], **strokes)
-    grid.ax.hlines(drawn["pdr_ns"], drawn["low"], drawn["high"], **strokes)
-    without_objects = drawn["layout"].str.startswith(("flat", "slab")) & (drawn["strategy"] == "pool")
-    for row in records(drawn[without_objects]):
+    bars = ("pdr_low_ns", "pdr_high_ns"), ("low", "high")
+    grid, handles = packets.against(both, "ns", "pdr_ns", *bars, most=5, **style.size(1, 4.4))
+    without_objects = both["layout"].str.startswith(("flat", "slab")) & (both["strategy"] == "pool")
+    for row in records(both[without_objects]):
         grid.ax.annotate(f"{row.solution} {row.case}", (row.ns, row.pdr_ns), xytext=(7, -9),
                          textcoords="offset points")  # fmt: skip
-    grid.ax.axline((1, 1), (2, 2), color=SILVER, linewidth=1, zorder=1)
-    for which in "xy":
-        log_axes(grid, which, drawn[["ns", "pdr_ns"]].to_numpy(float).ravel(), 1.4, most=5)
     grid.set_axis_labels("cost in batch, ns per packet (log scale)", "smallest interval, ns (log scale)")
-    words = ends(drawn, "ratio", CONFIGURATION, "times the cost in batch")
-    text = f"Smallest interval beside the cost in batch: {words}."
-    return finish(grid, text, 4, handles=collector_and_strategy(drawn))
+    words = ends(both, "ratio", CONFIGURATION, "times the cost in batch")
+    return finish(grid, f"Smallest interval beside the cost in batch: {words}.", 4, handles=handles)
 
 
 def sweeps(trials: pd.DataFrame) -> Figure:
@@ -278,14 +234,12 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     long["lost"], lowest = _floored(long["lost_ppm"])
     short, _ = short_names(list(long["solution"].unique()))
     long["cell"] = long["solution"].map(short) + ", case " + long["case"]
-    panels = present((_QUEUE, _HEAP), long["panel"])
     grid = sns.relplot(
-        long, kind="line", x="factor", y="lost", hue="strategy", palette=COLOURS, style="cell", markers=True, **STATED,
-        err_style="bars", col="panel", col_order=panels, facet_kws={"sharex": False, "legend_out": False},
-        **size(len(panels), 3),
+        long, kind="line", x="factor", y="lost", **BY_COLOUR, style="cell", markers=True, **style.BARS,
+        facet_kws={"sharex": False}, **panels("panel", present((_QUEUE, _HEAP), long["panel"]), 3),
     )  # fmt: skip
-    for panel, axis in grid.axes_dict.items():
-        log_axes(axis, "x", long.loc[long["panel"] == panel, "factor"], 1.3)
+    for _, axis, mine in by_panel(grid, long):
+        log_axes(axis, "x", mine["factor"], 1.3)
     log_axes(grid, "y", [lowest, *long["lost"]], 1.6, most=5)
     grid.set_xlabels("times the published one")
     words = ends(long, "lost_ppm", [*CONFIGURATION, "panel", "factor"], "of a million")
@@ -326,34 +280,23 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     if known.empty:
         return nothing("no boundary is known yet")
     found = found[found["deadline_ms"].isin(known["deadline_ms"])]
-    rates = [1e9 / tables["map"]["interval_ns"].astype(float).max(), 1e9 / tables["map"]["interval_ns"].min()]
-    lives = [float(found["live_messages"].min()), float(found["live_messages"].max())]
-    if point:
-        rates, lives = (
-            [min(*ends, own), max(*ends, own)] for ends, own in zip((rates, lives), point[::-1], strict=True)
-        )
-    across = ["solution", "deadline_ms"][:: 1 if found["deadline_ms"].nunique() > 1 else -1]
-    grid = sns.FacetGrid(found, row=across[0], col=across[1], height=2.6, aspect=1.15, despine=True)
-    for names, axis in grid.axes_dict.items():
-        of = dict(zip(across, names, strict=True))
-        panel = found[(found["solution"] == of["solution"]) & (found["deadline_ms"] == of["deadline_ms"])]
-        _map_panel(axis, panel, (rates[0] / 2, rates[1] * 2))
-        axis.tick_params(labelsize=10)
-        axis.set_title(f"{of['solution']}\nwithin {of['deadline_ms']:g} ms", fontsize=10, color=INK)
+    lives = [*found["live_messages"], *(point[:1] if point else ())]
+    rates = [*1e9 / tables["map"]["interval_ns"].astype(float), *(point[1:] if point else ())]
+    found = found.assign(panel=found["solution"] + found["deadline_ms"].map("\nwithin {:g} ms".format))
+    names = found.sort_values("deadline_ms", kind="stable").groupby("solution", sort=False)["panel"].unique().explode()
+    grid = sns.FacetGrid(found, **panels("panel", names, 3, max(2, found["deadline_ms"].nunique())))
+    for _, axis, mine in by_panel(grid, found):
+        _map_panel(axis, mine, (min(rates) / 2, max(rates) * 2))
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
     log_axes(grid, "x", lives, 1.5, most=3)
     log_axes(grid, "y", rates, 1.5, most=5)
-    grid.set_axis_labels("messages alive", "messages a second", fontsize=11)
-    figure: Figure = grid.figure
-    figure.set_dpi(110)
-    figure.set_layout_engine("constrained")
     handles = [mark(name, *STRATEGY_STYLE[name], line) for name, line in _LINES.items()]
     regions = [Patch(facecolor=colour, hatch=hatch, edgecolor=GREY, label=name)
                for name, (colour, hatch) in _REGION_STYLE.items()]  # fmt: skip
     own = [mark("yours", INK, "*")] if point else []
-    figure.legend(handles=[*handles, *regions, *own], loc="outside lower center", ncols=3, frameon=False, fontsize=10)
-    return describe(figure, f"Highest rates without a loss, messages a second. {_map_in_words(known)}")
+    text = f"Highest rates without a loss, messages a second. {_map_in_words(known)}"
+    return finish(grid, text, 3, handles=[*handles, *regions, *own], x="messages alive", y="messages a second")
 
 
 def _map_in_words(known: pd.DataFrame) -> str:
@@ -375,38 +318,34 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> N
     for strategy, line in _LINES.items():
         rows = panel[(panel["strategy"] == strategy) & panel["edge_ns"].notna()].sort_values("live_messages")
         colour, marker = STRATEGY_STYLE[strategy]
-        lives, edges = (rows[name].to_numpy(float) for name in ("live_messages", "edge_ns"))
-        low, high = (
-            np.clip(1e9 / np.clip(rows[name].to_numpy(float), 1e-9, None), *rates)
-            for name in ("edge_high_ns", "edge_low_ns")
-        )
+        edges = 1e9 / rows[["edge_ns", "edge_high_ns", "edge_low_ns"]].astype(float).clip(lower=1e-9)
+        lives = rows["live_messages"].to_numpy(float)
+        low, high = (edges[end].clip(*rates) for end in ("edge_high_ns", "edge_low_ns"))
         axis.fill_between(lives, low, high, color=colour, alpha=0.3, linewidth=0, zorder=3)
-        axis.plot(lives, 1e9 / edges, color=colour, linestyle=line, marker=marker, markeredgecolor="white", zorder=4)
-        lines[strategy] = (lives, 1e9 / edges)
-    shared = sorted(set(lines["alloc"][0]) & set(lines["pool"][0]))
+        axis.plot(lives, edges["edge_ns"], color=colour, linestyle=line, marker=marker, markeredgecolor="white",
+                  zorder=4)  # fmt: skip
+        lines[strategy] = np.log([lives, edges["edge_ns"].to_numpy()])
     gaps = panel[panel["gap"].notna()]
-    of_whole_lines = gaps[gaps.groupby("strategy", observed=True)["live_messages"].transform("nunique")
-                          == panel["live_messages"].nunique()]  # fmt: skip
-    missing = [f"no line of {row.strategy}:\n{row.gap}" for row in records(of_whole_lines.drop_duplicates("strategy"))]
-    axis.text(0.5, 0.03, "\n".join(missing), transform=axis.transAxes, fontsize=8, color=INK, ha="center", zorder=5)
-    for row in records(gaps.drop(of_whole_lines.index).drop_duplicates("live_messages")):
+    everywhere = gaps.groupby("strategy", observed=True)["live_messages"].transform("nunique")
+    whole = everywhere == panel["live_messages"].nunique()
+    missing = [f"no line of {row.strategy}:\n{row.gap}" for row in records(gaps[whole].drop_duplicates("strategy"))]
+    axis.text(0.5, 0.03, "\n".join(missing), transform=axis.transAxes, ha="center", zorder=5)
+    for row in records(gaps[~whole].drop_duplicates("live_messages")):
         axis.axvspan(row.live_messages / 1.3, row.live_messages * 1.3, color=GRID, zorder=0.5)
-        axis.text(
-            row.live_messages, math.sqrt(rates[0] * rates[1]), f"{row.strategy}: {row.gap}", fontsize=8, color=INK,
-            rotation=90, ha="center", va="center", wrap=True, zorder=5,
-        )  # fmt: skip
+        axis.text(row.live_messages, math.sqrt(rates[0] * rates[1]), f"{row.strategy}: {row.gap}", rotation=90,
+                  ha="center", va="center", wrap=True, zorder=5)  # fmt: skip
+    shared = sorted(set(lines["alloc"][0]) & set(lines["pool"][0]))
     if len(shared) < 2:
         return
-    across = np.geomspace(shared[0], shared[-1], _LANDSCAPE)
-    alloc, pool = (np.exp(np.interp(np.log(across), np.log(lines[name][0]), np.log(lines[name][1]))) for name in _LINES)
+    across = np.linspace(shared[0], shared[-1], _LANDSCAPE)
+    alloc, pool = (np.exp(np.interp(across, *lines[name])) for name in _LINES)
     both, one = np.minimum(alloc, pool), np.maximum(alloc, pool)
-    for name, low, high, where in (
+    for name, least, most, where in (
         (maps.EITHER, rates[0], both, None),
         (maps.POOL_ONLY, both, one, pool >= alloc),
         (maps.ALLOCATE_ONLY, both, one, alloc >= pool),
         (maps.NEITHER, one, rates[1], None),
     ):
         colour, hatch = _REGION_STYLE[name]
-        axis.fill_between(
-            across, low, high, where=where, facecolor=colour, hatch=hatch, edgecolor="#bbbbbb", linewidth=0, zorder=1
-        )
+        axis.fill_between(np.exp(across), least, most, where=where, facecolor=colour, hatch=hatch, edgecolor="#bbbbbb",
+                          linewidth=0, zorder=1)  # fmt: skip

@@ -6,15 +6,16 @@ two.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from allocpool.evidence.style import GREY, INK, STATED, colour_of, finish, log_axes, mark, nothing, rule, size, stated
+from allocpool.evidence import style
+from allocpool.evidence.style import GREY, by_panel, colour_of, finish, log_axes, mark, nothing, panels, rule, stated
 from allocpool.evidence.trials import records
 from allocpool.packets.style import ends
 from allocpool.runtimes.collectors import collector_labelled
@@ -39,35 +40,30 @@ _PUBLISHED = {
 
 
 class _Looks:
-    """How lines are told apart: colour is the collector, stroke the runtime, marker the number of threads."""
+    """How lines are told apart: colour is the collector, stroke the runtime, marker the number of threads.
+
+    ``drawn`` makes seaborn do so with rows that are `_styled`; ``lines`` and ``threads`` are the legend.
+    """
 
     def __init__(self, rows: pd.DataFrame) -> None:
-        threads = sorted(int(some) for some in rows["cooperative_threads"].unique())
-        self.markers = {some: _MARKERS[place % len(_MARKERS)] for place, some in enumerate(threads)}
-        runtimes = sorted((int(feature) for feature in rows["runtime"].unique()), reverse=True)
-        self.strokes = {feature: place % len(_LINES) for place, feature in enumerate(runtimes)}
+        runtimes, threads = (sorted(rows[name].astype(int).unique()) for name in ("runtime", "cooperative_threads"))
+        strokes = {feature: place % len(_LINES) for place, feature in enumerate(reversed(runtimes))}
+        self.markers = dict(zip(threads, itertools.cycle(_MARKERS), strict=False))
         solutions = rows.drop_duplicates("solution").set_index("solution")
         self.colours = solutions["collector"].map(colour_of).to_dict()
-        self.runtimes = solutions["runtime"].astype(int).to_dict()
-
-    def styled(self, rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Rows with their ``look``, and what makes seaborn draw it."""
-        looks = {(row.runtime, row.cooperative_threads) for row in records(rows)}
-        return rows.assign(look=rows["runtime"].astype(str) + " " + rows["cooperative_threads"].astype(str)), {
-            "hue": "solution", "palette": self.colours, "style": "look", "legend": False, "err_style": "bars",
-            "markers": {f"{runtime} {threads}": self.markers[int(threads)] for runtime, threads in looks},
-            "dashes": {f"{runtime} {threads}": _DASHES[self.strokes[int(runtime)]] for runtime, threads in looks},
-            "markersize": 6, **STATED,
+        looks = {f"{runtime} {some}": (runtime, some) for runtime in runtimes for some in threads}
+        self.drawn: dict[str, Any] = {
+            "hue": "solution", "palette": self.colours, "style": "look", "legend": False, "markersize": 6, **style.BARS,
+            "markers": {look: self.markers[some] for look, (_, some) in looks.items()},
+            "dashes": {look: _DASHES[strokes[runtime]] for look, (runtime, _) in looks.items()},
         }  # fmt: skip
+        self.lines = [mark(row.Index, colour_of(row.collector), line=_LINES[strokes[row.runtime]])
+                      for row in records(solutions)]  # fmt: skip
+        self.threads = [mark(f"threads: {some}", GREY, shape) for some, shape in self.markers.items()]
 
-    def lines(self) -> list[Line2D]:
-        """Legend entries of solutions."""
-        return [mark(str(name), colour, line=_LINES[self.strokes[self.runtimes[name]]])
-                for name, colour in self.colours.items()]  # fmt: skip
 
-    def handles(self) -> list[Line2D]:
-        """Those, and of numbers of threads."""
-        return [*self.lines(), *(mark(f"threads: {some}", GREY, shape) for some, shape in self.markers.items())]
+def _styled(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.assign(look=rows["runtime"].astype(str) + " " + rows["cooperative_threads"].astype(str))
 
 
 def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str = "keys") -> Figure:
@@ -84,36 +80,34 @@ def latency_against_throughput(trials: pd.DataFrame, target_ms: float, axis: str
     fixed = AXES[axis]
     what = "events a second" if fixed == "events_per_second" else "keys"
     looks, top = _Looks(rows), max(100.0, float(rows[["first_high", "last_high"]].max().max()))
-    parts, panels = [], []
+    parts, shown = [], []
     for (window_ms, slide_ms, seconds, kept), inside in rows.groupby(["window_ms", "slide_ms", "seconds", fixed]):
         for answer, answered in _ANSWERS.items():
             title = f"{window_ms:,} ms by {slide_ms} ms\n{kept:,} {what}\n"
             title += f"{inside['tail'].dropna().min()}, {answered}, {seconds:g} s"
-            panels.append(title)
+            shown.append(title)
             told = {f"{answer}_{name}": name for name in ("ms", "low", "high")}
             parts.append(inside.drop(columns=["low", "high"], errors="ignore").rename(columns=told).assign(panel=title))
-    long, drawn = looks.styled(pd.concat(parts, ignore_index=True))
-    long["millions"] = long["offered_items_per_second"] / 1e6
+    long = _styled(pd.concat(parts, ignore_index=True)).assign(millions=lambda of: of["offered_items_per_second"] / 1e6)
     charts = [f"published, {machine}\n{windows}\np99.99, first result" for machine, windows in _PUBLISHED.items()]
+    beside = dict(zip(charts if axis == "keys" else (), _PUBLISHED, strict=False))
     grid = sns.relplot(
-        stated(long, "ms"), kind="line", x="millions", y="ms", **drawn, col="panel",
-        col_order=[*panels, *(charts if axis == "keys" else [])], col_wrap=2, facet_kws={"sharex": False},
-        **size(2, 2.6),
+        stated(long, "ms"), kind="line", x="millions", y="ms", **looks.drawn, facet_kws={"sharex": False},
+        **panels("panel", [*shown, *beside], 2.6 + 0.5 * bool(beside)),
     )  # fmt: skip
     rule(grid, y=target_ms)
     log_axes(grid, "y", [0.2, top], most=5)
-    for panel, place in grid.axes_dict.items():
-        mine = long[long["panel"] == panel]
+    for panel, place, mine in by_panel(grid, long):
         for row in records(mine[mine["kept_up"] < mine["n"]]):
             place.scatter([row.millions], [top], marker=looks.markers[row.cooperative_threads], facecolors="none",
                           edgecolors=looks.colours[row.solution])  # fmt: skip
         log_axes(place, "x", mine["millions"])
-    for machine, place in zip(_PUBLISHED if axis == "keys" else (), grid.axes.flat[len(panels) :], strict=True):
-        _published(place, machine)
-    grid.set_axis_labels("million items a second", "latency, ms (log)")
+        if panel in beside:
+            _published(place, beside[panel])
     words = ends(rows, "first_ms", ["solution", "cooperative_threads"], "ms")
     text = f"Latency to the first result against throughput, {rows['tail'].dropna().min()}: {words}."
-    return finish(grid, text, 3, handles=looks.handles())
+    return finish(grid, text, 3, handles=[*looks.lines, *looks.threads], x="million items a second",
+                  y="latency, ms (log)")  # fmt: skip
 
 
 def _published(panel: Axes, machine: str) -> None:
@@ -127,7 +121,7 @@ def _published(panel: Axes, machine: str) -> None:
             label=f"{collector}, JDK {jdk}, {threads}",
         )  # fmt: skip
     log_axes(panel, "x", rows["million_items_per_second"])
-    panel.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.35), title="collector, JDK, threads")
+    panel.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.2), title="collector, JDK, threads")
 
 
 def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
@@ -142,15 +136,14 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
     if every.empty or every[FIRST].isna().all():
         return nothing("no setting of the collector was varied")
     looks = _Looks(every)
-    grid = sns.FacetGrid(every.assign(panel=""), col="panel", col_order=list(found), col_wrap=1, sharex=False,
-                         **size(1, 2.5))  # fmt: skip
+    grid = sns.FacetGrid(every.assign(panel=""), sharex=False, **panels("panel", found, 2.5, 1))
     for axis, panel in grid.axes_dict.items():
-        rows, drawn = looks.styled(found[axis].astype({FIRST: float}))
+        rows = _styled(found[axis].astype({FIRST: float}))
         asked = sorted(rows[axis].dropna().unique())
         rows["place"] = rows[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
         others = [name for name in CELL if name != axis]
         for _, line in rows.groupby(others, sort=False, dropna=False):
-            sns.lineplot(line, x="place", y=FIRST, **drawn, ax=panel)
+            sns.lineplot(line, x="place", y=FIRST, **looks.drawn, ax=panel)
             told = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
             for place, point in told.iterrows() if axis == "new_size_mb" else ():
                 panel.annotate(f"{point['young_per_s']:.0f}/s", (float(str(place)), point[FIRST]), xytext=(5, 5),
@@ -161,7 +154,7 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
     log_axes(grid, "y", [target_ms, *every[FIRST]], most=5)
     words = ends(every, FIRST, ["solution", "cooperative_threads"], "ms")
     text = f"Latency to the first result by setting of the collector ({', '.join(_SETTINGS[name] for name in found)})"
-    return finish(grid, f"{text}: {words}.", 3, "", looks.handles())
+    return finish(grid, f"{text}: {words}.", 3, "", [*looks.lines, *looks.threads])
 
 
 def _asked(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
@@ -182,23 +175,22 @@ def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_m
         return nothing("no trial that kept up")
     tables = {FIRST: rows, "held_items_per_second": highest}
     looks = _Looks(pd.concat([rows, highest]))
-    grid = sns.FacetGrid(rows.assign(panel=""), col="panel", col_order=list(tables), col_wrap=1, sharey=False,
-                         **size(1, 2.6))  # fmt: skip
+    grid = sns.FacetGrid(rows.assign(panel=""), sharey=False, **panels("panel", tables, 2.6, 1))
+    threads = sorted(rows["cooperative_threads"].unique())
     for value, panel in grid.axes_dict.items():
         table = tables[value].dropna(subset=[value])
         scaled = table.assign(**{value: table[value].astype(float) / (1 if value == FIRST else 1e6)})
         for place, (_, line) in enumerate(scaled.groupby(["solution", "tail"], sort=False)):
-            shown, drawn = looks.styled(line.assign(cooperative_threads=min(looks.markers)))
+            shown = _styled(line.assign(cooperative_threads=min(looks.markers)))
             shown["at"] = line["cooperative_threads"].astype(int) + 0.02 * place
-            sns.lineplot(shown, x="at", y=value, **drawn, ax=panel)
-        threads = sorted(rows["cooperative_threads"].unique())
+            sns.lineplot(shown, x="at", y=value, **looks.drawn, ax=panel)
         panel.set(xticks=threads, xlim=(threads[0] - 0.4, threads[-1] + 0.4))
     latency, throughput = grid.axes.flat
-    latency.axhline(target_ms, color=INK, linewidth=0.8, linestyle="--")
+    latency.axhline(target_ms, color=style.INK, linewidth=0.8, linestyle="--")
     latency.set(title=rate_text(rows).replace(", ", ",\n", 1), ylabel="first result, ms")
     throughput.set(title="", xlabel="cooperative threads of the engine",
                    ylabel=f"million items/s within {target_ms:g} ms")  # fmt: skip
     words = ends(rows, FIRST, ["solution", "cooperative_threads"], "ms")
     tails = ", ".join(sorted(rows["tail"].dropna().unique()))
     text = f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}."
-    return finish(grid, text, 2, "", looks.lines())
+    return finish(grid, text, 2, "", looks.lines)

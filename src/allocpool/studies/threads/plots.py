@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import STATED, finish, mark, nothing, size
+from allocpool.evidence.style import STATED, by_panel, finish, mark, nothing, panels
 from allocpool.evidence.trials import counted, finished, records
 from allocpool.packets.cells import present
 from allocpool.studies.threads.cells import CPU, WALL
@@ -25,12 +23,6 @@ def _done(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
     return done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, WALL: float, "threads": int})
 
 
-def _panels(panels: pd.Series, height: float) -> dict[str, Any]:
-    """Of functions of seaborn: a panel for each of these, two beside each other at most, to be read on a telephone."""
-    columns = min(2, panels.nunique())
-    return {"col": panels.name, "col_wrap": columns, "col_order": list(panels.unique()), **size(columns, height)}
-
-
 def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Figure:
     """Cost against the number of threads, a panel for each solution; marks are trials, lines their medians."""
     done = _done(trials, topology)
@@ -40,9 +32,9 @@ def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Fi
     shared = {"x": "threads", "y": value, "hue": "strategy", "hue_order": names, "palette": _COLOURS, "legend": False}
     # Beside each other at a number of workers, or they hide each other.
     grid = sns.catplot(done, kind="point", **shared, **STATED, dodge=0.8 - 0.8 / len(names) or False, markersize=0,
-                       linewidth=1.2, sharey=False, sharex=False, **_panels(done["solution"], 3.0))  # fmt: skip
-    for solution, axis in grid.axes_dict.items():
-        sns.stripplot(done[done["solution"] == solution], **shared, dodge=len(names) > 1, size=4, jitter=False, ax=axis)
+                       linewidth=1.2, sharey=False, sharex=False,
+                       **panels("solution", done["solution"].unique(), 3.0))  # fmt: skip
+    grid.map_dataframe(sns.stripplot, **shared, dodge=len(names) > 1, size=4, jitter=False)
     grid.set(ylim=(0, None)).set_axis_labels("workers", "")
     text = f"{_TITLES[value]}, {topology}, by workers. {_cheapest_and_dearest(done, value)}"
     return finish(grid, text, handles=[mark(name, _COLOURS[name], "o", "-") for name in names], y=_TITLES[value])
@@ -55,9 +47,8 @@ def ladder(trials: pd.DataFrame, topology: str) -> Figure:
         return nothing(f"topology {topology} is not part of this campaign")
     most = done[done["threads"] == done.groupby("solution")["threads"].transform("max")]
     height = 1.0 + 0.27 * int(most.groupby("solution")["strategy"].nunique().max())
-    grid = sns.FacetGrid(most, sharex=False, sharey=False, **_panels(most["solution"], height))
-    for solution, axis in grid.axes_dict.items():
-        mine = most[most["solution"] == solution]
+    grid = sns.FacetGrid(most, sharex=False, sharey=False, **panels("solution", most["solution"].unique(), height))
+    for solution, axis, mine in by_panel(grid, most):
         order = list(mine.groupby("strategy")[CPU].median().sort_values(ascending=False).index)
         shared = {"x": CPU, "y": "strategy", "order": order, "hue": "strategy", "palette": _COLOURS, "legend": False}
         sns.barplot(mine, estimator="median", errorbar=None, alpha=0.35, ax=axis, **shared)
@@ -94,7 +85,7 @@ def losses_by_ring(trials: pd.DataFrame, rings: pd.DataFrame) -> Figure:
     names = present(_COLOURS, shown["strategy"])
     grid = sns.relplot(
         shown, x="interval_us", y="lost_percent", hue="strategy", hue_order=names, palette=_COLOURS, style="ring",
-        legend=False, facet_kws={"sharex": False, "sharey": False}, **_panels(shown["panel"], 2.7),
+        legend=False, facet_kws={"sharex": False, "sharey": False}, **panels("panel", shown["panel"].unique(), 2.7),
     )  # fmt: skip
     grid.set(ylim=(0, None)).set_axis_labels("interval between packets, µs", "lost of each ring, %")
     (most,) = records(shown.nlargest(1, "lost_percent"))

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.decisions import compare, effect_that_matters
+from allocpool.decisions import Comparison, compare, effect_that_matters
 from allocpool.evidence import style
-from allocpool.evidence.style import STATED, finish, log_axes, mark, marks, nothing, size, stated
+from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, nothing, panels, size, stated
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
 from allocpool.packets.style import points
@@ -45,9 +46,9 @@ def overview(advice: Advice) -> Figure:
     """Cost, head-room and delays one below the other, as far as they were measured: the picture of the answer."""
     names, rate = _strategies(advice), advice.workload.rate_per_s
     rooms = {name: advice.headroom[name] for name in names if name in advice.headroom}
-    costs = {name: advice.figures[name].costs for name in names if advice.figures[name].costs}
-    means = {name: stats.geometric_interval(every) for name, every in costs.items()}
-    told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means.items()]
+    costs = [(_COST, name, cost) for name in names for cost in advice.figures[name].costs]
+    means = [(name, stats.geometric_interval(every)) for name in names if (every := advice.figures[name].costs)]
+    told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means]
     told += [(_ROOM, name, room.rate_per_s, room.low_per_s, room.high_per_s) for name, room in rooms.items()]
     delays = pd.DataFrame(
         [(name, percentile, getattr(advice.figures[name], column))
@@ -55,40 +56,58 @@ def overview(advice: Advice) -> Figure:
         columns=["strategy", "percentile", "ms"],
     ).astype({"ms": float})  # fmt: skip
     delays = delays[delays["ms"] > 0]
-    panels = [panel for panel, shown in ((_COST, costs), (_ROOM, rooms), (_DELAY, len(delays))) if shown]
-    if not panels:
+    shown = [panel for panel, some in ((_COST, costs), (_ROOM, rooms), (_DELAY, len(delays))) if some]
+    if not shown:
         return nothing(_NOTHING)
     table = pd.DataFrame(told, columns=["panel", "strategy", "value", "low", "high"])
     table = table.astype(dict.fromkeys(("value", "low", "high"), float)).replace(math.inf, math.nan)
-    every_cost = [(_COST, name, cost) for name, every in costs.items() for cost in every]
     grid = points(
-        table, "value", names, {name: _LOOKS[name] for name in names}, "", by="strategy", y="strategy", col="panel",
-        col_order=panels, columns=1, trials=pd.DataFrame(every_cost, columns=["panel", "strategy", "value"]),
-        sharex=False,
+        table, "value", names, {name: _LOOKS[name] for name in names}, "", y="strategy", col="panel", col_order=shown,
+        columns=1, trials=pd.DataFrame(costs, columns=["panel", "strategy", "value"]), sharex=False,
     )  # fmt: skip
-    for panel, axis in grid.axes_dict.items():
+    yours: dict[str, Any] = {"color": style.GREY, "linestyle": "--", "linewidth": 1.2}
+    for panel, axis, mine in by_panel(grid, table):
         if panel == _COST:
             axis.set_xlim(left=0)
         if panel == _ROOM:
-            ends = [(name, (room.held_per_s or math.nan, room.lost_per_s or math.nan)) for name, room in rooms.items()]
-            for name, both in ends:  # below the edge with its interval: held as a stroke, lost as a cross
+            ends = {name: (room.held_per_s or math.nan, room.lost_per_s or math.nan) for name, room in rooms.items()}
+            for name, both in ends.items():  # below the edge with its interval: held as a stroke, lost as a cross
                 place, colour = names.index(name) + 0.25, _LOOKS[name][0]
                 axis.plot(both, [place, place], color=colour, linewidth=1)
                 for rate_per_s, marker in zip(both, "|x", strict=True):
                     axis.plot(rate_per_s, place, marker=marker, markersize=8, color=colour, markeredgewidth=2)
-            known = table.loc[table["panel"] == _ROOM, ["value", "low", "high"]].to_numpy().ravel()
-            axis.axvline(rate, color=style.GREY, linestyle="--", linewidth=1.2)
-            log_axes(axis, "x", [rate, *known, *(one for _, both in ends for one in both)], 1.6, most=5)
+            axis.axvline(rate, **yours)
+            known = mine[["value", "low", "high"]].to_numpy().ravel()
+            log_axes(axis, "x", [rate, *known, *(one for both in ends.values() for one in both)], 1.6, most=5)
         if panel == _DELAY:
             sns.scatterplot(delays, x="ms", y="strategy", hue="strategy", style="percentile", s=70, legend=False,
                             palette={name: _LOOKS[name][0] for name in names}, ax=axis)  # fmt: skip
-            for row in records(delays):
-                axis.annotate(row.percentile, (row.ms, names.index(row.strategy)), xytext=(0, 7),
-                              textcoords="offset points", ha="center")  # fmt: skip
-            axis.axvline(advice.workload.delay_ms, color=style.GREY, linestyle="--", linewidth=1.2)
+            axis.axvline(advice.workload.delay_ms, **yours)
             log_axes(axis, "x", [advice.workload.delay_ms, *delays["ms"]], 1.6, most=5)
+            name_percentiles(axis, delays, names)
             axis.set(xlabel="", ylabel="")
     return finish(grid, overview_alt(advice))
+
+
+def name_percentiles(axis: Axes, delays: pd.DataFrame, names: list[str]) -> None:
+    """Above each mark which percentile it is; above marks too near to each other for that, from which to which."""
+    low, high = axis.get_xlim()
+    for name, mine in delays.groupby("strategy", sort=False):
+        near: list[list[Any]] = []
+        for row in records(mine.sort_values("ms", kind="stable")):
+            room = (high / low) ** (_LABEL * (1 if not near or len(near[-1]) == 1 else 1.7))
+            if near and row.ms < room * near[-1][-1].ms:
+                near[-1].append(row)
+            else:
+                near.append([row])
+        for first, last in ((rows[0], rows[-1]) for rows in near):
+            words = first.percentile if first is last else f"{first.percentile} to {last.percentile}"
+            axis.annotate(words, (math.sqrt(first.ms * last.ms), names.index(str(name))), xytext=(0, 7),
+                          textcoords="offset points", ha="center")  # fmt: skip
+
+
+_LABEL = 0.12
+"""Of the width of an axis, what the name of a percentile takes."""
 
 
 def overview_alt(advice: Advice) -> str:
@@ -119,15 +138,11 @@ def robustness(advice: Advice) -> Figure:
     # A value of 0 has no place on a logarithmic axis: it stands one step below the smallest other.
     zeros = {name: float(mine[mine > 0].min()) / 4 for name, mine in tried.groupby("parameter")["value"]}
     tried["place"] = tried["value"].mask(tried["value"] == 0, tried["parameter"].map(zeros).fillna(0.25))
-    shown = present(_AXES, tried["parameter"])
-    columns = min(2, len(shown))
     grid = sns.relplot(
-        stated(tried, "ratio"), kind="line", x="place", y="ratio", color=style.INK, marker="o", **STATED,
-        err_style="bars", col="parameter", col_order=shown, col_wrap=columns, facet_kws={"sharex": False},
-        **size(columns, 2.4),
+        stated(tried, "ratio"), kind="line", x="place", y="ratio", color=style.INK, marker="o", **style.BARS,
+        facet_kws={"sharex": False}, **panels("parameter", present(_AXES, tried["parameter"]), 2.4),
     )  # fmt: skip
-    for name, axis in grid.axes_dict.items():
-        mine = tried[tried["parameter"] == name]
+    for name, axis, mine in by_panel(grid, tried):
         losing = mine[mine["loses"].map(bool)]
         axis.plot(losing["place"], losing["ratio"], marker="o", linestyle="", color=style.VERMILION, zorder=4)
         axis.axhspan(1 / effect_that_matters(), effect_that_matters(), color=style.SILVER, alpha=0.25, linewidth=0)
@@ -184,13 +199,21 @@ def memory_alt(advice: Advice) -> str:
     return f"Memory, medians of trials. {'; '.join(told) or 'Nothing'}."
 
 
+def _ratios(trials: pd.DataFrame) -> list[tuple[str, str, Comparison]]:
+    """Of every workload with both: its name, the pool, and allocation over that pool."""
+    return [
+        (each.label, pool, compare(each.costs(ALLOC), each.costs(pool)))
+        for pool in (POOL, REUSE)
+        for each in Campaign(trials).with_both(ALLOC, pool)
+    ]
+
+
 def set_ups(trials: pd.DataFrame) -> Figure:
     """Allocation over the pool in every workload of the study, with its interval."""
     told = [
-        (textwrap.fill(each.label, 30), pool, ratio.estimate, ratio.low, ratio.high)
-        for pool in (POOL, REUSE)
-        for each in Campaign(trials).with_both(ALLOC, pool)
-        if (ratio := compare(each.costs(ALLOC), each.costs(pool)).ratio) is not None
+        (textwrap.fill(label, 30), pool, ratio.estimate, ratio.low, ratio.high)
+        for label, pool, compared in _ratios(trials)
+        if (ratio := compared.ratio) is not None
     ]
     if not told:
         return nothing(_NOTHING)
@@ -205,11 +228,5 @@ def set_ups(trials: pd.DataFrame) -> Figure:
 
 def set_ups_alt(trials: pd.DataFrame) -> str:
     """What `set_ups` shows, in words."""
-    told = [
-        f"{each.label}: {compare(each.costs(ALLOC), each.costs(pool)).text()}"
-        for pool in (POOL, REUSE)
-        for each in Campaign(trials).with_both(ALLOC, pool)
-    ]
-    return (
-        f"CPU a message of allocation over the pool's; bars 95%, the band is what does not matter. {'; '.join(told)}."
-    )
+    told = "; ".join(f"{label}: {compared.text()}" for label, _, compared in _ratios(trials))
+    return f"CPU a message of allocation over the pool's; bars 95%, the band is what does not matter. {told}."
