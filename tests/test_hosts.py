@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
 from allocpool.errors import UserError
 from allocpool.evidence import hosts as shown
+from allocpool.evidence.style import alt, smallest_text_px
 from allocpool.machine.host import NAME, read_host
 
 Z = 1.959963984540054
@@ -135,10 +137,11 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert list(combined["hosts"]) == [2] and len(questions) == 2
     assert {label.partition(" ")[0] for label in questions["host"]} == {"here", "elsewhere"}
     assert shown.agreement(questions, combined).startswith("2 hosts were measured, each a block of its own. Of 1 ")
-    axis = shown.forest(questions, combined).axes[0]
-    legend = axis.get_legend()
-    assert legend is not None
+    figure = shown.forest(questions, combined)
+    (legend,) = figure.legends
     assert {text.get_text() for text in legend.get_texts()} == {*questions["host"], "mean over hosts"}
+    assert smallest_text_px(figure) >= 9, "on a telephone"
+    assert re.search(r"on 2 hosts; their means over hosts lie between \d", alt(figure))
 
 
 @pytest.mark.parametrize("name", ["questions.parquet", "provenance.json"])

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT
-from allocpool.evidence.style import BLACK, INK, log_axis, new_figure, nothing
+from allocpool.evidence.style import BLACK, INK, WIDTH, describe, legend, log_axis, new_figure, nothing
 from allocpool.evidence.trials import records
 
 _MOST = 24
@@ -71,7 +71,7 @@ def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
     keys = zip(rows["study"], rows["question"], strict=True)
     below = [step * (1 + hosts.index(host)) - 0.35 for host in rows["host"]]
     rows = rows.assign(line=[place[key] + more for key, more in zip(keys, below, strict=True)])
-    figure, (axis,) = new_figure(1, 1, 9, 1.6 + 0.42 * len(shown))
+    figure, (axis,) = new_figure(1, 1, WIDTH, 1.6 + 0.45 * len(shown))
     colours = dict(zip(hosts, sns.color_palette("colorblind", len(hosts)), strict=True))
     known = rows.dropna(subset=["low", "high"])
     axis.hlines(known["line"], known["low"], known["high"], colors=[colours[host] for host in known["host"]], lw=1.4)
@@ -86,8 +86,16 @@ def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
     axis.invert_yaxis()
     axis.set_xlabel("ratio of costs")
     axis.set_ylabel("")
-    axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8)
-    return figure
+    legend(figure, axis.get_legend_handles_labels()[0], 3)
+    if (own := axis.get_legend()) is not None:
+        own.remove()
+    return describe(
+        figure,
+        f"{stats.plural(len(shown), 'ratio')} of costs on {stats.plural(len(hosts), 'host')}; their means over hosts "
+        f"lie between {stats.significant(float(shown['ratio'].min()))} and "
+        f"{stats.significant(float(shown['ratio'].max()))}, furthest apart of all {shown['a'].iloc[0]} over "
+        f"{shown['b'].iloc[0]}, by a factor of {stats.significant(float(shown['spread'].iloc[0]))}.",
+    )
 
 
 def furthest_apart(combined: pd.DataFrame) -> pd.DataFrame:

@@ -171,7 +171,7 @@ def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]
     """ns/packet of every cell that has a figure (solution, strategy, case), each indexed by block."""
     done = with_cost(trials[[*CONFIGURATION, "block", "status", "ns_per_packet"]])
     costs = done.set_index("block")["ns_per_packet"].astype(float)
-    groups = done.groupby(list(CONFIGURATION), observed=True).indices
+    groups: Any = done.groupby(list(CONFIGURATION), observed=True).indices
     return {
         (str(solution), str(strategy), str(case)): costs.iloc[rows]
         for (solution, strategy, case), rows in groups.items()

@@ -110,7 +110,7 @@ class Campaign(Figures):
         self.trials = finished(self._started)
         told = self._started[["variant", "status", "reason"]]
         ways = self._started[["io", "message_bytes"]].assign(buffer=self._started["buffer"].fillna(0))
-        groups = ways.groupby(["io", "buffer", "message_bytes"], observed=True).indices
+        groups: Any = ways.groupby(["io", "buffer", "message_bytes"], observed=True).indices
         self._told = {
             Way(str(io), int(size), int(message)): told.iloc[rows] for (io, size, message), rows in groups.items()
         }
