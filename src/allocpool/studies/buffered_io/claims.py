@@ -111,7 +111,7 @@ class Campaign(Figures):
         told = self._started[["variant", "status", "reason"]]
         ways = self._started[["io", "message_bytes"]].assign(buffer=self._started["buffer"].fillna(0))
         groups: Any = ways.groupby(["io", "buffer", "message_bytes"], observed=True).indices
-        self._told = {
+        self._told: dict[Way, pd.DataFrame] = {
             Way(str(io), int(size), int(message)): told.iloc[rows] for (io, size, message), rows in groups.items()
         }
         self._untold = told.iloc[:0]
