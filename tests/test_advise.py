@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -448,6 +449,18 @@ def test_pictures_say_the_same_in_words() -> None:
         assert getattr(plots, name)(told).axes
         assert "alloc" in getattr(plots, f"{name}_alt")(told).lower()
     assert [text.get_text() for text in plots.overview(told).axes[-1].texts] == ["p50 to p99.9"] * 2, "they are equal"
+    for panel in ("Below: rates", "Last: delays"):
+        assert panel in plots.overview_alt(told)
+    unbounded = replace(told.headroom["alloc"], rate_per_s=None, held_per_s=None, lost_per_s=None)
+    costs_only = replace(
+        told, headroom=dict.fromkeys(told.headroom, unbounded),
+        figures={
+            name: replace(each, delay_p50_ms=None, delay_p99_ms=None, delay_p999_ms=None)
+            for name, each in told.figures.items()
+        },
+    )  # fmt: skip
+    assert len(plots.overview(costs_only).axes) == 1, "what nothing is known of has no panel"
+    assert plots.overview_alt(costs_only).endswith("of CPU a message. Bars are 95%.")
     empty = ask(Laboratory(), None)
     assert plots.overview(empty).axes
     assert plots.robustness(empty).axes

@@ -289,7 +289,7 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
         _map_panel(axis, mine, (min(rates) / 2, max(rates) * 2))
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
-    log_axes(grid, "x", lives, 1.5, most=3)
+    log_axes(grid, "x", lives, 2.5, most=3)
     log_axes(grid, "y", rates, 1.5, most=5)
     handles = [mark(name, *STRATEGY_STYLE[name], line) for name, line in _LINES.items()]
     regions = [Patch(facecolor=colour, hatch=hatch, edgecolor=GREY, label=name)

@@ -20,6 +20,7 @@ from allocpool.packets.cells import present
 from allocpool.packets.style import points
 from allocpool.studies.your_workload.advice import Advice
 from allocpool.studies.your_workload.cells import Campaign
+from allocpool.studies.your_workload.headroom import Headroom
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
 _LOOKS = {
@@ -45,7 +46,7 @@ def _strategies(advice: Advice) -> list[str]:
 def overview(advice: Advice) -> Figure:
     """Cost, head-room and delays one below the other, as far as they were measured: the picture of the answer."""
     names, rate = _strategies(advice), advice.workload.rate_per_s
-    rooms = {name: advice.headroom[name] for name in names if name in advice.headroom}
+    rooms = _rooms(advice)
     costs = [(_COST, name, cost) for name in names for cost in advice.figures[name].costs]
     means = [(name, stats.geometric_interval(every)) for name in names if (every := advice.figures[name].costs)]
     told: list[tuple[Any, ...]] = [(_COST, name, mean.estimate, mean.low, mean.high) for name, mean in means]
@@ -56,7 +57,7 @@ def overview(advice: Advice) -> Figure:
         columns=["strategy", "percentile", "ms"],
     ).astype({"ms": float})  # fmt: skip
     delays = delays[delays["ms"] > 0]
-    shown = [panel for panel, some in ((_COST, costs), (_ROOM, rooms), (_DELAY, len(delays))) if some]
+    shown = _panels(advice)
     if not shown:
         return nothing(_NOTHING)
     table = pd.DataFrame(told, columns=["panel", "strategy", "value", "low", "high"])
@@ -110,6 +111,26 @@ _LABEL = 0.12
 """Of the width of an axis, what the name of a percentile takes."""
 
 
+def _rooms(advice: Advice) -> dict[str, Headroom]:
+    """The head-room of each strategy of which something is known."""
+    rooms = {name: advice.headroom[name] for name in _strategies(advice) if name in advice.headroom}
+    return {name: room for name, room in rooms.items() if room.rate_per_s or room.held_per_s or room.lost_per_s}
+
+
+def _panels(advice: Advice) -> list[str]:
+    """Those that something was measured for."""
+    every = [advice.figures[name] for name in _strategies(advice)]
+    delays = any((getattr(one, column) or 0) > 0 for one in every for column in _PERCENTILES.values())
+    measured = {_COST: any(figures.costs for figures in every), _ROOM: _rooms(advice), _DELAY: delays}
+    return [panel for panel, some in measured.items() if some]
+
+
+_PANELS_SHOW = {
+    _ROOM: " Below: rates that each holds and loses at, with the interval of the edge; the line is your rate.",
+    _DELAY: " Last: delays at your rate; the line is what you tolerate.",
+}
+
+
 def overview_alt(advice: Advice) -> str:
     """What `overview` shows, in words."""
     told = []
@@ -118,10 +139,8 @@ def overview_alt(advice: Advice) -> str:
         cost = stats.geometric_interval(figures.costs).text(3, "ns") if figures.costs else "not measured"
         delay = figures.delay_p999_ms
         told.append(f"{name} {cost} of CPU a message" + (f", p99.9 {_told(delay)} ms" if delay is not None else ""))
-    return (
-        f"Top: {'; '.join(told)}. Middle: rates that each holds and loses at, with the interval of the edge; the line "
-        "is your rate. Bottom: delays at your rate; the line is what you tolerate. Bars are 95%."
-    )
+    rest = "".join(_PANELS_SHOW.get(panel, "") for panel in _panels(advice))
+    return f"Cost: {'; '.join(told)}.{rest} Bars are 95%."
 
 
 def _told(value: float | None) -> str:
