@@ -39,7 +39,7 @@ def ladder_gains(table: pd.DataFrame) -> Figure:
             gain += " (open)" if row.gain_text.startswith("open") else ""
             axis.annotate(f"{stats.significant(row.ns)}{gain}", (1, order.index(row.rung)), xytext=(4, 0), va="center",
                           xycoords=axis.get_yaxis_transform(), textcoords="offset points")  # fmt: skip
-    log_axes(grid, "x", table["ns"], 2, most=3)
+    log_axes(grid, "x", table["ns"], 2, most=1)
     told = (f"{panel}, {ends(rows[rows['panel'] == panel], 'ns', ['rung'], 'ns')}" for panel in shown)
     return finish(grid, f"Cost of a pooled packet on each rung of the ladder: {'; '.join(told)}.")
 

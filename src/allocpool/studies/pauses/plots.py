@@ -123,7 +123,7 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
     grid = sns.relplot(
         joined, kind="line", x="window_ms", y="utilisation", **packets.BY_COLOUR,
         hue_order=present(STRATEGIES, joined["strategy"]), style="counted", style_order=["pauses", _ALL_STOPS],
-        estimator="mean", errorbar=style.STATED["errorbar"], **panels("solution", order, 1.7, 3),
+        estimator="mean", errorbar=style.STATED["errorbar"], **panels("solution", order, 2.4, 3),
     )  # fmt: skip
     log_axes(grid, "x", joined["window_ms"], 1.0)
     grid.set(ylim=(-0.02, 1.02))
@@ -132,7 +132,7 @@ def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: st
     length = f"{stats.significant(float(joined['window_ms'].min()), 2)} ms"
     text = f"Least share left to the program in case {case}: of the shortest windows, {length}, {words}."
     return finish(grid, text, 4, packets.panel_names(order), x="length of the window, ms (log scale)",
-                  y="least share left to the program")  # fmt: skip
+                  y="least share left")  # fmt: skip
 
 
 _ALL_STOPS = "pauses, safepoints, stalls"
