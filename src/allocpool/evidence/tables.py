@@ -267,14 +267,16 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> TableOrWords:
         .opt_align_table_header(align="left")
         .tab_options(table_margin_left="0px")
     )
-    for name, column in list(rows.items())[1:]:
+    widest_em = _FIRST_EM  # it stays in sight, so it leaves room for the others
+    for name, column in rows.items():
         longest = column.map(lambda value: len(value) if isinstance(value, str) else 0).max()
         if longest > _SHORT:
-            least = f"min-width:{min(longest / 2, _WIDEST_EM):g}em"
+            least = f"min-width:{min(longest / 2, widest_em):g}em"
             table = table.tab_style(style.css(least), loc.column_labels(columns=heading(str(name))))
+        widest_em = _WIDEST_EM
     return table.tab_source_note(note) if note else table
 
 
-_SHORT, _WIDEST_EM = 14, 13.0
+_SHORT, _FIRST_EM, _WIDEST_EM = 14, 7.0, 13.0
 """Columns with texts of more characters than that are given room for half of them, so many em at most: a narrow screen
 would break them after every word."""

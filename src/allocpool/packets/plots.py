@@ -63,7 +63,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
     lines = {"x": "time_s", "y": "relative", **BY_COLOUR, "legend": False}
     grid = sns.relplot(
         joined, kind="line", **lines, units="trial_id", estimator=None, hue_order=list(hue), linewidth=0.5, alpha=0.5,
-        rasterized=True, facet_kws={"sharex": False}, **panels("solution", order, 1.6, 3),
+        rasterized=True, facet_kws={"sharex": False}, **panels("solution", order, 1.9, 3),
     )  # fmt: skip
     for _, axis, mine in by_panel(grid, joined):
         middle = mine.groupby(["strategy", "number"], observed=True)[["time_s", "relative"]].median().reset_index()
@@ -79,7 +79,7 @@ def warm_up_curves(iterations: pd.DataFrame, trials: pd.DataFrame, case: str) ->
         apart = abs(float(last.median()) - 1)
         words += f" The last iteration before measuring differs from the mean by {apart:.0%}, in the median."
     handles = [mark(name, colour, line="-", width=2) for name, (colour, _) in hue.items()]
-    return finish(grid, words, 4, panel_names(order), handles, "seconds", "iteration's cost over the trial's mean")
+    return finish(grid, words, 4, panel_names(order), handles, "seconds", "cost over the mean")
 
 
 def pair_ratios(trials: pd.DataFrame) -> pd.DataFrame:
