@@ -437,6 +437,11 @@ def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, 
         visit(tab, site)
         drawing = tab.get_by_role("img", name="A line that rises from 3 to 4.")
         inks.append(drawing.evaluate("each => getComputedStyle(each).color"))
+        paper = drawing.evaluate("""each => {
+            each.style.backgroundColor = 'var(--figure-paper)';
+            return getComputedStyle(each).backgroundColor;
+        }""")
+        assert paper == tab.evaluate("getComputedStyle(document.body).backgroundColor"), scheme
         context.close()
     assert inks[0] != inks[1]
 
