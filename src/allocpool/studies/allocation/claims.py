@@ -110,7 +110,7 @@ class Costs:
         ]
         self.access = plain[plain["mode"] == "access"]
         self.fragmentation = plain[plain["mode"] == "fragmentation"]
-        self._same: dict[tuple[int, str, object], npt.NDArray[np.bool_]] = {}
+        self._masks: dict[tuple[int, str, object], npt.NDArray[np.bool_]] = {}
 
     def served_by(self, **facts: object) -> list[str]:
         """What serves the memory in the trials with these facts."""
@@ -129,9 +129,9 @@ class Costs:
         keep = np.ones(len(rows), dtype=bool)
         for name, value in facts.items():
             key = (id(rows), name, value)
-            if key not in self._same:
-                self._same[key] = (rows[name] == value).fillna(False).to_numpy(bool)
-            keep &= self._same[key]
+            if key not in self._masks:
+                self._masks[key] = (rows[name] == value).fillna(False).to_numpy(bool)
+            keep &= self._masks[key]
         return keep
 
     def cost(self, technique: str, served_by: str, size: int) -> pd.Series:

@@ -108,13 +108,13 @@ class Campaign(Figures):
         java = trials["threads"].isin(["platform"]) & (trials["runtime"] == SET_UPS[set_up])
         self._started = trials[(trials["server"] == "cpp") | java]
         self.trials = finished(self._started)
-        told = self._started[["variant", "status", "reason"]]
+        ends = self._started[["variant", "status", "reason"]]
         ways = self._started[["io", "message_bytes"]].assign(buffer=self._started["buffer"].fillna(0))
         groups: Any = ways.groupby(["io", "buffer", "message_bytes"], observed=True).indices
-        self._told: dict[Way, pd.DataFrame] = {
-            Way(str(io), int(size), int(message)): told.iloc[rows] for (io, size, message), rows in groups.items()
+        self._ends_by_way: dict[Way, pd.DataFrame] = {
+            Way(str(io), int(size), int(message)): ends.iloc[rows] for (io, size, message), rows in groups.items()
         }
-        self._untold = told.iloc[:0]
+        self._no_ends = ends.iloc[:0]
         self._without = None if java.any() else f"{set_up} is not part of this campaign"
         largest = self.trials.groupby("message_bytes")["connections"].transform("max")
         most = self.trials[self.trials["connections"] == largest]
@@ -138,19 +138,19 @@ class Campaign(Figures):
             for row in records(self.trials.drop_duplicates("variant"))
         }
 
-    def _of(self, way: Way) -> pd.DataFrame:
+    def _ends_of(self, way: Way) -> pd.DataFrame:
         """How the trials of a way ended."""
-        return self._told.get(way, self._untold)
+        return self._ends_by_way.get(way, self._no_ends)
 
     def label(self, way: Way) -> str:
-        rows = finished(self._of(way))
+        rows = finished(self._ends_of(way))
         return str(rows["variant"].iloc[0]) if len(rows) else super().label(way)
 
     def why_not(self, *ways: Way) -> str:
         gaps = [
-            f"{super(Campaign, self).label(way)}: {gap_of(self._of(way)).text}"
+            f"{super(Campaign, self).label(way)}: {gap_of(self._ends_of(way)).text}"
             for way in (_PLAIN if way == _IDLE else way for way in ways)
-            if finished(self._of(way)).empty
+            if finished(self._ends_of(way)).empty
         ]
         if self._without and any(way != _CPP for way in ways):
             return self._without
