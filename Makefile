@@ -99,10 +99,11 @@ test-java: .venv/.installed
 	  -DargLine='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote' \
   verify
 
-# As trials run it and under each family of sanitizers, which exclude each other: three variants of one build.
+# As trials run it, with their very objects, and under each family of sanitizers, which exclude each other.
 test-native: .venv/.installed
 	@mkdir -p build
-	cmake -S native -B build/test-native -DALLOCPOOL_TESTS=ON >build/test-native.log
+	settings="$$($(BIN)/python -c 'from allocpool.compile import settings_of_tests; print(*settings_of_tests())')" && \
+	  cmake -S native -B build/test-native -DALLOCPOOL_TESTS=ON $$settings >build/test-native.log
 	cmake --build build/test-native --parallel $(JOBS) >>build/test-native.log || \
 	  { tail -n 30 build/test-native.log; exit 1; }
 	ctest --test-dir build/test-native --parallel $(JOBS) --progress --output-on-failure

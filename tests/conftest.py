@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -12,6 +13,9 @@ from compilers import leave_out_the_second
 
 # Imported before all else: it looks for its own source among all modules that there are by then, again and again.
 assert MLRsearch
+# Hundreds of megabytes of modules live as long as the process: going through them every few hundred objects is a tenth
+# of what tests of tables take.
+gc.set_threshold(50_000, 20, 100)
 # Tests measure nothing that anybody reads, so several processes of them may run at once.
 os.environ["ALLOCPOOL_LOCK"] = str(Path(tempfile.gettempdir()) / f"allocpool-tests-{os.getpid()}.lock")
 

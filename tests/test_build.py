@@ -20,6 +20,7 @@ from allocpool.compile import (
     java_modules,
     module_release,
     native_library,
+    settings_of_tests,
     sources,
 )
 from allocpool.errors import UserError
@@ -33,6 +34,7 @@ if(ALLOCPOOL_HOST_CPU)
   add_compile_options(-march=native)
 endif()
 add_library(allocpool_native SHARED src/answer.cpp)
+add_library(allocpool_objects STATIC src/answer.cpp)
 file(WRITE ${CMAKE_BINARY_DIR}/driver.cpp "int main() {}\\n")
 add_executable(packets_driver ${CMAKE_BINARY_DIR}/driver.cpp)
 """
@@ -162,6 +164,15 @@ def test_a_changed_source_gets_its_own_library_and_the_old_one_stays(checkout: P
     second = native_library()
     assert second.library != first.library
     assert (answer(first.library), answer(second.library)) == (1, 2)
+
+
+def test_tests_in_cpp_are_linked_with_the_objects_that_trials_run(checkout: Path) -> None:
+    told = dict(setting.removeprefix("-D").split("=", 1) for setting in settings_of_tests())
+    assert set(told) == {"ALLOCPOOL_OBJECTS", "ALLOCPOOL_BOOST"}
+    objects = Path(told["ALLOCPOOL_OBJECTS"])
+    assert objects.parent == native_library().library.parent
+    listed = subprocess.run(["ar", "t", objects], capture_output=True, text=True, check=True).stdout.split()
+    assert [Path(name).name for name in listed] == ["answer.cpp.o"]
 
 
 def test_an_unchanged_source_is_not_built_again(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

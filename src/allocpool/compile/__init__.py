@@ -1,7 +1,14 @@
 """Compiled code for trials: always of the sources as they are now, built once, kept side by side."""
 
 from allocpool.compile.java import JavaBuild, check_module, java_classpath, java_classpaths
-from allocpool.compile.native import NativeBuild, echo_library, native_library, native_library_if_built, sharing_library
+from allocpool.compile.native import (
+    NativeBuild,
+    echo_library,
+    native_library,
+    native_library_if_built,
+    settings_of_tests,
+    sharing_library,
+)
 from allocpool.compile.sources import ECHO, SHARING, code_hash, java_modules, module_release, source_sets
 
 __all__ = [
@@ -18,6 +25,7 @@ __all__ = [
     "module_release",
     "native_library",
     "native_library_if_built",
+    "settings_of_tests",
     "sharing_library",
     "source_sets",
 ]

@@ -43,9 +43,11 @@ class _Project(NamedTuple):
     library: str
     header: str
     programs: tuple[str, ...] = ()
+    archives: tuple[str, ...] = ()
 
 
-_PACKETS = _Project("native", "native", "", LIBRARY, "include/allocpool.h", (DRIVER,))
+_OBJECTS = "liballocpool_objects.a"
+_PACKETS = _Project("native", "native", "", LIBRARY, "include/allocpool.h", (DRIVER,), (_OBJECTS,))
 _ECHO = _Project(
     "echo", ECHO, "echo", f"liballocpool_echo{_SUFFIX}", "echo/include/allocpool_echo.h", ("allocpool_load",)
 )
@@ -97,6 +99,20 @@ def native_library_if_built() -> NativeBuild | None:
     except UserError:
         return None
     return _record(folder) if (folder / _RECORD).is_file() else None
+
+
+def settings_of_tests() -> list[str]:
+    """What CMake is told so that the tests in C++ are linked with the very objects that trials run, made if need be.
+
+    Raises:
+        UserError: no compiler or no CMake, or the build failed; names the log.
+    """
+    objects = native_library().library.parent / _OBJECTS
+    return [f"-DALLOCPOOL_OBJECTS={objects}", _boost_setting(find_boost())]
+
+
+def _boost_setting(boost: Boost | None) -> str:
+    return f"-DALLOCPOOL_BOOST={boost.include if boost else 'ALLOCPOOL_BOOST-NOTFOUND'}"
 
 
 def echo_library() -> NativeBuild:
@@ -180,17 +196,17 @@ def _build(
             "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
         ]
         if project is _PACKETS:
-            boost_include = boost.include if boost else "ALLOCPOOL_BOOST-NOTFOUND"
-            configure += [f"-DALLOCPOOL_BOOST={boost_include}", f"-DALLOCPOOL_HOST_CPU={'ON' if host_cpu else 'OFF'}"]
+            configure += [_boost_setting(boost), f"-DALLOCPOOL_HOST_CPU={'ON' if host_cpu else 'OFF'}"]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
-        targets = [project.library.removeprefix("lib").removesuffix(_SUFFIX), *project.programs]
+        files = (project.library, *project.programs, *project.archives)
+        targets = [name.removeprefix("lib").removesuffix(_SUFFIX).removesuffix(".a") for name in files]
         try:
             step(configure, log)
             step(["cmake", "--build", tree, "--target", *targets, "--parallel", str(os.cpu_count() or 1)], log)
         except StepFailed as failure:
             raise UserError(f"the native library could not be built: {failure} (log: {log})") from failure
         result.mkdir()
-        for name in (project.library, *project.programs):
+        for name in files:
             built = next((path for path in tree.rglob(name) if path.is_file()), None)
             if built is None:
                 raise UserError(f"the native library could not be built: CMake made no {name} (log: {log})")
