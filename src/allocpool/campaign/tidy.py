@@ -379,5 +379,5 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]
     written = [folder / f"{name}.parquet" for name in tables]
     for path, table in zip(written, tables.values(), strict=True):
         with replacing(path) as scratch:
-            table.to_parquet(scratch, index=False)
+            table.to_parquet(scratch, index=False, compression="zstd")
     return written
