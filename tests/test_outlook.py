@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
+from allocpool.campaign import campaign
+from allocpool.campaign.registry import every_study
 from allocpool.decisions import B_CHEAPER, FEWEST, decide
 from allocpool.studies.instrument import outlook as module
 from allocpool.studies.instrument.outlook import Outlook, outlook, smallest_effect
@@ -68,3 +72,14 @@ def test_more_minutes_are_more_trials_of_what_is_asked(monkeypatch: pytest.Monke
     first_round = outlook("quick")
     less, nearly, more = (outlook("quick", factor * first_round.minutes).trials for factor in (0.3, 0.95, 2.0))
     assert less < FEWEST == nearly == first_round.trials < more, "what primary questions ask for comes before all else"
+
+
+@pytest.mark.parametrize("profile", ["standard", "article"])
+@pytest.mark.parametrize("study", [study.name for study in every_study()])
+def test_a_long_profile_takes_the_trials_that_a_verdict_needs(study: str, profile: str) -> None:
+    opened = campaign.open_study(study, profile)
+    planned = Counter(item.spec.model_copy(update={"block": 0}) for item in opened.planned)
+    short = {
+        cell for asked in opened.questions if asked.primary for cell in asked.cells if planned[cell] < asked.fewest
+    }
+    assert opened.is_sequential or short == set()
