@@ -38,6 +38,14 @@ def _names(rows: pd.DataFrame) -> list[str]:
     return [f"{label(technique, strategy)} on {served_by}" for technique, strategy, served_by in facts]
 
 
+def _briefly(name: str, panel: str) -> str:
+    """A name beside its line, where half of the figure is names: without what the panel's title says."""
+    of_panel = ("byte[] on ", "byte[]") if panel == _ARRAYS else (" ByteBuffer",)
+    for words in of_panel:
+        name = name.replace(words, "")
+    return name.replace("generational", "gen.").strip()
+
+
 def _means(rows: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     """Geometric mean ``ns`` of a column in every cell, ``low`` and ``high``."""
     cells = rows.astype({value: float}).groupby(by, observed=True)[value]
@@ -63,16 +71,19 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     each = [looks(sorted(cells.loc[cells["panel"] == panel, "name"])) for panel in shown]
     styles = {kind: {name: look for one in each for name, look in one[kind].items()} for kind in ("palette", "markers")}
     grid = sns.relplot(stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False,
-                       **styles, **style.BARS, legend=False, **panels("panel", shown, 3.2, 1))  # fmt: skip
-    log_axes(grid, "x", cells["bytes"])
+                       **styles, **style.BARS, legend=False, **panels("panel", shown, 3.6, 1))  # fmt: skip
+    log_axes(grid, "x", cells["bytes"], most=3)
     log_axes(grid, "y", [*cells["ns"], 10], 1.5, most=5)
     for panel, axis, mine in by_panel(grid, cells):
         theirs = published[published["panel"] == panel].sort_values("bytes")
         axis.plot(theirs["bytes"], theirs["ns"], linestyle="", marker="x", color=style.INK, markersize=7, zorder=5)
         last = mine.sort_values("bytes").groupby("name")["ns"].last()
         old = theirs.groupby("technique", observed=True)["ns"].last()
-        named = [(float(ns), str(name), styles["palette"][str(name)]) for name, ns in last.items()]
-        label_lines(axis, named + [(float(ns), f"2012 {_PUBLISHED[str(one)]}", style.INK) for one, ns in old.items()])
+        named = [(float(ns), _briefly(str(name), panel), styles["palette"][str(name)]) for name, ns in last.items()]
+        theirs_named = [
+            (float(ns), _briefly(f"2012 {_PUBLISHED[str(one)]}", panel), style.INK) for one, ns in old.items()
+        ]
+        label_lines(axis, named + theirs_named)
     grid.set_axis_labels("bytes per buffer (log scale)", column.replace("_", " ") + " (log)")
     what = "obtain" if column == "ns_per_alloc" else "give back"
     words = ends(cells, "ns", ["name", "bytes"], "ns")

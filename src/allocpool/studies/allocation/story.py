@@ -205,7 +205,7 @@ def touch_resemblance(trials: pd.DataFrame) -> str:
     best = min(distances, key=lambda touch: distances[touch])
     return (
         "The published figures did not say what was touched. Over the published sizes, ours resemble their shape most "
-        f"with policy *{best}* (typical factor off: "
+        f"with policy '{best}' (typical factor off: "
         + ", ".join(f"{touch} {math.exp(value):.2f}" for touch, value in distances.items())
         + ")."
     )
