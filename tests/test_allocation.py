@@ -427,3 +427,16 @@ def test_nothing_measured_is_open_and_drawn_as_such() -> None:
     assert plots.access_cost(empty).axes
     assert allocation_report.clock_sentence(empty) and allocation_report.collections_sentence(empty)
     assert "No pair" in allocation_report.verdict(empty)
+
+
+def test_every_operation_is_seen_in_the_figure_of_access(data: Path) -> None:
+    tables, _ = campaign.read_tables("allocation", "standard")
+    axes = plots.access_cost(tables["trials"]).axes
+    assert len(axes) == tables["trials"]["operation"].nunique()
+    for axis in axes:
+        least, most = axis.get_xlim()
+        ends = [
+            np.asarray(line.get_xdata(), dtype=float) for line in axis.lines if line.get_marker() not in ("", "None")
+        ]
+        drawn = [x for places in ends for x in places if np.isfinite(x)]
+        assert drawn and least < min(drawn) and max(drawn) < most

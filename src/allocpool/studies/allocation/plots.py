@@ -102,9 +102,9 @@ def access_cost(trials: pd.DataFrame) -> Figure:
                   by="by", y="name", col="operation", col_order=operations)  # fmt: skip
     theirs = published_as_trials().merge(done[["name", "memory"]].drop_duplicates(), on="memory")
     theirs = theirs.assign(ns=theirs["ns_per_pass"] / theirs["bytes"])
-    for operation, axis, crosses in by_panel(grid, theirs):
+    for _operation, axis, crosses in by_panel(grid, theirs):
         axis.plot(crosses["ns"], crosses["name"].map(order.index), linestyle="", marker="x", color=style.INK)
-        log_axes(axis, "x", [*cells.loc[cells["operation"] == operation, "ns"], *crosses["ns"]], 1.6)
+    log_axes(grid, "x", [*cells["low"], *cells["high"], *theirs["ns"]], most=3)  # panels share it
     text = f"Time per byte of a pass: {ends(cells, 'ns', ['operation', 'name'], 'ns a byte')}."
     return finish(grid, text, title={operation: operation.replace("_", " ") for operation in operations})
 
@@ -118,7 +118,7 @@ def _first_block(trials: pd.DataFrame, distribution: str) -> pd.DataFrame:
 
 _MEASURES = {
     "resident_over_live": "resident / live",
-    "p99_ns": "99th percentile, ns",
+    "p99_ns": "99th percentile,\nns",
     "speed": "million op / s",
 }
 
@@ -157,7 +157,7 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
     words = ends(last, "resident_over_live", ["name"], "times what is alive")
     phases = ", ".join(str(phase) for phase in ends_of[sides[0]].index)
     text = f"Memory under mixed sizes over the phases {phases}: in the end resident {words}."
-    return finish(grid, text, 2, "", x="bytes allocated, as a multiple of the largest live set")
+    return finish(grid, text, 1, "", x="bytes allocated, as a multiple of the largest live set")
 
 
 _MEMORY = {
