@@ -401,13 +401,16 @@ MESSAGES = {
 }  # fmt: skip
 
 
+POOLS = {"cpu_ns_per_message": [("pool", 200.0)], "cpu_ns_per_packet": [("mix", 200.0), ("pool", 500.0)]}
+
+
 def trials_of(facts: dict[str, object], column: str, alloc_ns: float, noise: float = 0.02, n: int = 8) -> pd.DataFrame:
-    """Trials of both strategies, the pool at 200 ns."""
+    """Trials of every strategy, a pool at 200 ns, in packets the larger one at 500."""
     chance = random.Random(column)
     return pd.DataFrame([
         {**facts, "strategy": strategy, "started_utc": str(block), column: cost * math.exp(chance.gauss(0, noise))}
         for block in range(n)
-        for strategy, cost in (("alloc", alloc_ns), ("pool", 200.0))
+        for strategy, cost in (("alloc", alloc_ns), *POOLS[column])
     ])  # fmt: skip
 
 
@@ -415,7 +418,7 @@ def trials_of(facts: dict[str, object], column: str, alloc_ns: float, noise: flo
     ("alloc_ns", "noise", "says"),
     [
         (300.0, 0.02, "the two agree, "),
-        (600.0, 0.02, "the two differ by 2.0"),
+        (640.0, 0.02, "the two differ by 2.1"),
         (330.0, 0.3, "the two are not shown to agree or to differ, "),
     ],
 )
@@ -426,6 +429,8 @@ def test_the_articles_packets_are_set_against_the_same_as_messages(alloc_ns: flo
     assert says in packets.sentence(found)
     assert "n = 8" in packets.sentence(found)
     assert len(packets.table(found)) == 1
+    assert found[0].larger.decision.ratio == pytest.approx(2.5, rel=noise)
+    assert "has its own price: heap / G1 / 25: 2." in packets.sentence(found)
 
 
 @pytest.mark.parametrize("apart", [{"heap_mb": 410}, {"queue_size": 5}, {"case": "C"}, {"status": "failed"}])

@@ -116,6 +116,38 @@ def test_the_way_to_the_readers_own_workload_is_a_command_that_is_understood(mon
     assert workload.in_flight > 0
 
 
+def test_a_study_of_lasting_pools_hides_no_older_one_of_fresh_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first study is told of by fresh pools where it has no others; those of later ones add nothing to it."""
+    of_batch, of_native = (
+        synthetic.trials(blocks=5, noise=0.01, solutions=SOLUTIONS[:1]).assign(mode="batch", pool_order="fresh"),
+        synthetic.trials(blocks=5, noise=0.01, solutions=SOLUTIONS[3:]).assign(mode="batch", pool_order="aged"),
+    )
+    of_native["trial_id"] = "native " + of_native["trial_id"].astype(str)
+    both = {"batch": of_batch, "native": of_native}
+    monkeypatch.setattr(
+        findings.Measured, "_table", lambda _self, study, _name: both.get(study, of_batch.iloc[:0])
+    )  # fmt: skip
+    told = findings.Measured("made-up").every_batch
+    assert dict(told.groupby("solution")["pool_order"].unique().str[0]) == {
+        "heap / G1 / 17": "fresh", "C++ flat": "aged",
+    }  # fmt: skip
+    both["batch"], both["native"] = of_native, of_batch
+    assert set(findings.Measured("made-up").every_batch["solution"]) == {"C++ flat"}
+
+
+def test_case_a_is_shown_in_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = measured(2.0, monkeypatch)
+    text = found.batch[found.batch["case"] == "A"].assign(case="A10k")
+    text["trial_id"] = "text " + text["trial_id"].astype(str)
+    wider = pd.concat([found.batch, text])
+    monkeypatch.setattr(
+        findings.Measured, "_table", lambda _self, study, _name: wider if study == "batch" else wider.iloc[:0]
+    )
+    told = findings.Measured("made-up")
+    assert {"A10k"} <= set(told.every_batch["case"])
+    assert set(told.compared["case"]) == set(found.compared["case"]) and "A10k" not in set(told.compared["case"])
+
+
 def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = findings.answer(measured(2.0, monkeypatch, solutions=SOLUTIONS[-1:]))
     assert answer.startswith("**C++, flat, little alive: pool.** Allocating costs ")

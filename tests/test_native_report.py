@@ -13,6 +13,7 @@ from matplotlib.text import Text
 
 from allocpool import stats
 from allocpool.campaign import campaign
+from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, judge
 from allocpool.packets import cells
 from allocpool.packets.specs import OPTION_FIELDS, Solution
@@ -218,7 +219,10 @@ COUNTED = pd.DataFrame(
 
 def counted_trials(counter: str, work: float, misses: float, blocks: int) -> pd.DataFrame:
     """Events of a C++ pool without allocation: of the fuller cases so many times those of A."""
-    facts = {"solution": "C++ slab", "language": "cpp", "layout": "slab", "strategy": "pool", "counter": counter}
+    facts = {
+        "solution": "C++ slab", "language": "cpp", "layout": "slab", "strategy": "pool", "counter": counter,
+        "counted_packets": 1_000_000,
+    }  # fmt: skip
     return pd.DataFrame([
         facts | {"case": case, "event": event, "block": block, "per_packet": figure * (1 + 0.002 * block)}
         for block in range(blocks)
@@ -240,6 +244,27 @@ def test_simulated_events_are_exact_and_counted_ones_are_judged_by_trials(
 ) -> None:
     (claim,) = claims.NATIVE_CLAIMS
     assert judge(claim, counted_trials(counter, work, misses, blocks)).outcome == outcome
+
+
+def test_what_fits_the_caches_misses_none_and_what_exceeds_them_twice_misses_as_often() -> None:
+    (claim,) = claims.NATIVE_CLAIMS
+    trials = counted_trials("simulated", 1.0, 1.0, 1)
+    inner = trials[trials["event"] == "llc_misses"].assign(event="l1d_misses")
+    few = (trials["event"] == "llc_misses") & (trials["case"] == "A")
+    found = judge(claim, pd.concat([trials.assign(per_packet=trials["per_packet"].mask(few, 0.0)), inner]))
+    assert found.outcome == REPRODUCED
+    misses = found.evidence[~found.evidence["event"].isin(["instructions"])]
+    assert set(misses["event"]) == {"llc_misses"} and misses["ratio"].tolist() == pytest.approx([3e5, 3e5])
+    assert "the same" not in found.sentence and "1.0 times the work" in found.sentence
+    (row,) = tables.claim_rows([tables.Judged([found])]).to_dict("records")
+    assert row["effect"] == 1.0 and np.isnan(row["from"]) and row["n"] == 1
+
+
+def test_the_comparison_that_decides_an_exact_claim_is_one_that_is_against_it() -> None:
+    (claim,) = claims.NATIVE_CLAIMS
+    found = judge(claim, counted_trials("simulated", 1.5, 2.0, 1))
+    (row,) = tables.claim_rows([tables.Judged([found])]).to_dict("records")
+    assert (found.outcome, row["effect"]) == (MIXED, pytest.approx(1.5))
 
 
 def texts(figure: Figure) -> list[str]:

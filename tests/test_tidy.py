@@ -206,10 +206,13 @@ def test_a_type_without_a_word_fails_the_dictionary(dtype: str) -> None:
         dictionary.field_type(pd.Series([], dtype=dtype).dtype)
 
 
-@pytest.mark.parametrize("folder", sorted(home.shipped_dir().glob("*/*")), ids=lambda path: "/".join(path.parts[-2:]))
+SHIPPED = sorted(path.parent for path in home.shipped_dir().rglob("provenance.json"))
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: str(path.relative_to(home.shipped_dir())))
 def test_every_shipped_table_fits_its_schema_as_it_is_read(data: Path, folder: Path) -> None:
     """What was stored before a column came has the column's value of then, or none."""
-    tables, _ = campaign.read_tables(folder.name, folder.parent.name)
+    tables, _ = campaign.read_folder(study_named(folder.name), folder, "it is shipped")
     assert set(tables) == {path.stem for path in folder.glob("*.parquet")}
     for name, table in tables.items():
         schema = {**study_named(folder.name).schemas, "questions": campaign.QUESTIONS}[name]

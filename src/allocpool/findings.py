@@ -85,25 +85,27 @@ class Measured:
     @property
     def shown(self) -> pd.DataFrame:
         """Of these, those of the solutions that a program would choose; case A in one size."""
-        rows = cell_data.as_set(self.batch)
-        return rows[rows["case"] != "A10k"] if (rows["case"] == "A").any() else rows
+        return cell_data.one_case_a(cell_data.as_set(self.batch))
 
     @cached_property
     def every_batch(self) -> pd.DataFrame:
         """Batch trials of all studies, each once; without pools in the order in which they were made, a state that does
-        not last, unless an older campaign knows no other.
+        not last, unless the first campaign is an older one and knows no other.
 
         A cell has the trials of the first study that measured it: those of another one were made at another time, or by
         other code, and would pass for two speeds.
         """
-        tables = [self._table(study, "trials") for study in _IN_BATCH]
-        told = [table.assign(origin=place) for place, table in enumerate(tables) if len(table) or place == 0]
-        rows = pd.concat([table for table in told if len(table)] or told, ignore_index=True)
-        rows = cell_data.as_set(rows[rows["mode"] == "batch"].drop_duplicates("trial_id"))
+        told: list[pd.DataFrame] = []
+        for place, study in enumerate(_IN_BATCH):
+            rows = self._table(study, "trials")
+            rows = rows[rows["mode"] == "batch"]
+            lasting = rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
+            known = any(len(part) for part in told)
+            told.append((lasting if known or len(cell_data.with_cost(lasting)) else rows).assign(origin=place))
+        rows = pd.concat([part for part in told if len(part)] or told[:1], ignore_index=True)
+        rows = cell_data.as_set(rows.drop_duplicates("trial_id"))
         cell = rows.groupby([*cell_data.CONFIGURATION, "scale"], observed=True, dropna=False)
-        rows = rows[rows["origin"] == cell["origin"].transform("min")].drop(columns="origin")
-        lasting = rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
-        return lasting if len(cell_data.with_cost(lasting)) else rows
+        return rows[rows["origin"] == cell["origin"].transform("min")].drop(columns="origin")
 
     @cached_property
     def searches(self) -> pd.DataFrame:
@@ -133,7 +135,8 @@ class Measured:
     @cached_property
     def compared(self) -> pd.DataFrame:
         """Allocating against pooling in batch, as `comparison_table` has it, with ``scale``: of each study all that it
-        asks is decided together, as its campaign decides it. A pair is told of by the first study that measured it."""
+        asks is decided together, as its campaign decides it. A pair is told of by the first study that measured it;
+        case A in one size."""
         parts = [comparison_table(self.batch.iloc[:0]).assign(scale=0.0)]
         for study in _IN_BATCH:
             trials = self._table(study, "trials")
@@ -142,7 +145,7 @@ class Measured:
         every = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
         measured_first = every.assign(lacking=every["n"] == 0).sort_values("lacking", kind="stable")
         once = measured_first.drop_duplicates(["solution", "case", "scale"]).sort_index().drop(columns="lacking")
-        return once[once["solution"].isin(set(self.every_batch["solution"]))]
+        return cell_data.one_case_a(once[once["solution"].isin(set(self.every_batch["solution"]))])
 
     def by_scale(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         """What is `compared`, or trials, at the scale of the batch study first, with words that say which scale it

@@ -36,9 +36,12 @@ class OfHost:
 
 
 def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
-    """Where a study of each host is stored, this machine's first; what can't be read is named in a line on stderr."""
+    """Where a study of each host is stored, this machine's first, shipped ones last; what can't be read is named in a
+    line on stderr."""
     seen = set()
-    for root in (home.tidy_dir(), *sorted(home.hosts_dir().glob("*/"))):
+    shipped = home.shipped_dir()
+    others = (*sorted(home.hosts_dir().glob("*/")), shipped, *sorted((shipped / "hosts").glob("*/")))
+    for root in (home.tidy_dir(), *others):
         folder = root / profile / study
         if not (folder / _PROVENANCE).is_file():
             continue

@@ -14,9 +14,11 @@ from great_tables import GT, loc, style
 from allocpool import stats
 from allocpool.decisions import Comparison
 from allocpool.evidence.claims import (
+    AS_PUBLISHED,
     MIXED,
     NOT_MEASURED,
     OPEN,
+    OTHER_WAY,
     REFUTED,
     Verdict,
     published_says,
@@ -80,7 +82,10 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
         return dict.fromkeys(_NUMBERS, math.nan)
     known = rows[rows["ratio"].notna()]
     against = verdict.outcome in (REFUTED, MIXED)
-    row = known.nsmallest(1, "p_against").iloc[0] if against else known.nlargest(1, "p").iloc[0]
+    chance, is_shown = ("p_against", OTHER_WAY) if against else ("p", AS_PUBLISHED)
+    # What is exact has no chances: it is so, or it is not.
+    chances = known[chance].astype(float).fillna((known["shown"] != is_shown).astype(float))
+    row = known.iloc[int(chances.argmin() if against else chances.argmax())]
     ends = (row["low"], row["high"]) if row["low"] < row["high"] else (math.nan, math.nan)
     return dict(zip(_NUMBERS, (row["ratio"], *ends, row["trials"]), strict=True))
 
@@ -98,6 +103,7 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     something = rows.astype(object).where(rows.notna(), "").astype(bool).any()
     shown = [name for name in told if name in ("claim", "verdict", _EVIDENCE) or something[name]]
     verdicts = [verdict for part in judged for verdict in part.verdicts]
+    called = "published claim" if title.startswith("Published") else "claim"
     pages = {part.page: part.title for part in judged}
     heading = "".join(f'<th scope="col" class="{_CSS.get(name, "")}">{name}</th>' for name in shown)
     addresses: set[str] = set()
@@ -106,9 +112,9 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
         for row, verdict in zip(rows.to_dict("records"), verdicts, strict=True)
     )
     note = (
-        f"{tally(verdicts)} Not tested: nothing that it speaks of was measured; open: its trials do not decide it. "
-        "Effect: of the comparisons that it makes, the one most surely against a claim that is refuted or mixed, else "
-        "the one least surely for it; above 1 is as claimed."
+        f"{tally(verdicts, called)} Not tested: nothing that it speaks of was measured; open: its trials do "
+        "not decide it. Effect: of the comparisons that it makes, the one most surely against a claim that is refuted or "
+        "mixed, else the one least surely for it; above 1 is as claimed."
     )
     table = (
         f'<table class="sortable claims"><caption>{html.escape(title)}</caption><thead><tr>{heading}</tr></thead>'

@@ -40,6 +40,11 @@ def as_set(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[~trials[list(SETTINGS)].fillna(False).astype(bool).any(axis=1)]
 
 
+def one_case_a(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of cases without case A in the size that the article's text gives it, where its other size is among them."""
+    return rows[rows["case"] != "A10k"] if (rows["case"] == "A").any() else rows
+
+
 def present(order: Iterable[str], values: pd.Series) -> list[str]:
     """Those of ``order`` that are among the values."""
     among = set(values.dropna())

@@ -437,7 +437,7 @@ def _more(left: pd.DataFrame) -> str:
     if len(more):
         whose = "the others" if len(more) < len(left) else "they" if len(left) > 1 else "it"
         low, high = int(more["more_trials"].min()), int(more["more_trials"].max())
-        trials = f"{low}" if low == high else f"{low} to {high}"
+        trials = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         seconds = more["more_minutes"].sum(min_count=len(more))
         minutes = "" if pd.isna(seconds) else f", in all about {in_minutes(float(seconds))}"
         least = "at least" if (more["n"] < decisions.FEWEST).any() else "about"

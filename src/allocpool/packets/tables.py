@@ -277,12 +277,14 @@ def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
-    """What these options change: one row per solution with one of them, strategy and case, beside the same without it.
+    """What these options change: one row per solution with one of them, strategy and case, beside the same without it,
+    all decided together.
 
     Columns: option, solution (without it), strategy, case, without_ns, with_ns, text (cost with over without),
     huge_pages_mb (of the process, at the end), why_not.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
+    sides: list[tuple[pd.Series, pd.Series]] = []
     for word in words:
         field, value, _ = OPTIONS[word]
         chosen = trials[trials[field].astype(str) == str(value)]
@@ -290,15 +292,18 @@ def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
             plain = Solution.of(group.iloc[0]).without(word).label
             base = cell_data.by_block(trials, plain, str(strategy), str(case))
             own = cell_data.by_block(trials, str(label), str(strategy), str(case))
-            compared = decisions.compare(own, base)
+            sides.append((own, base))
             granted_mb = group["huge_pages_mb"].max()
             rows.append({
                 "option": word, "solution": plain, "strategy": strategy, "case": case,
                 "without_ns": stats.geometric_mean(base) if len(base) else float("nan"),
-                "with_ns": stats.geometric_mean(own) if len(own) else float("nan"), "text": compared.text(),
+                "with_ns": stats.geometric_mean(own) if len(own) else float("nan"),
                 "huge_pages_mb": None if pd.isna(granted_mb) else round(float(granted_mb)),
-                "why_not": None if compared.ratio else gap_of(group).text,
+                "why_not": gap_of(group).text,
             })  # fmt: skip
+    for row, compared in zip(rows, decisions.compare_together(sides), strict=True):
+        row["text"] = compared.text()
+        row["why_not"] = None if compared.ratio else row["why_not"]
     names = ["option", "solution", "strategy", "case", "without_ns", "with_ns", "text", "huge_pages_mb", "why_not"]
     return pd.DataFrame(rows, columns=names)
 

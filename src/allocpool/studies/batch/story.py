@@ -8,7 +8,9 @@ import math
 import pandas as pd
 
 from allocpool import stats
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, hosts
+from allocpool.errors import UserError
+from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
@@ -60,11 +62,14 @@ def decided(compared: pd.DataFrame) -> str:
     return sentence(decided_in_words(compared))
 
 
-def primary(trials: pd.DataFrame) -> pd.DataFrame:
-    """The primary comparisons, those of allocating with a pool by solution and case, all decided together as the
-    campaign decides them, with the settings of all; as `allocpool.packets.tables.comparison_table` has them."""
+def primary(trials: pd.DataFrame, shown: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The primary comparisons, those of allocating with a pool by solution and case, as
+    `allocpool.packets.tables.comparison_table` has them: decided together over all that the campaign asked, and told of
+    the cells in ``shown``, else of those with the settings of all and case A in one size."""
     rows = comparison_table(trials[~trials["collector"].isin(cell_data.CONTROLS)])
-    return rows[rows["solution"].isin(set(cell_data.as_set(trials)["solution"]))].reset_index(drop=True)
+    cells = cell_data.one_case_a(cell_data.as_set(trials)) if shown is None else shown
+    told = set(zip(cells["solution"], cells["case"], strict=True))
+    return rows[[pair in told for pair in zip(rows["solution"], rows["case"], strict=True)]].reset_index(drop=True)
 
 
 def _in_java(trials: pd.DataFrame, compared: pd.DataFrame | None) -> pd.DataFrame:
@@ -141,6 +146,58 @@ def cheapest(trials: pd.DataFrame) -> str:
         ]
         lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
     return "\n".join(lines)
+
+
+def elsewhere(profile: str, trials: pd.DataFrame, compared: pd.DataFrame) -> str:
+    """What campaigns of other hosts say of the same pairs, each beside this one and never mixed with it: how many
+    verdicts agree, and which contradict; with the settings in which their packets differ from these."""
+    lines = []
+    own = set(trials["host_id"])
+    for host in hosts.of_hosts(STUDY.name, profile):
+        if host.host_id in own:
+            continue
+        try:
+            theirs = campaign.read_folder(STUDY, host.folder, "it is left out")[0]["trials"]
+        except UserError:
+            continue  # `of_hosts` and `allocpool doctor --data` name it
+        there = comparison_table(theirs[~theirs["collector"].isin(cell_data.CONTROLS)])
+        lines.append(_beside(_in_plain(compared, trials), _in_plain(there, theirs), host.label, theirs))
+    return "\n\n".join(lines) or by_host.ONE_HOST
+
+
+_PLAIN = ("language", "layout", "collector", "runtime", "allocator")
+
+
+def _in_plain(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+    """Measured comparisons by solution without its settings, and case; the first of several."""
+    facts = trials.drop_duplicates("solution").set_index("solution")[list(_PLAIN)].astype(object).fillna("")
+    rows = compared[compared["n"] > 0].join(facts, on="solution")
+    rows["said"] = rows["direction"].map({1: "pool", -1: "allocating"}).fillna("")
+    rows["said"] = rows["said"].mask(rows["equivalent"], "either")
+    return rows.drop_duplicates([*_PLAIN, "case"])
+
+
+def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, theirs: pd.DataFrame) -> str:
+    both = here.merge(there, on=[*_PLAIN, "case"], suffixes=("", "_there"))
+    started = theirs["started_utc"].dropna()
+    when = str(started[started != ""].min())[:10]
+    settings = sorted({
+        word
+        for row in records(both)
+        for word in set(str(row.solution_there).split(" / ")) ^ set(str(row.solution).split(" / "))
+    })  # fmt: skip
+    other = f"; other settings there: {listed(settings)}" if settings else ""
+    decided = both[(both["said"] != "") & (both["said_there"] != "")]
+    against = decided[decided["said"] != decided["said_there"]]
+    one = both[(both["said"] == "") != (both["said_there"] == "")]
+    here_only = int((one["said"] != "").sum())
+    contradict = f": {_where(against)}" if len(against) else ""
+    return (
+        f"**On another host**, {host}, {when}{other}: of {stats.plural(len(both), 'comparison')} that both campaigns "
+        f"have, {len(decided) - len(against)} are decided the same way, {len(against)} otherwise{contradict}; "
+        f"{here_only} are decided here alone, {len(one) - here_only} there alone, and "
+        f"{len(both) - len(decided) - len(one)} on neither."
+    )
 
 
 def main_cells(trials: pd.DataFrame, profile: BatchProfile) -> pd.DataFrame:
@@ -260,5 +317,6 @@ def processor_cost(trials: pd.DataFrame) -> str:
 
 def take_home(profile: str) -> str:
     """The answer on what a campaign of this profile left, and its details; runs nothing."""
-    tables, _ = campaign.stored(STUDY.name, profile)
-    return f"{verdict(tables['trials'])}\n\n{details(tables['trials'])}"
+    everything = campaign.stored(STUDY.name, profile)[0]["trials"]
+    trials, compared = cell_data.one_case_a(everything), primary(everything)
+    return f"{verdict(trials, compared)}\n\n{details(trials, compared)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +22,7 @@ from allocpool.evidence.claims import (
     Verdict,
 )
 from allocpool.evidence.figures import no_figures
-from allocpool.evidence.trials import NOT_PART
+from allocpool.evidence.trials import NOT_PART, counted
 from allocpool.packets.comparisons import IN_CPP
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
@@ -35,18 +34,20 @@ SAME_WITHIN = 0.05
 _WORK = ("instructions", "data_accesses")
 _MISSES = ("llc_misses", "l2_misses", "l1d_misses")
 """The outermost cache that was counted says what memory was touched."""
+_FIGURES = ["ratio", "low", "high", "trials", "p", "p_against", "shown"]
 
 
 def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
-    """The same work per packet in every case, and more of it missing the caches where more is alive.
+    """The same work per packet in every case, and more of it missing the caches than where little is alive.
 
-    What is simulated is exact; what a processor counts is judged over trials, as any measurement.
+    What is simulated is exact; what a processor counts is judged over trials, as any measurement. Of the two fuller
+    cases only the work is compared: what exceeds the caches in both misses them as often.
     """
-    counted = counters[counters["per_packet"].notna() & (counters["language"] == "cpp")]
-    counted = counted[counted["layout"].isin(WITHOUT_ALLOCATION) & (counted["strategy"] == "pool")]
-    rows: list[list[object]] = []
+    mine = counters[counters["per_packet"].notna() & (counters["language"] == "cpp")]
+    mine = mine[mine["layout"].isin(WITHOUT_ALLOCATION) & (mine["strategy"] == "pool")]
+    rows: list[dict[str, Any]] = []
     missing = []
-    for (solution, counter), group in counted.groupby(["solution", "counter"], observed=True):
+    for (solution, counter), group in mine.groupby(["solution", "counter"], observed=True):
         events = {
             (str(case), str(event)): part.set_index("block")["per_packet"].astype(float)
             for (case, event), part in group.groupby(["case", "event"], observed=True)
@@ -55,37 +56,40 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
         lacking = [case for case in PUBLISHED_CASES if case not in cases]
         if lacking:
             missing.append(Missing(f"{solution}, {counter}, case {' and '.join(lacking)}", NOT_PART.word))
+        least = 1 / float(group["counted_packets"].max())
         for light, heavy in (("A", "B"), ("A", "C"), ("B", "C")):
             for event in _told(events, light, heavy):
                 name = f"{solution}, {counter}, {heavy} over {light}"
-                sides = events[heavy, event], events[light, event]
-                rows.append([name, event, *_judged(*sides, event in _WORK, counter == "simulated")])
-    if counted.empty:
+                sides = events[heavy, event], events[light, event].clip(lower=least)
+                judged = _judged(*sides, event in _WORK, counter == "simulated")
+                rows.append({"configuration": name, "event": event, **judged})
+    if mine.empty:
         missing.append(Missing("events of C++ without allocation", "nothing was counted"))
-    columns = ["configuration", "event", "p", "p_against", "shown", "ratio"]
-    return Evidence(pd.DataFrame(rows, columns=columns), tuple(missing))
+    return Evidence(pd.DataFrame(rows, columns=["configuration", "event", *_FIGURES]), tuple(missing))
 
 
 def _told(events: dict[tuple[str, str], pd.Series], light: str, heavy: str) -> list[str]:
-    """The events that tell of work, and the one that tells of memory, where both cases have any."""
+    """The events that tell of work; over little alive also the one that tells of memory: the misses of the outermost
+    cache that the fuller case misses. Where the other one misses none, one is taken for it: the ratio is a bound."""
     both = [
         event
         for event in (*_WORK, *_MISSES)
-        if (heavy, event) in events and (events.get((light, event), pd.Series(dtype=float)) > 0).any()
+        if (light, event) in events and (events.get((heavy, event), pd.Series(dtype=float)) > 0).any()
     ]
-    return [event for event in both if event in _WORK] + [event for event in both if event in _MISSES][:1]
+    misses = [event for event in both if event in _MISSES][:1] if light == "A" else []
+    return [event for event in both if event in _WORK] + misses
 
 
-def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact: bool) -> tuple[float, float, str, float]:
-    """p, p_against, what is shown, and the ratio; no chances of what is exact."""
+def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact: bool) -> dict[str, Any]:
+    """The ratio with its interval and trials, p, p_against and what is shown; neither interval nor chances of what is
+    exact."""
     if exact:
         ratio = float(heavy.mean() / light.mean())
         as_said = abs(ratio - 1) <= SAME_WITHIN if same else ratio > 1 + SAME_WITHIN
-        return math.nan, math.nan, AS_PUBLISHED if as_said else OTHER_WAY, ratio
+        return {"ratio": ratio, "trials": len(heavy), "shown": AS_PUBLISHED if as_said else OTHER_WAY}
     compared = decisions.compare(heavy[heavy > 0], light[light > 0], 1 + SAME_WITHIN)
     expected = (Equality if same else Ordering)("fuller", "emptier", compared)
-    (shown,) = claims.shown_by([expected.p], [expected.p_against])
-    return expected.p, expected.p_against, shown, compared.decision.ratio
+    return dict(claims.of_orderings([expected]).rows.iloc[0][_FIGURES])
 
 
 def _sentence(evidence: Evidence) -> str:
@@ -93,7 +97,7 @@ def _sentence(evidence: Evidence) -> str:
         return "No events were counted in two cases of C++ without allocation."
     work = evidence.rows[evidence.rows["event"].isin(_WORK)]["ratio"]
     misses = evidence.rows[evidence.rows["event"].isin(_MISSES)]["ratio"]
-    told = [f"a packet of the fuller case takes {stats.span(work)} times the work"] if len(work) else []
+    told = [f"a packet of the fuller case takes {stats.span(work.round(3))} times the work"] if len(work) else []
     told += [f"it misses the caches {stats.span(misses)} times as often"] if len(misses) else []
     return (
         f"By counted events, {' and '.join(told)}: as published in {evidence.count(AS_PUBLISHED)} of "
@@ -123,4 +127,4 @@ def evaluate(counters: pd.DataFrame) -> list[Verdict]:
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
     """The verdicts of a campaign, on what it left, as its page and the first page show them."""
-    return evaluate(tables["counters"])
+    return evaluate(counted(tables["counters"]))

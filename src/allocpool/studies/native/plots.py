@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -15,6 +17,8 @@ from allocpool.studies.native.specs import EVENTS
 from allocpool.studies.native.study import ladder
 
 _WAYS = {"hardware": BLUE, "simulated": ORANGE}
+_ROW_LETTERS = 24
+"""A row's name breaks after so many."""
 
 
 def ladder_gains(table: pd.DataFrame) -> Figure:
@@ -74,13 +78,14 @@ def events_per_packet(counters: pd.DataFrame) -> Figure:
     if counted.empty:
         return nothing("no event has been counted on this machine yet")
     short, _ = short_names(list(counted["solution"].astype(str).unique()))
-    counted = counted.assign(row=counted["solution"].astype(str).map(short) + ", " + counted["case"].astype(str))
+    rows = counted["solution"].astype(str).map(short) + ", " + counted["case"].astype(str)
+    counted = counted.assign(row=rows.map(lambda name: textwrap.fill(name, _ROW_LETTERS)))
     events, order = present(EVENTS, counted["event"]), list(counted["row"].unique())
     ways = present(_WAYS, counted["counter"])
     grid = sns.catplot(
         counted, kind="bar", x="per_packet", y="row", order=order, hue="counter", hue_order=ways, palette=_WAYS,
         sharex=False, estimator="mean", errorbar=None, saturation=1,
-        **panels("event", events, 0.7 + ROW_INCHES * max(3, len(order))),
+        **panels("event", events, 0.7 + ROW_INCHES * max(3, sum(1 + name.count("\n") / 2 for name in order))),
     )  # fmt: skip
     grid.set(xlabel="per packet", ylabel="", xticks=[])
     told = []

@@ -3,6 +3,10 @@
 Two programs have the same life cycle: that of the packets study, and the general one of this study with its parameters
 (case B: sizes, queue, store, what is touched, heap). Each has its own ratio of allocating over pooling, in CPU of the
 whole process; the one over the other, with its interval, says how far the general one is off.
+
+A pool of messages grows to what is alive at once. Those of the packets study are made at the start: the article's small
+one (`mix`) as large as case B needs, and the large one five times that. The small one is the like one, therefore; what
+the large one costs beside it is told too.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from allocpool.studies.your_workload.cells import Campaign, SetUp
 from allocpool.studies.your_workload.workload import ALLOC, POOL
 
 _CASE, _COST = "B", "cpu_ns_per_packet"
+_AS_LARGE, _LARGER = "mix", "pool"
+"""Pools of packets: just as large as what is alive, as that of messages; and larger than it need be."""
 _LIKE = {
     "mean_bytes": BUFFER_BYTES, "filled_share": 0.1, "read_share": 0.1, "kept_share": 1 / TCP_ONE_IN, "temporaries": 5,
     "temporary_bytes": 32, "live_mb": 0, "garbage_mb_per_s": 0, "threads": 1,
@@ -28,12 +34,14 @@ _LIKE = {
 
 
 class Alike(NamedTuple):
-    """One solution: allocation over the pool as packets and as messages, and the second ratio over the first."""
+    """One solution: allocation over a pool as large as what is alive, as packets and as messages, and the second ratio
+    over the first; and what the article's larger pool costs over that."""
 
     solution: str
     packets: Comparison
     messages: Comparison
     apart: Comparison
+    larger: Comparison
 
 
 def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> list[Alike]:
@@ -42,11 +50,11 @@ def alike(messages: pd.DataFrame, packets: pd.DataFrame) -> list[Alike]:
     found = []
     for each in Campaign(messages).with_both(ALLOC, POOL):
         ours = {side: each.costs(side) for side in (ALLOC, POOL)}
-        theirs = {side: _costs(packets, each, side) for side in (ALLOC, POOL)}
-        if _is_like(each) and all(len(costs) for costs in (*ours.values(), *theirs.values())):
+        alloc, pool, larger = (_costs(packets, each, side) for side in (ALLOC, _AS_LARGE, _LARGER))
+        if _is_like(each) and all(len(costs) for costs in (*ours.values(), alloc, pool)):
             found.append(Alike(
-                str(each.facts["solution"]), compare(theirs[ALLOC], theirs[POOL]), compare(ours[ALLOC], ours[POOL]),
-                compare_products((ours[ALLOC], theirs[POOL]), (ours[POOL], theirs[ALLOC])),
+                str(each.facts["solution"]), compare(alloc, pool), compare(ours[ALLOC], ours[POOL]),
+                compare_products((ours[ALLOC], pool), (ours[POOL], alloc)), compare(larger, pool),
             ))  # fmt: skip
     return found
 
@@ -70,11 +78,18 @@ def _costs(packets: pd.DataFrame, each: SetUp, strategy: str) -> pd.Series:
 
 
 def table(found: list[Alike]) -> pd.DataFrame:
-    """One row per solution: both ratios, the one over the other, and what that shows."""
+    """One row per solution: both ratios, the one over the other, what that shows, and what a larger pool costs."""
     return pd.DataFrame(
-        [[each.solution, each.packets.text(), each.messages.text(), _ends(each.apart), _shown(each)] for each in found],
-        columns=["solution", "alloc / pool, packets", "alloc / pool, messages", "messages / packets", "the two"],
-    )
+        [
+            [each.solution, each.packets.text(), each.messages.text(), _ends(each.apart), _shown(each),
+             each.larger.text()]
+            for each in found
+        ],
+        columns=[
+            "solution", "alloc / pool, packets", "alloc / pool, messages", "messages / packets", "the two",
+            "larger pool / pool, packets",
+        ],
+    )  # fmt: skip
 
 
 def sentence(found: list[Alike]) -> str:
@@ -85,7 +100,11 @@ def sentence(found: list[Alike]) -> str:
             "nothing says yet how far the two programs are apart."
         )
     told = "; ".join(f"{each.solution}: the two {_shown(each)}, {_ends(each.apart)}" for each in found)
-    return f"The article's packets as messages, over the same as packets, of what allocating costs over a pool: {told}."
+    costs = "; ".join(f"{each.solution}: {each.larger.text()}" for each in found)
+    return (
+        "The article's packets as messages, over the same as packets, of what allocating costs over a pool that is as "
+        f"large as what is alive: {told}. The article's pool is larger than that, which has its own price: {costs}."
+    )
 
 
 def _shown(each: Alike) -> str:

@@ -247,5 +247,12 @@ def set_ups(trials: pd.DataFrame) -> Figure:
 
 def set_ups_alt(trials: pd.DataFrame) -> str:
     """What `set_ups` shows, in words."""
-    told = "; ".join(f"{label}: {compared.text()}" for label, _, compared in _ratios(trials))
-    return f"CPU a message of allocation over the pool's; bars 95%, the band is what does not matter. {told}."
+    told = "; ".join(f"{label}, {pool}: {compared.text()}" for label, pool, compared in _ratios(trials))
+    return f"{set_ups_caption(trials)} {told}."
+
+
+def set_ups_caption(trials: pd.DataFrame) -> str:
+    """How to read `set_ups`, and how many trials a side each ratio has."""
+    sizes = sorted({compared.decision.n for _, _, compared in _ratios(trials)})
+    told = f" n = {sizes[0]}{f' to {sizes[-1]}' if sizes[-1] > sizes[0] else ''} trials a side." if sizes else ""
+    return f"CPU a message of allocation over the pool's; bars 95%, the band is what does not matter.{told}"
