@@ -113,8 +113,8 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     )
     note = (
         f"{tally(verdicts, called)} Not tested: nothing that it speaks of was measured; open: its trials do "
-        "not decide it. Effect: of the comparisons that it makes, the one most surely against a claim that is refuted or "
-        "mixed, else the one least surely for it; above 1 is as claimed."
+        "not decide it. Effect: of the comparisons that it makes, the one most surely against a claim that is refuted "
+        "or mixed, else the one least surely for it; above 1 is as claimed."
     )
     table = (
         f'<table class="sortable claims"><caption>{html.escape(title)}</caption><thead><tr>{heading}</tr></thead>'
