@@ -531,6 +531,7 @@ def test_answer_follows_the_data() -> None:
 
 def test_what_is_open_says_how_much_more_it_would_take() -> None:
     trials = synthetic.trials(blocks=5, noise=0.2, centre=lambda _row: 100.0)
+    assert story.primary(trials[trials["strategy"] != "pool"]).columns.to_list()[:2] == ["solution", "case"]
     told = story.decided(story.primary(trials))
     assert told.startswith("Of 24 comparisons of allocating with a pool, ") and " more trials a side, in all" in told
     assert story.verdict(trials[trials["block"] < 2]).startswith(f"**{UNDECIDED}.**")

@@ -68,8 +68,7 @@ def primary(trials: pd.DataFrame, shown: pd.DataFrame | None = None) -> pd.DataF
     the cells in ``shown``, else of those with the settings of all and case A in one size."""
     rows = comparison_table(trials[~trials["collector"].isin(cell_data.CONTROLS)])
     cells = cell_data.one_case_a(cell_data.as_set(trials)) if shown is None else shown
-    told = set(zip(cells["solution"], cells["case"], strict=True))
-    return rows[[pair in told for pair in zip(rows["solution"], rows["case"], strict=True)]].reset_index(drop=True)
+    return rows.merge(cells[["solution", "case"]].drop_duplicates())
 
 
 def _in_java(trials: pd.DataFrame, compared: pd.DataFrame | None) -> pd.DataFrame:
