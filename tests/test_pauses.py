@@ -172,7 +172,7 @@ OF_THE_MACHINE = ("source slip", "nothing known")
 """What a busy machine does to a trial beside what is done to it here."""
 BY_THE_SAME_ACT: dict[str, tuple[str, ...]] = {
     "stop": (),
-    # It has to be waited for, long on a busy machine, and the objects are counted in the same stop, after the collection.
+    # It is waited for, long on a busy machine, and the objects are counted in the same stop, after the collection.
     "full_collection": ("time to safepoint", "other safepoint"),
     "native_call": (),
 }

@@ -70,6 +70,14 @@ def answer(advice: Advice) -> str:
     return f"**Open{_on(advice)}**; {more}. {effect}"
 
 
+def opening(advice: Advice, trials: pd.DataFrame) -> str:
+    """The first words of the page: the answer for the reader's own program, and who keeps up; before that was measured,
+    what the programs of the study's own say."""
+    if not advice.trials:
+        return f"**Your own program was not measured yet.** {take_home_of(trials)}"
+    return f"{answer(advice)} {keeping_up(advice)}"
+
+
 def _on(advice: Advice) -> str:
     if not advice.collector:
         return " in C++"
@@ -252,12 +260,16 @@ ACCIDENTS = (
 
 
 def strategies(advice: Advice) -> pd.DataFrame:
-    """Cost, delay at the reader's rate, and memory, one row per strategy."""
+    """Cost, delay at the reader's rate, and memory, one row per strategy; none before a trial."""
+    if not advice.trials:
+        return pd.DataFrame()
     return pd.DataFrame([_row(name, advice.figures[name]) for name in advice.workload.strategies])
 
 
 def collectors(advice: Advice) -> pd.DataFrame:
     """The same, one row per collector and side, the cheapest first; of the reader's alone where none were compared."""
+    if not advice.trials:
+        return pd.DataFrame()
     own = {advice.collector: {side: advice.figures[side] for side in advice.workload.sides}}
     rows = [
         (
