@@ -212,7 +212,7 @@ def test_a_campaign_of_another_host_is_set_beside_this_one_pair_by_pair(
     theirs = campaign_of("there", {"A": 2.0, "B": 0.5, "C": 2.0}).assign(solution="heap / G1 / 25 / fresh")
     found = [hosts.OfHost("here", "this one", tmp_path), hosts.OfHost("there", "a Xeon (0123)", tmp_path / "there")]
     monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
-    monkeypatch.setattr(campaign, "read_folder", lambda *_which: ({"trials": theirs}, {}))
+    monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"trials": theirs}, {}))
     compared = batch_story.primary(ours)
     told = batch_story.elsewhere("standard", ours, compared)
     assert told.startswith("**On another host**, a Xeon (0123), ") and "other settings there: fresh: " in told

@@ -90,7 +90,7 @@ def _deciding(verdict: Verdict) -> dict[str, float]:
     return dict(zip(_NUMBERS, (row["ratio"], *ends, row["trials"]), strict=True))
 
 
-def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Shown:
+def claims_table(judged: Sequence[Judged], title: str, whole: bool = True, called: str = "published claim") -> Shown:
     """Claims with their verdicts: columns sort on a page, each claim has an address (``#claim-ID``).
 
     ``whole``: with what was found, what is missing, and the evidence, folded, in the order of the source; else with a
@@ -103,7 +103,6 @@ def claims_table(judged: Sequence[Judged], title: str, whole: bool = True) -> Sh
     something = rows.astype(object).where(rows.notna(), "").astype(bool).any()
     shown = [name for name in told if name in ("claim", "verdict", _EVIDENCE) or something[name]]
     verdicts = [verdict for part in judged for verdict in part.verdicts]
-    called = "published claim" if title.startswith("Published") else "claim"
     pages = {part.page: part.title for part in judged}
     heading = "".join(f'<th scope="col" class="{_CSS.get(name, "")}">{name}</th>' for name in shown)
     addresses: set[str] = set()
@@ -134,9 +133,11 @@ def _decided_first(judged: Sequence[Judged]) -> list[Judged]:
     return sorted(each, key=lambda part: min(_AFTER_DECIDED.get(outcome_of(verdict), 0) for verdict in part.verdicts))
 
 
-def verdicts_table(verdicts: Sequence[Verdict], title: str = "Published claims on this machine") -> Shown:
+def verdicts_table(
+    verdicts: Sequence[Verdict], title: str = "Published claims on this machine", called: str = "published claim"
+) -> Shown:
     """The claims of one page with their verdicts and, folded, the numbers behind them."""
-    return claims_table([Judged(verdicts)], title)
+    return claims_table([Judged(verdicts)], title, called=called)
 
 
 def _claim_row(

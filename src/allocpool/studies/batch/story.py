@@ -9,7 +9,6 @@ import pandas as pd
 
 from allocpool import stats
 from allocpool.campaign import campaign, hosts
-from allocpool.errors import UserError
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
@@ -150,17 +149,12 @@ def cheapest(trials: pd.DataFrame) -> str:
 def elsewhere(profile: str, trials: pd.DataFrame, compared: pd.DataFrame) -> str:
     """What campaigns of other hosts say of the same pairs, each beside this one and never mixed with it: how many
     verdicts agree, and which contradict; with the settings in which their packets differ from these."""
+    every = hosts.tables_of_hosts(STUDY.name, profile).get("trials", trials)
+    labels = {host.host_id: host.label for host in hosts.of_hosts(STUDY.name, profile)}
     lines = []
-    own = set(trials["host_id"])
-    for host in hosts.of_hosts(STUDY.name, profile):
-        if host.host_id in own:
-            continue
-        try:
-            theirs = campaign.read_folder(STUDY, host.folder, "it is left out")[0]["trials"]
-        except UserError:
-            continue  # `of_hosts` and `allocpool doctor --data` name it
+    for host_id, theirs in every[~every["host_id"].isin(set(trials["host_id"]))].groupby("host_id"):
         there = comparison_table(theirs[~theirs["collector"].isin(cell_data.CONTROLS)])
-        lines.append(_beside(_in_plain(compared, trials), _in_plain(there, theirs), host.label, theirs))
+        lines.append(_beside(_in_plain(compared, trials), _in_plain(there, theirs), labels[str(host_id)], theirs))
     return "\n\n".join(lines) or by_host.ONE_HOST
 
 
@@ -171,9 +165,7 @@ def _in_plain(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     """Measured comparisons by solution without its settings, and case; the first of several."""
     facts = trials.drop_duplicates("solution").set_index("solution")[list(_PLAIN)].astype(object).fillna("")
     rows = compared[compared["n"] > 0].join(facts, on="solution")
-    rows["said"] = rows["direction"].map({1: "pool", -1: "allocating"}).fillna("")
-    rows["said"] = rows["said"].mask(rows["equivalent"], "either")
-    return rows.drop_duplicates([*_PLAIN, "case"])
+    return rows.assign(decided=(rows["direction"] != 0) | rows["equivalent"]).drop_duplicates([*_PLAIN, "case"])
 
 
 def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, theirs: pd.DataFrame) -> str:
@@ -186,16 +178,15 @@ def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, theirs: pd.DataF
         for word in set(str(row.solution_there).split(" / ")) ^ set(str(row.solution).split(" / "))
     })  # fmt: skip
     other = f"; other settings there: {listed(settings)}" if settings else ""
-    decided = both[(both["said"] != "") & (both["said_there"] != "")]
-    against = decided[decided["said"] != decided["said_there"]]
-    one = both[(both["said"] == "") != (both["said_there"] == "")]
-    here_only = int((one["said"] != "").sum())
+    decided = both[both["decided"] & both["decided_there"]]
+    against = decided[decided["direction"] != decided["direction_there"]]
     contradict = f": {_where(against)}" if len(against) else ""
+    here_only, there_only = (int(both[side].sum()) - len(decided) for side in ("decided", "decided_there"))
     return (
         f"**On another host**, {host}, {when}{other}: of {stats.plural(len(both), 'comparison')} that both campaigns "
         f"have, {len(decided) - len(against)} are decided the same way, {len(against)} otherwise{contradict}; "
-        f"{here_only} are decided here alone, {len(one) - here_only} there alone, and "
-        f"{len(both) - len(decided) - len(one)} on neither."
+        f"{here_only} are decided here alone, {there_only} there alone, and "
+        f"{len(both) - len(decided) - here_only - there_only} on neither."
     )
 
 

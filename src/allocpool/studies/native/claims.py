@@ -60,8 +60,8 @@ def _only_memory_differs(counters: pd.DataFrame) -> Evidence:
         for light, heavy in (("A", "B"), ("A", "C"), ("B", "C")):
             for event in _told(events, light, heavy):
                 name = f"{solution}, {counter}, {heavy} over {light}"
-                sides = events[heavy, event], events[light, event].clip(lower=least)
-                judged = _judged(*sides, event in _WORK, counter == "simulated")
+                exact_from = least if counter == "simulated" else None
+                judged = _judged(events[heavy, event], events[light, event], event in _WORK, exact_from)
                 rows.append({"configuration": name, "event": event, **judged})
     if mine.empty:
         missing.append(Missing("events of C++ without allocation", "nothing was counted"))
@@ -80,11 +80,11 @@ def _told(events: dict[tuple[str, str], pd.Series], light: str, heavy: str) -> l
     return [event for event in both if event in _WORK] + misses
 
 
-def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact: bool) -> dict[str, Any]:
+def _judged(heavy: pd.Series, light: pd.Series, same: bool, exact_from: float | None) -> dict[str, Any]:
     """The ratio with its interval and trials, p, p_against and what is shown; neither interval nor chances of what is
-    exact."""
-    if exact:
-        ratio = float(heavy.mean() / light.mean())
+    exact, from the smallest figure that can be counted on."""
+    if exact_from is not None:
+        ratio = float(heavy.mean() / max(light.mean(), exact_from))
         as_said = abs(ratio - 1) <= SAME_WITHIN if same else ratio > 1 + SAME_WITHIN
         return {"ratio": ratio, "trials": len(heavy), "shown": AS_PUBLISHED if as_said else OTHER_WAY}
     compared = decisions.compare(heavy[heavy > 0], light[light > 0], 1 + SAME_WITHIN)
