@@ -21,6 +21,7 @@ from allocpool.campaign.tidy import frame
 from allocpool.compile import sharing_library
 from allocpool.errors import UserError
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
+from allocpool.evidence.style import alt, why_nothing
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
 from allocpool.studies.threads import claims, plots, story, tables
@@ -306,16 +307,18 @@ def test_claims_say_what_the_trials_say() -> None:
 def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
     trials = made_up({name: CENTRES_NS[name] for name in ("alloc", "locked", "copy_on_keep")}, 5, (1, 2))
     advice = story.advice(trials).splitlines()
-    assert [line[:2] for line in advice] == ["1.", "2.", "3."]
-    assert (
-        "on the Java heap **pool**: copy on keep (the ring is the memory; what is kept is copied) is cheaper"
-        in advice[0]
-        and "together with" in advice[0]
-    )
-    turned = story.advice(made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 200.0}, 5, (1, 2)))
-    assert "on the Java heap **allocate**: alloc is cheaper than copy on keep (" in turned and "**pool**" not in turned
+    assert [line[:2] for line in advice] == ["1.", "2.", "3.", "4.", "5."]
+    assert "on the Java heap **allocate** on 2 of 2 solutions" in advice[0], "copying on keep is no pool"
+    assert "one stack under a lock, is cheaper than allocating in 0 of 10" in advice[3] and "dearer in 10" in advice[3]
+    assert "No pool at all" in advice[4] and "in 10 of 10 comparisons (at most by 1." in advice[4]
+    assert advice[4].endswith("on C++ heap, n = 5, pipeline), and dearer in none.")
+    pools = story.advice(made_up({"alloc": 100.0, "locked": 300.0, "cached": 50.0, "owner": 90.0}, 5, (1, 2)))
+    assert "**pool** on 2 of 2 solutions (cached is cheaper by 2.0" in pools.splitlines()[0]
     alike = story.advice(made_up({"alloc": 200.0, "locked": 200.0}, 12, (2,)))
-    assert "in C++ **either**: no difference that matters" in alike
+    assert "in C++ **either** on 2 of 2 solutions" in alike
+    assert "in C++ **pool** on 1 of 2 solutions, either on 1 (locked is cheaper by 1.5" in alike, (
+        "remote frees of glibc"
+    )
     assert "nothing has the trials that a verdict takes" in story.advice(made_up(CENTRES_NS, 1, (2,)))
     cheapest = story.ladder(trials, "sharded").iloc[0]
     assert (cheapest["solution"], cheapest["strategy"]) == ("heap / G1 / 25", "copy_on_keep")
@@ -336,6 +339,25 @@ def test_the_page_is_computed_and_knows_what_is_not_there() -> None:
             assert len(story.shown(story.ladder(nothing, topology)))
             assert isinstance(plots.ladder(nothing, topology), Figure)
     assert isinstance(plots.cost_by_threads(trials, "pipeline"), Figure)
+
+
+def test_the_overview_shows_every_comparison_and_which_are_decided() -> None:
+    sure = made_up({"alloc": 100.0, "locked": 300.0, "copy_on_keep": 80.0}, 5)
+    judged = story.judged(sure)
+    assert len(judged) == 20 and set(judged["n"]) == {5}
+    by_name = judged.groupby("strategy")["verdict"].unique()
+    assert (list(by_name["locked"]), list(by_name["copy_on_keep"])) == (["allocate"], ["pool"])
+    assert "n = 5 trials a side" in story.judged_words(judged)
+    drawn = plots.overview(judged)
+    assert "20 comparisons, 20 of them decided" in alt(drawn)
+    assert "virtual: 2 cheaper than allocating, 2 dearer" in alt(drawn)
+    assert [axis.get_title() for axis in drawn.axes] == list(TOPOLOGIES)
+    points = sum(len(np.asarray(marks.get_offsets())) for axis in drawn.axes for marks in axis.collections)
+    assert points == len(judged)
+    noisy = sure.assign(cpu_ns_per_packet=sure["cpu_ns_per_packet"] * np.where(sure["block"] % 2, 9.0, 1.0))
+    open_ones = story.judged(noisy)
+    assert set(open_ones["verdict"]) == {"open"} and ", 0 of them decided" in alt(plots.overview(open_ones))
+    assert why_nothing(plots.overview(judged.iloc[:0]))
 
 
 def paced(language: str, topology: str) -> ThreadsSpec:

@@ -7,11 +7,26 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.evidence.style import STATED, by_panel, finish, mark, nothing, panels
+from allocpool.evidence.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STATED,
+    WIDTH,
+    by_panel,
+    finish,
+    log_axes,
+    mark,
+    nothing,
+    panels,
+    rule,
+)
 from allocpool.evidence.trials import counted, finished, records
 from allocpool.packets.cells import present
 from allocpool.studies.threads.cells import CPU, WALL
-from allocpool.studies.threads.strategies import LABELS, STRATEGIES
+from allocpool.studies.threads.strategies import LABELS, STRATEGIES, TOPOLOGIES, Strategy
 
 _TITLES = {CPU: "CPU of the process, ns a packet", WALL: "wall time, ns a packet"}
 _COLOURS = {row.label: row.colour for row in STRATEGIES.values()}
@@ -21,6 +36,57 @@ def _done(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
     done = finished(counted(trials))
     done = done[done["topology"] == topology].dropna(subset=[CPU, WALL])
     return done.assign(strategy=done["strategy"].map(LABELS)).astype({CPU: float, WALL: float, "threads": int})
+
+
+_LOCK, _ALL, _EACH, _RING, _LIBRARY = (
+    "one pool under a lock", "one pool without a lock", "a part for each thread", "no pool: copies", "a library's",
+)  # fmt: skip
+_KINDS = {_LOCK: BLUE, _ALL: SKY, _EACH: GREEN, _RING: ORANGE, _LIBRARY: PURPLE}
+
+
+def _kind(strategy: Strategy) -> str:
+    """What threads share of a pool, in a few words: more than that an overview can't tell apart."""
+    if strategy.library is not None:
+        return _LIBRARY
+    if strategy.name in ("locked", "copy_on_keep"):
+        return _LOCK if strategy.name == "locked" else _RING
+    return _ALL if strategy.shared == "all" else _EACH
+
+
+def overview(judged: pd.DataFrame) -> Figure:
+    """CPU over allocation's of every strategy by solution, a panel for each topology: `story.judged` on one screen."""
+    if judged.empty:
+        return nothing("no pool has the trials that a verdict takes")
+    shown = judged.assign(kind=[_kind(STRATEGIES[str(name)]) for name in judged["strategy"]])
+    topologies = [name for name in TOPOLOGIES if name in set(shown["topology"])]
+    lines = [int(shown.loc[shown["topology"] == name, "solution"].nunique()) for name in topologies]
+    grid = sns.FacetGrid(shown, row="topology", row_order=topologies, sharex=True, sharey=False,
+                         gridspec_kws={"height_ratios": lines}, height=1, aspect=WIDTH)  # fmt: skip
+    grid.figure.set_size_inches(WIDTH, 0.3 * sum(lines) + 0.45 * len(lines))
+    kinds = present(_KINDS, shown["kind"])
+    for topology, axis in zip(topologies, grid.axes.flat, strict=True):
+        mine = shown[shown["topology"] == topology]
+        for is_open, marker, width in ((True, "|", 1.2), (False, "o", 0.0)):
+            sns.stripplot(
+                mine[(mine["verdict"] == "open") == is_open], x="ratio", y="solution", order=mine["solution"].unique(),
+                hue="kind", hue_order=kinds, palette=_KINDS, dodge=len(kinds) > 1, jitter=False, legend=False, ax=axis,
+                marker=marker, linewidth=width, size=6,
+            )  # fmt: skip
+        axis.set(title=topology, ylabel="")
+    log_axes(grid, "x", [*shown["ratio"], 1.0], 1.3, most=6)
+    rule(grid, x=1.0)
+    decided = shown[shown["verdict"] != "open"]
+    text = (
+        f"CPU over that of allocating: {stats.plural(len(shown), 'comparison')}, {len(decided)} of them decided. "
+        + "; ".join(
+            f"{topology}: {int((of['verdict'] == 'pool').sum())} cheaper than allocating, "
+            f"{int((of['verdict'] == 'allocate').sum())} dearer"
+            for topology, of in decided.groupby("topology", sort=False)
+        )
+        + "."
+    )
+    handles = [*(mark(name, _KINDS[name], "o") for name in kinds), mark("open", marker="|")]
+    return finish(grid, text, title="", x="CPU over allocation's, below 1 cheaper (log scale)", handles=handles)
 
 
 def cost_by_threads(trials: pd.DataFrame, topology: str, value: str = CPU) -> Figure:

@@ -20,7 +20,6 @@ from allocpool.decisions import (
     OPEN,
     compare,
     effect_that_matters,
-    in_words,
     together,
 )
 from allocpool.errors import UserError
@@ -381,6 +380,16 @@ def books(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 _BUFFERS = ("on the Java heap", "off it", "in C++")
+_TOPOLOGIES = {
+    "sharded": "Where each thread frees what it obtained",
+    "pipeline": "Where another thread frees it",
+    "virtual": "On virtual threads",
+}
+_LEADS = {A_CHEAPER: "pool", B_CHEAPER: "allocate", EQUIVALENT: "either", OPEN: "open"}
+_NO_POOL = "copy_on_keep"
+"""Uses its messages again, and has no pool: of it the advice tells apart."""
+_WRITTEN_FIRST = "locked"
+_JUDGED = ["topology", "buffers", "solution", "strategy", "threads", "verdict", "ratio", "low", "high", "n"]
 
 
 def _where(solution: str) -> str:
@@ -389,46 +398,125 @@ def _where(solution: str) -> str:
     return _BUFFERS[0] if solution.startswith("heap") else _BUFFERS[1]
 
 
-def _best(campaign: Campaign, topology: str, where: str) -> str | None:
-    """Allocate or pool in a topology: every pool that has trials enough against allocating, all decided together, so
-    that the one that is named was not chosen by the trials that speak for it alone; in words."""
-    found = [
-        cell for cell in campaign.at_most_threads() if cell.topology == topology and _where(cell.solution) == where
-    ]
-    enough = {cell for cell in found if len(campaign.costs(cell)) >= FEWEST}
-    pairs = [(cell, cell._replace(strategy="alloc")) for cell in found if cell in enough and cell.strategy != "alloc"]
-    pairs = [(pool, alloc) for pool, alloc in pairs if alloc in enough]
-    if not pairs:
-        return f"{where} nothing has the trials that a verdict takes" if found else None
+def judged(trials: pd.DataFrame) -> pd.DataFrame:
+    """Every strategy that uses messages again against allocating them, at the most threads: ``ratio`` of its CPU over
+    allocation's, the interval, and the verdict, a word of `_LEADS`.
+
+    All of a topology and a kind of buffers are decided together, so that one that is named was not chosen by the trials
+    that speak for it alone. What has too few trials for a verdict is left out.
+    """
+    campaign = Campaign(trials)
+    enough = [cell for cell in campaign.at_most_threads() if len(campaign.costs(cell)) >= FEWEST]
+    families: dict[tuple[str, str], list[tuple[Cell, Cell]]] = {}
+    for cell in enough:
+        alloc = cell._replace(strategy="alloc")
+        if STRATEGIES[cell.strategy].is_pool and alloc in enough:
+            families.setdefault((cell.topology, _where(cell.solution)), []).append((cell, alloc))
     effect = effect_that_matters()
-    judged = together([
-        partial(compare, campaign.costs(pool), campaign.costs(alloc), effect) for pool, alloc in pairs
-    ])  # fmt: skip
-    place = {B_CHEAPER: 1, EQUIVALENT: 2, OPEN: 3, A_CHEAPER: 4}  # whatever is open is no reason to allocate
-    told, (pool, alloc) = max(
-        zip(judged, pairs, strict=True), key=lambda each: (place[each[0].verdict], -each[0].decision.ratio)
+    rows = []
+    for (topology, buffers), pairs in families.items():
+        compared = together([
+            partial(compare, campaign.costs(cell), campaign.costs(alloc), effect) for cell, alloc in pairs
+        ])  # fmt: skip
+        for (cell, _), comparison in zip(pairs, compared, strict=True):
+            of = comparison.decision
+            rows.append({
+                "topology": topology, "buffers": buffers, "solution": cell.solution, "strategy": cell.strategy,
+                "threads": cell.threads, "verdict": _LEADS[comparison.verdict], "ratio": of.ratio, "low": of.low,
+                "high": of.high, "n": of.n,
+            })  # fmt: skip
+    return pd.DataFrame(rows, columns=_JUDGED)
+
+
+_STRENGTH = {"allocate": 0, "open": 1, "either": 2, "pool": 3}
+"""Of the pools of a solution the strongest speaks for it: whatever is open is no reason to allocate."""
+
+
+def _best_of_each(pools: pd.DataFrame) -> pd.DataFrame:
+    """Of each solution the pool that speaks for it, in the order of the campaign."""
+    keys = ["topology", "buffers", "solution"]
+    order = pools.groupby(keys, sort=False).ngroup()
+    ranked = pools.assign(order=order, strength=pools["verdict"].map(_STRENGTH))
+    ranked = ranked.sort_values(["order", "strength", "ratio"], ascending=[True, False, True])
+    return ranked.groupby("order").head(1).drop(columns=["order", "strength"])
+
+
+def _counts(verdicts: pd.Series) -> str:
+    """``**open** on 4 of 5 solutions, pool on 1``: the most frequent first, and of equals what is decided."""
+    counts = verdicts.value_counts()
+    names = sorted(counts.index, key=lambda name: (-int(counts[name]), name == "open"))
+    first, *rest = names
+    if len(verdicts) == 1:
+        return f"**{first}**"
+    of = stats.plural(len(verdicts), "solution")
+    return ", ".join((f"**{first}** on {counts[first]} of {of}", *(f"{name} on {counts[name]}" for name in rest)))
+
+
+def _by(row: Any) -> str:
+    """How many times less, or more, than allocating, and where."""
+    turned = row.verdict == "pool"
+    ratio, low, high = (1 / row.ratio, 1 / row.high, 1 / row.low) if turned else (row.ratio, row.low, row.high)
+    return f"by {stats.significant(ratio)} ({stats.ends(low, high)}) on {row.solution}, n = {row.n}"
+
+
+def _of_buffers(best: pd.DataFrame, figures: bool) -> str:
+    """Allocate or pool with one kind of buffers, by its solutions; the first pool that is cheaper with its figures."""
+    (buffers,) = best["buffers"].unique()
+    told = f"{buffers} {_counts(best['verdict'])}"
+    decided = best[best["verdict"] == "pool"].head(int(figures))
+    return told + "".join(f" ({LABELS[row.strategy]} is cheaper {_by(row)})" for row in records(decided))
+
+
+def _everywhere(rows: pd.DataFrame, figures: bool) -> str:
+    """One strategy, over all solutions and topologies: how often it is cheaper, and dearer, than allocating."""
+    cheaper, dearer = (rows[rows["verdict"] == name] for name in ("pool", "allocate"))
+    least, most = (
+        "".join(f" (at most {_by(row)}, {row.topology})" for row in records(of))
+        for of in (cheaper.nsmallest(int(figures), "ratio"), dearer.nlargest(int(figures), "ratio"))
     )
-    lead = {A_CHEAPER: "pool", B_CHEAPER: "allocate", EQUIVALENT: "either", OPEN: "open"}[told.verdict]
-    named = f"{LABELS[pool.strategy]} ({STRATEGIES[pool.strategy].means})"
-    words = in_words(told.decision, named, alloc.strategy).removeprefix("open: ")
-    several = f", decided together with {len(pairs) - 1} more" if len(pairs) > 1 else ""
-    threads = f"{stats.plural(pool.threads, 'worker')}{' and a receiver' if topology == 'pipeline' else ''}"
-    return f"{where} **{lead}**: {words} ({pool.solution}, {threads}, n = {told.decision.n}{several})"
+    every = stats.plural(len(rows), "comparison")
+    return (
+        f"is cheaper than allocating in {len(cheaper)} of {every}{least}, and dearer in {len(dearer) or 'none'}{most}."
+    )
+
+
+def _sentences(trials: pd.DataFrame, figures: bool) -> list[str]:
+    """Allocate or pool in each topology, and two strategies that readers ask for; ``figures``: by how much."""
+    rows = judged(trials)
+    ran = {(cell.topology, _where(cell.solution)) for cell in Campaign(trials).at_most_threads()}
+    best = _best_of_each(rows[rows["strategy"] != _NO_POOL])
+    sentences = []
+    for topology, where in _TOPOLOGIES.items():
+        told = []
+        for buffers in _BUFFERS:
+            mine = best[(best["topology"] == topology) & (best["buffers"] == buffers)]
+            if len(mine):
+                told.append(_of_buffers(mine, figures))
+            elif (topology, buffers) in ran:
+                told.append(f"{buffers} nothing has the trials that a verdict takes")
+        sentences.append(f"{where}: {'; '.join(told) or 'not part of this campaign'}.")
+    for strategy, named in (
+        (_WRITTEN_FIRST, "The pool that is written first, one stack under a lock,"),
+        (_NO_POOL, "No pool at all, where the ring is the memory and only what is kept is copied,"),
+    ):
+        mine = rows[rows["strategy"] == strategy]
+        if len(mine):
+            sentences.append(f"{named} {_everywhere(mine, figures)}")
+    return sentences
 
 
 def advice(trials: pd.DataFrame) -> str:
-    """Three sentences, each of them computed."""
-    campaign = Campaign(trials)
-    sentences = []
-    for topology, where in (
-        ("sharded", "Where each thread frees what it obtained"),
-        ("pipeline", "Where another thread frees it"),
-        ("virtual", "On virtual threads"),
-    ):
-        best = [_best(campaign, topology, buffers) for buffers in _BUFFERS]
-        told = "; ".join(clause for clause in best if clause)
-        sentences.append(f"{where}, {told}." if told else f"{where}: not part of this campaign.")
-    return "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(sentences, 1))
+    """The answer with its figures, as a list."""
+    return "\n".join(f"{place}. {sentence}" for place, sentence in enumerate(_sentences(trials, True), 1))
+
+
+def judged_words(rows: pd.DataFrame) -> str:
+    """What the figure of `judged` counts and how, for its caption."""
+    trials = f"n = {_each(rows['n'])}" if len(rows) else "no"
+    return (
+        f"Ratios of geometric means at the most workers, {trials} trials a side. Decided: the interval leaves out 1, "
+        "at 5% for all of a topology and a kind of buffers together."
+    )
 
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
@@ -456,8 +544,8 @@ def verdict(trials: pd.DataFrame, verdicts: list[Verdict]) -> str:
 
 
 def take_home(profile: str) -> str:
-    """The advice on what is stored under a profile."""
+    """The advice on what is stored under a profile, without its figures."""
     try:
-        return advice(read_tables("threads", profile)[0]["trials"])
+        return " ".join(_sentences(read_tables("threads", profile)[0]["trials"], False))
     except UserError:
         return _NOTHING
