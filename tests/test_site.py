@@ -27,7 +27,7 @@ from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.shown import Nothing, Shown
 from allocpool.notebook import FINISHED_MIME
-from allocpool.site import build_site, render
+from allocpool.site import build_site, render, require_whole
 from allocpool.site._pages import Page, gap_page, in_words, list_of_pages, prepared, provenance_box
 
 v4: Any = nbformat.v4
@@ -512,6 +512,16 @@ def test_a_notebook_that_does_not_reach_its_end_is_a_page_that_says_so(rendered:
 def test_a_notebook_that_reaches_its_end_is_whole(rendered: Path) -> None:
     assert banner(rendered, "index") is None
     assert any(FINISHED_MIME in output.get("data", {}) for output in outputs_of(rendered, "00_findings"))
+
+
+def test_a_notebook_that_does_not_reach_its_end_is_an_error_that_names_it_once_the_pages_stand(rendered: Path) -> None:
+    executed = rendered.parents[1] / "executed" / "tiny"
+    with pytest.raises(
+        UserError, match=r"4 notebooks did not reach the end.*01_raises \(.*one line\); 02_dies \("
+    ) as said:
+        require_whole(executed)
+    assert "\n" not in str(said.value) and "00_findings" not in str(said.value)
+    require_whole(executed.parent)
 
 
 def outputs_of(rendered: Path, name: str) -> list[dict[str, Any]]:

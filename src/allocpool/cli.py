@@ -391,11 +391,12 @@ def findings(profile: str, minutes: str | None) -> None:
     A sequential profile (quick) has 20 minutes for all of that unless --minutes gives it others, and spends them on
     what is not decided yet. Earlier trials count: the same command goes on after an interruption, or with more minutes.
     """
+    from allocpool import home
     from allocpool.campaign import campaign, sequential
     from allocpool.decisions import judged_by
     from allocpool.findings import Measured, answer
     from allocpool.machine.host import usable_cores
-    from allocpool.site import pages_seconds, render
+    from allocpool.site import pages_seconds, render, require_whole
     from allocpool.studies.instrument.outlook import MINUTES, outlook
 
     asked = sequential.minutes_from(minutes)
@@ -417,6 +418,7 @@ def findings(profile: str, minutes: str | None) -> None:
     with judged_by(found.effect):
         click.echo(answer(found))
     click.echo(f"The answer for this machine: {page}")
+    require_whole(home.build_dir() / "executed" / profile)
 
 
 @main.command(context_settings=CONTEXT)
@@ -429,7 +431,7 @@ def site(profile: str, execute: bool) -> None:
     from allocpool import home
     from allocpool.campaign.campaign import check_profile
     from allocpool.machine.host import usable_cores
-    from allocpool.site import build_site, render
+    from allocpool.site import build_site, render, require_whole
 
     check_profile(profile)
     executed = home.build_dir() / "executed" / profile
@@ -443,6 +445,7 @@ def site(profile: str, execute: bool) -> None:
             "of what is stored"
         )
     click.echo(f"Pages: {page}")
+    require_whole(executed)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,12 @@ from tqdm import tqdm
 
 from allocpool import home
 from allocpool.campaign.campaign import SHOW_ONLY
-from allocpool.errors import unknown_choice
+from allocpool.errors import UserError, unknown_choice
 from allocpool.files import Remembered
 from allocpool.machine.guard import guarded, start_guard
 from allocpool.site._build import build_site
 from allocpool.site._pages import ERROR_SUFFIX, FINDINGS, read_page
+from allocpool.stats import plural
 
 _PAGE_S = 8.0
 """About what a notebook takes with as many running as there are processors, its tables and its page with it."""
@@ -74,6 +75,19 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
         longest_s = max(float(_durations().get(profile) or 0.0), time.monotonic() - begun_s)
         _durations().remember(profile, f"{longest_s:.1f}")
     return page
+
+
+def require_whole(executed_dir: Path) -> None:
+    """Every notebook reached its end; for callers whose pages stand already, and whose exit status is asked.
+
+    Raises:
+        UserError: one did not; names it and why.
+    """
+    reasons = {path.name.removesuffix(ERROR_SUFFIX): path.read_text(encoding="utf-8").strip()
+               for path in sorted(executed_dir.glob(f"*{ERROR_SUFFIX}"))}  # fmt: skip
+    if reasons:
+        named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+        raise UserError(f"{plural(len(reasons), 'notebook')} did not reach the end, as its page says: {named}")
 
 
 def _execute(
