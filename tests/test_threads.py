@@ -360,6 +360,27 @@ def test_the_overview_shows_every_comparison_and_which_are_decided() -> None:
     assert why_nothing(plots.overview(judged.iloc[:0]))
 
 
+def test_what_the_collector_takes_is_left_out_on_both_sides() -> None:
+    costly = made_up({"alloc": 300.0, "owner": 100.0}, 5)
+    costly["gc_cpu_share"] = np.where(costly["strategy"] == "alloc", 0.75, 0.0)
+    split = story.of_collectors(costly)
+    assert list(split["topology"]) == ["sharded", "sharded", "pipeline", "pipeline", "virtual", "virtual"]
+    assert (set(split["verdict"]), set(split["rest"])) == ({"pool"}, {"allocate"}), "75 ns without its collector"
+    words = story.of_collectors_words(split)
+    assert (
+        "Of 6 Java solutions where a pool is cheaper, it is in 0 also without" in words
+        and "allocating is in 6" in words
+    )
+    assert "Of the CPU of allocating those threads take from 75% to 75% on the Java heap." in words
+    shown = story.of_collectors_shown(split)
+    assert set(shown["the collector's, allocating"]) == {"75%"} and set(shown["the collector's, pool"]) == {"0%"}
+    alone = story.of_collectors(costly.assign(gc_cpu_share=0.1))
+    assert set(alone["rest"]) == {"pool"} and "it is in 6 also" in story.of_collectors_words(alone)
+    nothing = story.of_collectors(costly.iloc[:0])
+    assert "no saving to be explained" in story.of_collectors_words(nothing)
+    assert story.of_collectors_shown(nothing).empty
+
+
 def paced(language: str, topology: str) -> ThreadsSpec:
     """In real time at a low rate, with fewer processors than it takes."""
     java = {"runtime": 25, "collector": "g1", "heap_mb": HEAP_MB} if language == "java" else {}

@@ -26,7 +26,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict, tally
 from allocpool.evidence.trials import disturbances, failures, finished, records
 from allocpool.packets.specs import BUFFER_BYTES
-from allocpool.studies.threads.cells import WALL, Campaign, Cell
+from allocpool.studies.threads.cells import CPU, WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS, SIMULATED_TURN
 from allocpool.studies.threads.strategies import LABELS, STRATEGIES
 from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
@@ -516,6 +516,70 @@ def judged_words(rows: pd.DataFrame) -> str:
     return (
         f"Ratios of geometric means at the most workers, {trials} trials a side. Decided: the interval leaves out 1, "
         "at 5% for all of a topology and a kind of buffers together."
+    )
+
+
+def _rest(campaign: Campaign, cell: Cell) -> pd.Series:
+    """CPU of trials without that of the collector's own threads, ns a packet."""
+    done = campaign.done(cell)
+    return (done[CPU].astype(float) * (1 - done["gc_cpu_share"].astype(float))).dropna()
+
+
+def of_collectors(trials: pd.DataFrame) -> pd.DataFrame:
+    """Of each Java solution the pool that speaks for it: what it and allocating cost, what of that the collector's own
+    threads take, and the verdict on the rest; ``rest`` is a word of `_LEADS`."""
+    campaign = Campaign(trials)
+    rows = judged(trials)
+    best = _best_of_each(rows[(rows["strategy"] != _NO_POOL) & (rows["buffers"] != _BUFFERS[2])])
+    pairs = []
+    for row in records(best):
+        pool = Cell(row.solution, row.topology, row.threads, row.strategy)
+        pairs.append((pool, pool._replace(strategy="alloc")))
+    effect = effect_that_matters()
+    rests = together([partial(compare, _rest(campaign, a), _rest(campaign, b), effect) for a, b in pairs])
+    told = []
+    for row, (pool, alloc), rest in zip(records(best), pairs, rests, strict=True):
+        share = {cell: float(campaign.done(cell)["gc_cpu_share"].astype(float).mean()) for cell in (alloc, pool)}
+        told.append({
+            "topology": row.topology, "solution": row.solution, "pool": LABELS[row.strategy], "verdict": row.verdict,
+            "alloc_ns": _mean(campaign.costs(alloc)), "alloc_share": share[alloc],
+            "pool_ns": _mean(campaign.costs(pool)), "pool_share": share[pool],
+            "rest": _LEADS[rest.verdict], "rest_over_alloc": rest.text(),
+        })  # fmt: skip
+    names = ["topology", "solution", "pool", "verdict", "alloc_ns", "alloc_share", "pool_ns", "pool_share", "rest",
+             "rest_over_alloc"]  # fmt: skip
+    return pd.DataFrame(told, columns=names)
+
+
+def of_collectors_shown(split: pd.DataFrame) -> pd.DataFrame:
+    """`of_collectors` for a reader."""
+    return pd.DataFrame({
+        "solution": split["solution"], "topology": split["topology"], "pool": split["pool"],
+        "allocating, ns a packet": split["alloc_ns"].map(stats.significant),
+        "the collector's, allocating": split["alloc_share"].map("{:.0%}".format),
+        "pool, ns a packet": split["pool_ns"].map(stats.significant),
+        "the collector's, pool": split["pool_share"].map("{:.0%}".format),
+        "the rest, pool over allocating": split["rest_over_alloc"],
+    })  # fmt: skip
+
+
+def of_collectors_words(split: pd.DataFrame) -> str:
+    """Whether a pool would still be cheaper if collecting cost nothing."""
+    cheaper = split[split["verdict"] == "pool"]
+    if cheaper.empty:
+        return "No pool of this campaign is cheaper than allocating in Java, so there is no saving to be explained."
+    still, turned = (int((cheaper["rest"] == lead).sum()) for lead in ("pool", "allocate"))
+    on_heap = cheaper[cheaper["solution"].str.startswith("heap")]
+    shares = " and ".join(
+        f"from {of['alloc_share'].min():.0%} to {of['alloc_share'].max():.0%} {where}"
+        for where, of in ((_BUFFERS[0], on_heap), (_BUFFERS[1], cheaper.drop(on_heap.index)))
+        if len(of)
+    )
+    return (
+        f"Of {stats.plural(len(cheaper), 'Java solution')} where a pool is cheaper, it is in {still} also without what "
+        f"the collector's own threads take, allocating is in {turned}, and {len(cheaper) - still - turned} are not "
+        f"decided. Of the CPU of allocating those threads take {shares}. What a thread waits for a "
+        "collector, and what it takes to tell it of every reference, is in the rest."
     )
 
 
