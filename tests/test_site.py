@@ -3,6 +3,8 @@ real."""
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 import shutil
@@ -18,6 +20,7 @@ from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from great_tables import GT
 from IPython.display import Markdown
+from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
 from playwright.sync_api import Page as Tab
 
@@ -444,6 +447,19 @@ def test_figures_say_what_they_show_and_take_the_ink_of_a_dark_page(site: Path, 
         assert paper == tab.evaluate("getComputedStyle(document.body).backgroundColor"), scheme
         context.close()
     assert inks[0] != inks[1]
+
+
+def test_a_figure_in_pixels_has_its_place_before_it_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link to a section below figures that are fetched late would lead elsewhere."""
+    monkeypatch.setattr(notebook, "_HEAVY", 0)
+    drawing, _ = style.new_figure(1, 1, style.WIDTH, 9.7)
+    style.describe(drawing, "Nothing but axes.")
+    picture, _ = displayed(lambda: notebook.figure(drawing, CAPTION))
+    found = BeautifulSoup(picture["text/html"], "html.parser").img
+    assert found is not None
+    content = base64.b64decode(str(found["src"]).partition(",")[2])
+    width_px, height_px = Image.open(io.BytesIO(content)).size
+    assert int(str(found["height"])) / int(str(found["width"])) == pytest.approx(height_px / width_px, rel=0.01)
 
 
 @in_a_browser

@@ -183,12 +183,17 @@ _TABLE_NUMBERS = itertools.count(1)
 
 
 def _pixels(drawing: Figure, words: str) -> str:
-    """The figure as a picture, dense enough for screens of today."""
+    """The figure as a picture, dense enough for screens of today; with its size, or a page that fetches it late would
+    move what is below."""
     drawn_webp = io.BytesIO()
     density = 1.5 * _SCREEN_PX / drawing.get_figwidth()
     drawing.savefig(drawn_webp, format="webp", dpi=density, facecolor="white", pil_kwargs={"quality": 80})
     data = base64.b64encode(drawn_webp.getvalue()).decode()
-    return f'<img src="data:image/webp;base64,{data}" alt="{html.escape(words, quote=True)}" style="max-width:100%">'
+    height_px = round(_SCREEN_PX * drawing.get_figheight() / drawing.get_figwidth())
+    return (
+        f'<img src="data:image/webp;base64,{data}" width="{_SCREEN_PX}" height="{height_px}" '
+        f'style="max-width:100%;height:auto" alt="{html.escape(words, quote=True)}">'
+    )
 
 
 def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
