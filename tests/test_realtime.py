@@ -144,12 +144,16 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
     away_ns = max(stalled_ns, told["delay_us"]["max"] * 1e3)
     stopped_ns = measurement["account"]["t0_ns"] + 700_000_000
     bursts = tidy_realtime([record])["bursts"]
-    lost = bursts.loc[bursts["start_ns"].between(stopped_ns, stopped_ns + away_ns), "lost"].sum()
+    meanwhile = bursts[(bursts["end_ns"] >= stopped_ns) & (bursts["start_ns"] <= stopped_ns + away_ns)]
+    lost = meanwhile["lost"].sum()
     # That tick, unless another one waited longer at another time: the consumer was away for so long at most, and for as
     # long as it was told at least.
     least, most = ((length_ns - 100e6) / 1000 for length_ns in (stalled_ns, away_ns))
+    # On a busy machine the queue may have been full before: then the burst is that much longer, and no room is left.
+    sooner_ns = stopped_ns - meanwhile["start_ns"].min()
+    most += (sooner_ns + 100e6) / 1000 if sooner_ns > 0 else 0
     slip = told["slip_max_ms"] * 1e6 / 1000  # one at either end
-    assert 0.99 * least - 2 * slip <= lost <= 1.01 * most + 2 * slip
+    assert 0.99 * least - 2 * slip <= lost <= 1.01 * most + 2 * slip, (stopped_ns, away_ns, bursts.to_dict("list"))
 
 
 def test_a_trial_lasts_its_laps_or_says_that_it_did_not_and_tells_where_it_ran(data: Path) -> None:
