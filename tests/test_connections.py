@@ -278,6 +278,57 @@ def test_the_baselines_of_the_source_stand_beside_ours() -> None:
     assert ours.to_list() == pytest.approx([300, 642], rel=0.02)
 
 
+def test_what_is_published_stands_beside_the_same_way_of_ours() -> None:
+    trials = published_trials()
+    costs = connections.costs(trials)
+    ours = costs[costs["served_by"] == "platform threads, Java 25"].set_index("way")["kib"]
+    theirs = costs[costs["served_by"] == connections.PUBLISHED].set_index("way")
+    assert list(ours.index) == ["BufferedReader 512", "BufferedReader 8192", "BufferedStream 512",
+                                "BufferedStream 8192", "plain stream"]  # fmt: skip
+    assert theirs["kib"].loc[ours.index].to_list() == pytest.approx(ours.to_list(), rel=0.02)
+    assert (theirs["high"] / theirs["kib"]).to_list() == pytest.approx([30_000 / 22_500] * len(theirs))
+    assert connections.costs(trials[trials["connections"] == 1000]).empty
+
+
+def test_newest_releases_and_common_buffers_stand_for_all() -> None:
+    keys = ("buffered_reader:8192/platform/25", "buffered_reader:8192/platform/11", "buffered_reader:256/platform/25",
+            "stream/platform/11", "stream/virtual/25", "nio_pooled/25")  # fmt: skip
+    small = trials_of({**{f"java/{key}": (50_000, 40) for key in keys}, "cpp/epoll": (600, 40)})
+    large = trials_of({"java/buffered_reader:2048/platform/25": (60_000, 40)}, message_bytes=2048)
+    shown = connections.representative(pd.concat([small, large]))
+    assert connections.variants(shown) == [
+        "BufferedReader 8192 / platform / 25", "plain stream / platform / 11", "plain stream / virtual / 25",
+        "NIO, pooled / 25", "C++ epoll",
+    ]  # fmt: skip
+
+
+def test_lean_servers_that_go_further_are_not_compared_alone() -> None:
+    keys = ("java/buffered_reader:8192/platform/25", "java/stream/platform/25", "java/nio_pooled/25")
+    trials = trials_of({key: (50_000 / (1 + place), 40) for place, key in enumerate(keys)})
+    lean = trials[(trials["io"] == "nio_pooled") & (trials["connections"] == 4000)]
+    trials = pd.concat([trials, lean.assign(connections=16_000, trial_id=lean["trial_id"] + "+")])
+    assert set(connections.fullest(trials)["connections"]) == {4000}
+    assert "ns beside plain stream / platform / 25 with" in echo_report.eviction_sentence(trials)
+    drawn = plots.neighbour(trials)
+    assert len(drawn.axes[0].collections[0].get_offsets()) == len(keys)  # type: ignore[arg-type]
+    assert "4,000 connections" in drawn.get_supxlabel()
+
+
+def test_what_a_pool_saves_a_connection_is_told_where_both_ran() -> None:
+    own, pooled = "java/nio_buffer_per_connection/25", "java/nio_pooled/25"
+    told = echo_report.pool_sentence(trials_of({own: (2048, 40), pooled: (1024, 40)}))
+    assert "NIO with a buffer per connection over NIO with buffers from a pool" in told
+    assert "2.0" in told
+    assert "not run" in echo_report.pool_sentence(trials_of({pooled: (1024, 40)}))
+
+
+def test_a_trial_that_another_stands_in_for_is_not_missing() -> None:
+    trials = trials_of({"java/stream/platform/25": (50_000, 40)})
+    trials.loc[trials.index[:2], ["status", "reason"]] = [["disturbed", "pace"], ["crashed", "signal 9"]]
+    plan = pd.DataFrame({"variant": ["plain stream / platform / 25"], "planned": [True], "left_out_because": [None]})
+    assert echo_report.gaps_table(trials, plan)["reason"].to_list() == ["signal 9"]
+
+
 def test_figures_the_other_way_round_refute_and_missing_ones_leave_open() -> None:
     costs = {
         "java/buffered_reader:8192/platform/25": (50_000.0, 20.0),
@@ -316,6 +367,7 @@ Total         10009       47352000
 def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> None:
     for trials in (published_trials(), frame([], TRIALS)):
         parts = parts_of(trials, {"stack": 30_000.0, "char_buffer": 33_000.0})
+        plots.cost_of_a_connection(trials)
         plots.memory_against_connections(trials)
         plots.connection_parts(trials, parts)
         plots.cpu_against_buffer(trials)
@@ -323,6 +375,7 @@ def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> Non
         plots.neighbour(trials)
         assert echo_report.eviction_sentence(trials)
         assert echo_report.arrival_sentence(trials)
+        assert echo_report.pool_sentence(trials)
         assert echo_report.chars_sentence(trials, parts)
         echo_report.chars_table(trials, parts)
         connections.baselines_table(trials)

@@ -18,10 +18,13 @@ from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.stats import CONFIDENCE, geometric_interval, significant
-from allocpool.studies.buffered_io.specs import IO, MESSAGE_BYTES
+from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, IO, MESSAGE_BYTES, Variant
 from allocpool.studies.buffered_io.tables import PARTS
 
 PUBLISHED_CONNECTIONS = 30_000
+PUBLISHED_LEAST = 22_500
+"""The source holds so many to 30,000 connections, and does not say which row which."""
+PUBLISHED = "published"
 _IO_OF_API = {
     "BufferedReader/BufferedWriter": "buffered_reader",
     "BufferedInputStream/BufferedOutputStream": "buffered_stream",
@@ -105,6 +108,27 @@ def usual(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[trials["message_bytes"].isin(trials["message_bytes"].mode().iloc[:1])]
 
 
+def fullest(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials at the number of connections where most variants ran, the largest of such numbers: a few lean servers
+    go further than all others, and are not compared alone there."""
+    counts = trials.groupby("connections")["variant"].nunique()
+    return trials[trials["connections"].isin(counts[counts == counts.max()].index[-1:])]
+
+
+def common_buffers(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials without a buffer of selectable size, with the default one, or with one of the message's size."""
+    size = trials["buffer"]
+    return trials[size.isna() | size.eq(DEFAULT_BUFFER).fillna(False) | size.eq(trials["message_bytes"]).fillna(False)]
+
+
+def representative(trials: pd.DataFrame) -> pd.DataFrame:
+    """The finished trials of the variants that stand for all where all would not be legible: usual messages, common
+    buffers, of each way of I/O and its threads the newest release that ran."""
+    shown = common_buffers(usual(finished(trials)))
+    newest = shown.groupby(["io", "threads"], dropna=False)["runtime"].transform("max")
+    return shown[shown["runtime"].isna() | shown["runtime"].eq(newest).fillna(False)]
+
+
 def variants(trials: pd.DataFrame) -> list[str]:
     """The variants in reading order: Java before C++, ways of I/O as the study lists them, small buffers first."""
     order = [name for names in IO.values() for name in names]
@@ -127,6 +151,52 @@ def lines(trials: pd.DataFrame, value: str = "rss_mb") -> dict[str, Line]:
         if (one := line(done[done["variant"] == name], value)) is not None:
             fitted[name] = one
     return fitted
+
+
+def server_of(variant: Variant) -> str:
+    """What serves the connections: kind of threads and release, or C++."""
+    if variant.server == "cpp":
+        return "C++"
+    return f"{f'{variant.threads} threads' if variant.threads else 'selectors'}, Java {variant.runtime}"
+
+
+def by_variant(trials: pd.DataFrame) -> dict[str, Variant]:
+    """The variants of these trials by their names, in reading order."""
+    first = trials.drop_duplicates("variant").set_index("variant")
+    kept = first[["server", "io", "buffer", "threads", "runtime"]].astype(object)
+    kept = kept.where(kept.notna(), None)
+    return {name: Variant(**kept.loc[name]) for name in variants(trials)}
+
+
+def costs(trials: pd.DataFrame) -> pd.DataFrame:
+    """What a connection takes by way of I/O and what serves it, common buffers, and the published figures of such ways.
+
+    Columns: way, served_by, kib (of resident memory), low, high, n (blocks; none of what is published). Published are
+    the whole memory of a server, the JVM's own with it, over 30,000 connections; high: over the fewest it may have had.
+    """
+    shown = common_buffers(usual(finished(trials)))
+    fitted = lines(shown)
+    rows = []
+    for name, variant in by_variant(shown).items():
+        if name in fitted:
+            low, high = (math.nan if end is None else end / 1024 for end in fitted[name].interval)
+            kib = fitted[name].bytes_per_connection / 1024
+            rows.append({"way": variant.way, "served_by": server_of(variant), "kib": kib, "low": low, "high": high,
+                         "n": fitted[name].blocks})  # fmt: skip
+    source = {
+        Variant("java", theirs.io, theirs.buffer or None).way: theirs.memory_mb for theirs in records(published())
+    }
+    source |= {
+        Variant("cpp", "threads").way: theirs.memory_mb
+        for theirs in records(published_baselines())
+        if theirs.server == "cpp"
+    }
+    for way in dict.fromkeys(row["way"] for row in rows):
+        if way in source:
+            least = source[way] * 1e6 / 1024 / PUBLISHED_CONNECTIONS
+            most = least * PUBLISHED_CONNECTIONS / PUBLISHED_LEAST
+            rows.append({"way": way, "served_by": PUBLISHED, "kib": least, "low": least, "high": most, "n": pd.NA})
+    return pd.DataFrame(rows, columns=["way", "served_by", "kib", "low", "high", "n"])
 
 
 def slopes_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -283,8 +353,7 @@ def published_table(trials: pd.DataFrame) -> pd.DataFrame:
         cpu_us = most["cpu_us_per_message"].dropna().astype(float)
         rows.append(
             {
-                "I/O": theirs.io_api,
-                "buffer": f"{theirs.buffer} {theirs.buffer_unit}" if theirs.buffer else "none",
+                "way": Variant("java", theirs.io, theirs.buffer or None).way,
                 "published MB": f"{theirs.memory_mb:,.0f}",
                 "ours at 30,000, MiB": None if memory is None else significant(memory),
                 "prediction interval": interval,

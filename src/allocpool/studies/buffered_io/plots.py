@@ -33,21 +33,40 @@ _PART_STYLE = {
 _ONE_NUMBER = "no variant ran at two numbers of connections"
 
 
+def cost_of_a_connection(trials: pd.DataFrame) -> Figure:
+    """Resident memory of a connection by way of I/O, beside the published figures; marks by what serves it."""
+    costs = connections.costs(trials)
+    if costs.empty:
+        return nothing(_ONE_NUMBER)
+    ours = costs["served_by"] != connections.PUBLISHED
+    names = costs.loc[ours, "served_by"].unique()
+    palette, markers = looks(names).values()
+    hue = {name: (palette[name], markers[name]) for name in names}
+    if not ours.all():
+        hue[connections.PUBLISHED] = style.GREY, "*"
+    grid = points(costs, "kib", list(costs["way"].unique()), hue, "KiB per connection (log scale)", by="served_by",
+                  y="way", col=None)  # fmt: skip
+    log_axes(grid, "x", costs[["kib", "low", "high"]].to_numpy(float).ravel(), 1.3)
+    words = ends(costs[ours], "kib", ["way", "served_by"], "KiB")
+    return finish(grid, f"What a connection costs, by way of I/O: {words}.", 2, handles=marks(hue))
+
+
 def memory_against_connections(trials: pd.DataFrame) -> Figure:
     """Resident memory of every trial as the load left it, and the line of each variant, which its end names."""
-    fitted = connections.lines(trials)
+    shown = connections.representative(trials)
+    fitted = connections.lines(shown)
     if not fitted:
         return nothing(_ONE_NUMBER)
-    done = finished(trials)
-    done = done[done["variant"].isin(fitted)].astype({"rss_mb": float, "connections": float})
+    done = shown[shown["variant"].isin(fitted)].astype({"rss_mb": float, "connections": float})
     styles, most = looks(fitted), float(done["connections"].max())
     grid = sns.relplot(done, x="connections", y="rss_mb", hue="variant", style="variant", **styles, s=40,
                        legend=False, **size(1, 2.6 + 0.16 * len(fitted)))  # fmt: skip
     grid.set(xlim=(0, most * 1.03), ylim=(0, None))
     named = []
     for name, line in fitted.items():
-        top, colour = line.intercept_mb + line.bytes_per_connection * most / 2**20, styles["palette"][name]
-        grid.ax.plot([0, most], [line.intercept_mb, top], color=colour, linewidth=1)
+        reach = float(done.loc[done["variant"] == name, "connections"].max())
+        top, colour = line.intercept_mb + line.bytes_per_connection * reach / 2**20, styles["palette"][name]
+        grid.ax.plot([0, reach], [line.intercept_mb, top], color=colour, linewidth=1)
         named.append((top, name, colour))
     label_lines(grid.ax, named)
     grid.set_axis_labels("connections", "resident memory, MiB")
@@ -61,7 +80,7 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
 
     What was measured as less than nothing is noise of the fixed part and is no piece of a bar.
     """
-    made_of = connections.decomposition(trials, parts)
+    made_of = connections.decomposition(connections.representative(trials), parts)
     if made_of.empty:
         return nothing(_ONE_NUMBER)
     order = list(made_of["variant"].unique())
@@ -120,20 +139,31 @@ def cpu_against_buffer(trials: pd.DataFrame) -> Figure:
 
 
 def neighbour(trials: pd.DataFrame) -> Figure:
-    """What a cache line costs a thread outside the server, one row per variant, the server with the most memory on top,
-    at the most connections: medians, bars from the smallest to the largest trial."""
+    """What a cache line costs a thread outside the server against the server's memory, one mark per variant, all at
+    one number of connections: medians, bars from the smallest to the largest trial."""
     done = finished(trials[trials["neighbour_line_ns"].notna()])
     if done.empty:
         return nothing("no trial has finished yet")
-    done = done[done["connections"] == done["connections"].max()].astype({"rss_mb": float})
-    memory = done.groupby("variant", observed=True)["rss_mb"].median().sort_values(ascending=False)
-    names = {name: f"{name} / {mb:,.0f} MiB" for name, mb in memory.items()}
-    done = done.assign(name=done["variant"].map(names), by="")
-    grid = points(done, "neighbour_line_ns", list(names.values()), {"": (style.BLUE, "o")},
-                  "neighbour: ns per cache line", by="by", y="name", col=None)  # fmt: skip
-    grid.set(xlim=(0, None))
-    words = ends(done, "neighbour_line_ns", ["variant"], "ns per cache line", "median")
-    return finish(grid, f"What a neighbour of the server pays, by the server's memory: {words}.")
+    done = connections.fullest(connections.usual(done)).astype({"rss_mb": float, "neighbour_line_ns": float})
+    found = done.groupby("variant", observed=True).agg(
+        rss_mb=("rss_mb", "median"), ns=("neighbour_line_ns", "median"), low=("neighbour_line_ns", "min"),
+        high=("neighbour_line_ns", "max"),
+    )  # fmt: skip
+    served = connections.by_variant(done)
+    found = found.loc[list(served)].reset_index()
+    found["served_by"] = [connections.server_of(variant) for variant in served.values()]
+    names = found["served_by"].unique()
+    palette, markers = looks(names).values()
+    grid = sns.relplot(found, x="rss_mb", y="ns", hue="served_by", style="served_by", palette=palette, markers=markers,
+                       s=45, zorder=3, legend=False, **size(1, 3.4))  # fmt: skip
+    grid.ax.vlines(found["rss_mb"], found["low"], found["high"], colors=found["served_by"].map(palette), linewidth=1.4)
+    log_axes(grid, "x", found["rss_mb"], 1.3)
+    grid.set(ylim=(0, None), ylabel="neighbour: ns per cache line")
+    number = int(done["connections"].iloc[0])
+    words = ends(found, "ns", ["variant"], "ns per cache line")
+    text = f"What a neighbour of the server pays, against the server's memory: {words}."
+    return finish(grid, text, 2, "", marks({name: (palette[name], markers[name]) for name in names}),
+                  f"resident memory of the server with {number:,} connections, MiB (log scale)")  # fmt: skip
 
 
 _DELAYS = {
@@ -144,15 +174,16 @@ _DELAYS = {
 
 
 def echo_latency(trials: pd.DataFrame) -> Figure:
-    """Time from when a message was due to its whole echo at the most connections: median, 99th percentile, largest.
+    """Time from when a message was due to its whole echo, all at one number of connections: median, 99th percentile,
+    largest.
 
     Marks are medians of trials, bars from the smallest to the largest.
     """
-    done = finished(trials)
+    done = connections.representative(trials)
     done = done[done["latency_p99_us"].notna()]
     if done.empty:
         return nothing("no trial has finished yet, or each left messages behind")
-    done = done[done["connections"] == done["connections"].max()]
+    done = connections.fullest(done)
     names = {column: name for column, (name, _) in _DELAYS.items()}
     long = done.rename(columns=names).melt("variant", list(names.values()), "which", "us").dropna(subset=["us"])
     hue = dict(_DELAYS.values())

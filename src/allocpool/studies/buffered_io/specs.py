@@ -191,9 +191,15 @@ class Variant:
     def label(self) -> str:
         """The name of the row, as tables and plots print it."""
         if self.server == "cpp":
+            return self.way
+        return " / ".join([self.way, *([self.threads] if self.threads else []), str(self.runtime)])
+
+    @property
+    def way(self) -> str:
+        """The way of doing I/O in words, with the size of its buffer."""
+        if self.server == "cpp":
             return f"C++ {'thread per connection' if self.io == 'threads' else self.io}"
-        size = f" {self.buffer}" if self.buffer else ""
-        return " / ".join([LABELS[self.io] + size, *([self.threads] if self.threads else []), str(self.runtime)])
+        return LABELS[self.io] + (f" {self.buffer}" if self.buffer else "")
 
 
 LABELS = {

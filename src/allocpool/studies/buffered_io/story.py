@@ -9,12 +9,12 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.campaign import campaign
 from allocpool.evidence import tables
-from allocpool.evidence.trials import finished, records
+from allocpool.evidence.trials import counted, finished, records
 from allocpool.stats import significant
 from allocpool.studies.buffered_io import claims, connections, limits
 from allocpool.studies.buffered_io.claims import Way
 from allocpool.studies.buffered_io.connections import PUBLISHED_CONNECTIONS, Line
-from allocpool.studies.buffered_io.specs import MESSAGE_BYTES, EchoSpec, Variant
+from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, MESSAGE_BYTES, EchoSpec, Variant
 from allocpool.studies.buffered_io.study import EVERY_KEY, STUDY, BufferedIoProfile
 from allocpool.studies.buffered_io.tables import PARTS
 
@@ -129,8 +129,8 @@ def chars_table(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
 
 def eviction_sentence(trials: pd.DataFrame) -> str:
     """What the neighbour paid beside the servers that refer to the least and to the most memory."""
-    done = finished(trials[trials["neighbour_line_ns"].notna()])
-    done = done[(done["threads"] == "platform") & (done["connections"] == done["connections"].max())]
+    done = connections.usual(finished(trials[trials["neighbour_line_ns"].notna()]))
+    done = connections.fullest(done[done["threads"] == "platform"])
     figures = ["rss_mb", "neighbour_line_ns", "neighbour_again_ns"]
     costs = done.groupby("variant")[figures].mean().astype(float).sort_values("rss_mb")
     lines_ns = done.set_index("block").groupby("variant")["neighbour_line_ns"]
@@ -154,7 +154,7 @@ def prediction_sentence(trials: pd.DataFrame) -> str:
     """What the default buffers, no buffers and C++ would take at the published number of connections."""
     fitted = connections.lines(trials)
     chosen = {
-        "default BufferedReader and BufferedWriter": _newest(trials, "buffered_reader", 8192),
+        "default BufferedReader and BufferedWriter": _newest(trials, "buffered_reader", DEFAULT_BUFFER),
         "plain streams": _newest(trials, "stream", 0),
         "C++ with a thread per connection": _newest(trials, "threads", 0),
         "C++ with epoll": _newest(trials, "epoll", 0),
@@ -186,20 +186,40 @@ _COUNTERPARTS = (
 )
 
 
+def _savings(trials: pd.DataFrame) -> list[tuple[str, str, Line, Line, decisions.Comparison]]:
+    """What is held for a connection, its counterpart, both lines and their ratio, for each counterpart that ran."""
+    fitted = connections.lines(trials)
+    ran = []
+    for io, held, other, taken in _COUNTERPARTS:
+        names = _newest(trials, io, DEFAULT_BUFFER if io == "buffered_reader" else 0), _newest(trials, other, 0)
+        if all(name in fitted for name in names):
+            ran.append((held, taken, fitted[names[0]], fitted[names[1]]))
+    effect = decisions.effect_that_matters()
+    pairs = [partial(decisions.compare_means, costs.slopes, less.slopes, effect) for _, _, costs, less in ran]
+    return [(*one, compared) for one, compared in zip(ran, decisions.together(pairs), strict=True)]
+
+
 def savings_table(trials: pd.DataFrame) -> pd.DataFrame:
     """What a connection costs with memory held for it, and with memory taken when needed, within the same technique."""
-    fitted = connections.lines(trials)
-    names, pairs = [], []
-    for io, held, other, taken in _COUNTERPARTS:
-        variants = [_newest(trials, io, 8192 if io == "buffered_reader" else 0), _newest(trials, other, 0)]
-        if all(name in fitted for name in variants):
-            costs = [fitted[name] for name in variants]
-            saving = costs[0].bytes_per_connection - costs[1].bytes_per_connection
-            sides = costs[0].slopes, costs[1].slopes
-            pairs.append(partial(decisions.compare_means, *sides, decisions.effect_that_matters()))
-            names.append({"held": held, "bytes": costs[0].text, "taken when needed": taken, "bytes ": costs[1].text,
-                          "saving, bytes": significant(saving)})  # fmt: skip
-    return tables.comparisons(names, decisions.together(pairs), "held over taken")
+    savings = _savings(trials)
+    names = [
+        {"held": held, "taken when needed": taken,
+         "saving, bytes": significant(costs.bytes_per_connection - less.bytes_per_connection)}
+        for held, taken, costs, less, _ in savings
+    ]  # fmt: skip
+    return tables.comparisons(names, [compared for *_, compared in savings], "held over taken")
+
+
+def pool_sentence(trials: pd.DataFrame) -> str:
+    """What a pool of buffers saves a connection beside buffers of its own."""
+    told = [
+        f"{held} over {taken}: {costs.kib_text} over {less.kib_text} KiB, {compared.text()}"
+        for held, taken, costs, less, compared in _savings(trials)
+        if "pool" in taken
+    ]
+    if not told:
+        return "Buffers of its own and buffers from a pool have not run beside each other yet."
+    return f"What a pool saves a connection: {'; '.join(told)}."
 
 
 _NAMED = 3
@@ -208,7 +228,8 @@ _NAMED = 3
 
 def gaps_table(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """Trials that did not end well, and variants that the campaign leaves out: what and why."""
-    bad = trials[trials["status"] != "ok"]
+    bad = counted(trials)
+    bad = bad[bad["status"] != "ok"]
     rows = [
         {
             "variant": name,
@@ -237,13 +258,13 @@ def cpu_table(trials: pd.DataFrame) -> pd.DataFrame:
         left_behind = bool((group["behind"] > 0).any())
         rows.append(
             {"variant": name, "connections": f"{group['connections'].iloc[0]:,}",
-             "messages/s": _cell(group["messages_per_second"]),
-             "CPU median, %": _cell(group["cpu_percent_median"]),
-             "CPU mean, %": _cell(group["cpu_percent_mean"]),
              "CPU per message, us": _cell(group["cpu_us_per_message"]),
-             "GC pauses": f"{pauses.astype(float).mean():.1f}" if len(pauses) else "none: no collector",
              "p50, us": "left behind" if left_behind else _cell(group["latency_p50_us"]),
              "p99, us": "left behind" if left_behind else _cell(group["latency_p99_us"]),
+             "GC pauses": f"{pauses.astype(float).mean():.1f}" if len(pauses) else "none: no collector",
+             "CPU median, %": _cell(group["cpu_percent_median"]),
+             "CPU mean, %": _cell(group["cpu_percent_mean"]),
+             "messages/s": _cell(group["messages_per_second"]),
              "n": len(group)}
         )  # fmt: skip
     return pd.DataFrame(rows)
@@ -260,7 +281,7 @@ def _cell(values: pd.Series) -> str:
 def verdict(trials: pd.DataFrame) -> str:
     """The page's answer."""
     fitted = connections.lines(trials)
-    default, plain = _newest(trials, "buffered_reader", 8192), _newest(trials, "stream", 0)
+    default, plain = _newest(trials, "buffered_reader", DEFAULT_BUFFER), _newest(trials, "stream", 0)
     if default not in fitted or plain not in fitted:
         return "No answer yet: default and plain streams must run at two numbers of connections."
     compared = decisions.compare_means(fitted[default].slopes, fitted[plain].slopes)
