@@ -136,7 +136,7 @@ def test_what_a_connection_costs_is_answered_with_its_parts(smoke: Path) -> None
     assert "A connection with default buffers takes" in text
     assert "Measured one by one, the parts add up" in text
     assert "verdicts on" in text
-    assert len(page(smoke, "07_buffered_io").select("article figure.drawn")) == 5
+    assert len(page(smoke, "07_buffered_io").select("article figure.drawn")) == 6
 
 
 def test_a_finished_campaign_is_shown_again_without_trials(smoke: Path) -> None:
