@@ -250,3 +250,21 @@ def test_threads_are_drawn_at_one_rate_and_with_the_throughput_that_held(table: 
     assert drawn == expected
     # Two outputs stay below the target, on one thread and on two.
     assert next(xy(line) for line in curves(highest)) == [[1, 2], [ITEMS[1], ITEMS[1]]]
+
+
+def test_the_longest_trials_have_a_panel_of_their_own_and_are_no_curve_at_one_rate(table: pd.DataFrame) -> None:
+    far = table[table["keys"] == KEYS[0]]
+    far = far.assign(seconds=100.0, tail="p99.99", trial_id=far["trial_id"] + " far", first_tail_ms=77.0)
+    both = pd.concat([table, far])
+    common, longest, highest = threads_of_the_engine(both, frame([], SEARCHES), TARGET_MS).axes
+    assert [axis.get_ylabel().split(",")[0] for axis in (common, longest)] == [table["tail"].iloc[0], "p99.99"]
+    assert {value for line in curves(longest) for value in xy(line)[1]} == {77.0}
+    assert highest.get_ylim()[0] == 0
+    titles = [axis.get_title() for axis in latency_against_throughput(both, TARGET_MS).axes]
+    assert not any("100 s" in title for title in titles)
+
+
+def test_where_no_rate_held_the_throughput_is_nought(table: pd.DataFrame) -> None:
+    slow = table.assign(first_tail_ms=10 * TARGET_MS)
+    _, highest = threads_of_the_engine(slow, frame([], SEARCHES), TARGET_MS).axes
+    assert {value for line in curves(highest) for value in xy(line)[1]} == {0.0}

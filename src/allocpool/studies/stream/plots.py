@@ -20,7 +20,7 @@ from allocpool.evidence.trials import records
 from allocpool.packets.style import ends
 from allocpool.runtimes.collectors import collector_labelled
 from allocpool.studies.stream.claims import CELL, FIRST, held, only
-from allocpool.studies.stream.story import AXES, commonest_rate, curves, published, rate_text
+from allocpool.studies.stream.story import AXES, commonest_rate, curves, far_tail, published, rate_text
 
 _MARKERS = "osD^vP"
 _DASHES: tuple[Any, ...] = ("", (4, 2), (4, 1, 1, 1), (1, 1))
@@ -142,11 +142,12 @@ def collector_settings(trials: pd.DataFrame, target_ms: float) -> Figure:
         asked = sorted(rows[axis].dropna().unique())
         rows["place"] = rows[axis].map({value: place for place, value in enumerate(asked, 1)}).fillna(0).astype(int)
         others = [name for name in CELL if name != axis]
-        for _, line in rows.groupby(others, sort=False, dropna=False):
+        for number, (_, line) in enumerate(rows.groupby(others, sort=False, dropna=False)):
             sns.lineplot(line, x="place", y=FIRST, **looks.drawn, ax=panel)
             told = line.groupby("place")[[FIRST, "young_per_s"]].median().dropna()
             for place, point in told.iterrows() if axis == "new_size_mb" else ():
-                panel.annotate(f"{point['young_per_s']:.0f}/s", (float(str(place)), point[FIRST]), xytext=(5, 5),
+                beside = (5, -14 if number % 2 else 5)  # of every other line below it: mostly as many
+                panel.annotate(f"{point['young_per_s']:.0f}/s", (float(str(place)), point[FIRST]), xytext=beside,
                                textcoords="offset points")  # fmt: skip
         panel.set(title="", xlabel=_SETTINGS[axis], ylabel="first result, ms (log)")
         panel.set_xticks(range(len(asked) + 1), [_DEFAULT, *(f"{value}" for value in asked)])
@@ -168,28 +169,34 @@ def _asked(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
 
 
 def threads_of_the_engine(trials: pd.DataFrame, searches: pd.DataFrame, target_ms: float) -> Figure:
-    """Cooperative threads, from one to all processors: latency at the highest percentile at the commonest rate (above),
-    the highest throughput within the target (below); medians, bars from the smallest to the largest."""
-    rows, highest = commonest_rate(trials), held(trials, searches, target_ms)
+    """Cooperative threads, from one to all processors: latency at the highest percentile at the commonest rate (above)
+    and, where it tells of a higher one, in the longest trials; the highest throughput within the target (below), 0
+    where not even the lowest rate held. Medians, bars from the smallest to the largest."""
+    rows, longest, highest = commonest_rate(trials), far_tail(trials), held(trials, searches, target_ms)
     if rows.empty or rows[FIRST].isna().all():
         return nothing("no trial that kept up")
-    tables = {FIRST: rows, "held_items_per_second": highest}
-    looks = _Looks(pd.concat([rows, highest]))
-    grid = sns.FacetGrid(rows.assign(panel=""), sharey=False, **panels("panel", tables, 2.6, 1))
+    throughput = highest.assign(millions=highest["holds_items_per_second"].fillna(0.0) / 1e6)
+    shown = {"common": (rows, FIRST), "longest": (longest, FIRST), "held": (throughput, "millions")}
+    if longest[FIRST].isna().all():
+        del shown["longest"]
+    looks = _Looks(pd.concat([table for table, _ in shown.values()]))
+    grid = sns.FacetGrid(rows.assign(panel=""), sharey=False, **panels("panel", shown, 2.6, 1))
     threads = sorted(rows["cooperative_threads"].unique())
-    for value, panel in grid.axes_dict.items():
-        table = tables[value].dropna(subset=[value])
-        scaled = table.assign(**{value: table[value].astype(float) / (1 if value == FIRST else 1e6)})
-        for place, (_, line) in enumerate(scaled.groupby(["solution", "tail"], sort=False)):
-            shown = _styled(line.assign(cooperative_threads=min(looks.markers)))
-            shown["at"] = line["cooperative_threads"].astype(int) + 0.02 * place
-            sns.lineplot(shown, x="at", y=value, **looks.drawn, ax=panel)
-        panel.set(xticks=threads, xlim=(threads[0] - 0.4, threads[-1] + 0.4))
-    latency, throughput = grid.axes.flat
-    latency.axhline(target_ms, color=style.INK, linewidth=0.8, linestyle="--")
-    latency.set(title=rate_text(rows).replace(", ", ",\n", 1), ylabel="first result, ms")
-    throughput.set(title="", xlabel="cooperative threads of the engine",
-                   ylabel=f"million items/s within {target_ms:g} ms")  # fmt: skip
+    for name, panel in grid.axes_dict.items():
+        table, value = shown[name]
+        known = table.dropna(subset=[value]).astype({value: float})
+        for place, (_, line) in enumerate(known.groupby(["solution", "tail"], sort=False)):
+            drawn = _styled(line.assign(cooperative_threads=min(looks.markers)))
+            drawn["at"] = line["cooperative_threads"].astype(int) + 0.02 * place
+            sns.lineplot(drawn, x="at", y=value, **looks.drawn, ax=panel)
+        panel.set(xticks=threads, xlim=(threads[0] - 0.4, threads[-1] + 0.4), ylim=(0, None))
+        if value == FIRST:
+            tail = ", ".join(sorted(known["tail"].dropna().unique()))
+            panel.axhline(target_ms, color=style.INK, linewidth=0.8, linestyle="--")
+            panel.set(title=rate_text(table).replace(", ", ",\n", 1), ylabel=f"{tail}, first result, ms", xlabel="")
+        else:
+            panel.set(title="", xlabel="cooperative threads of the engine",
+                      ylabel=f"million items/s within {target_ms:g} ms")  # fmt: skip
     words = ends(rows, FIRST, ["solution", "cooperative_threads"], "ms")
     tails = ", ".join(sorted(rows["tail"].dropna().unique()))
     text = f"Latency to the first result ({tails}) and throughput by threads of the engine: {words}."

@@ -93,10 +93,12 @@ def curves(trials: pd.DataFrame, axis: str) -> pd.DataFrame:
     trials, kept_up, the percentile, and the latency there to the first and the last result: median, low, high, ms.
 
     Only trials that differ in nothing else: no aggregate, number of the collector's threads or size of its young
-    generation but the plain ones. Of inputs (or keys) at which nothing was varied there is no curve.
+    generation but the plain ones. Of inputs (or keys) at which nothing was varied on windows of a length there is no
+    curve.
     """
     rows, fixed = only(trials), AXES[axis]
-    varied = rows.groupby(fixed)[axis].transform("nunique") > 1 if len(rows) else pd.Series(dtype=bool)
+    same = [fixed, "window_ms", "slide_ms", "seconds"]
+    varied = rows.groupby(same)[axis].transform("nunique") > 1 if len(rows) else pd.Series(dtype=bool)
     found = []
     for key, group in rows[varied].groupby(list(CELL), dropna=False, observed=True, sort=False):
         row = {
@@ -256,6 +258,11 @@ def commonest_rate(trials: pd.DataFrame) -> pd.DataFrame:
     for name in _ONE_RATE:
         rows = rows[rows[name] == first[name]]
     return rows
+
+
+def far_tail(trials: pd.DataFrame) -> pd.DataFrame:
+    """The same of the finished plain trials that are longer than those of the `commonest_rate`: a higher percentile."""
+    return commonest_rate(trials[trials["seconds"] > commonest_rate(trials)["seconds"].max()])
 
 
 def rate_text(trials: pd.DataFrame) -> str:
