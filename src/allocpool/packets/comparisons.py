@@ -216,9 +216,12 @@ class Batch:
 
 @dataclass(frozen=True)
 class CellOrdering(Ordering):
-    """An expected ordering of cells; ``families`` are the published collectors on both sides."""
+    """An expected ordering of cells; ``families`` are the published collectors on both sides. ``cells``: larger and
+    smaller, where there is one of each, and ``factor``, what the costs of the smaller one are multiplied with."""
 
     families: frozenset[str] = field(default=frozenset(), kw_only=True)
+    cells: tuple[Cell, Cell] | None = field(default=None, kw_only=True)
+    factor: float = field(default=1.0, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +269,8 @@ def ordering(batch: Batch, larger: Cell, smaller: Cell, factor: float = 1.0) -> 
         batch.compare(larger, smaller, factor),
         gaps=batch.gaps(larger, smaller),
         families=batch.families(larger, smaller),
+        cells=(larger, smaller),
+        factor=factor,
     )
 
 

@@ -43,6 +43,8 @@ NOT_HUGELY = 2.0
 """Two speeds do not differ hugely when their ratio lies between this and its inverse."""
 MUCH = 2.0
 """What is said to be much more is at least so many times as much."""
+SMALL_IN_JAVA = "small-java"
+"""The claim on small blocks, by its id."""
 LEAST_COLLECTIONS = 3
 """So many collections a window must have seen, on average, before a claim about collections can rest on it."""
 _CONTROLS = collectors_that(lambda row: row.is_control)
@@ -203,8 +205,13 @@ def _costs_rise(costs: Costs) -> Iterator[Ordering]:
                 yield _ordering(larger, smaller)
 
 
+def small_pairs(costs: Costs) -> Iterator[tuple[str, str]]:
+    """Each allocator of C with each collector: what the claim on small blocks compares, in its order."""
+    return _pairs(costs, _MALLOC, _HEAP)
+
+
 def _small_are_faster_in_java(costs: Costs) -> Iterator[Ordering]:
-    for malloc, java in _pairs(costs, _MALLOC, _HEAP):
+    for malloc, java in small_pairs(costs):
         yield _ordering(
             (f"malloc {malloc}", costs.cost("malloc", malloc, SMALL)),
             (f"byte[] {java}", costs.cost("byte_array", java, SMALL)),
@@ -380,7 +387,7 @@ def _holes(costs: Costs) -> Evidence:
 ALLOCATION_CLAIMS: tuple[Claim[Costs], ...] = (
     _claim("costs-rise", "Every cost rises with the size: malloc, free, Java's heap, direct memory.", _costs_rise,
            _MALLOC, _HEAP, _DIRECT),
-    _claim("small-java", "Small blocks are allocated faster in Java than by malloc.", _small_are_faster_in_java,
+    _claim(SMALL_IN_JAVA, "Small blocks are allocated faster in Java than by malloc.", _small_are_faster_in_java,
            _MALLOC, _HEAP),
     _claim("free-cheaper", "free is cheaper than malloc.", _free_is_cheaper, _MALLOC, set_ups=(IN_CPP,)),
     _claim(

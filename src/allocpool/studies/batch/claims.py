@@ -57,7 +57,8 @@ _SAME_SHAPE = 1e-6  # below any measurement's rounding, so that ratios of distan
 _OBJECTS_PER_STORED = 8
 
 
-def _pool_everywhere(batch: Batch) -> list[CellOrdering]:
+def pool_everywhere(batch: Batch) -> list[CellOrdering]:
+    """Allocating over pooling, solution by solution and case by case."""
     return [
         ordering(batch, Cell(name, "alloc", case), Cell(name, "pool", case))
         for name in batch.solutions()
@@ -167,7 +168,8 @@ def _native_cms_is_best_java(batch: Batch) -> list[CellOrdering]:
     )
 
 
-def _zgc_is_best_java_when_overloaded(batch: Batch) -> list[CellOrdering]:
+def zgc_is_best_java_when_overloaded(batch: Batch) -> list[CellOrdering]:
+    """Allocating in case C: every other collector over ZGC, with buffers on the heap and beside it."""
     return [
         ordering(batch, Cell(name, "alloc", "C"), Cell(zgc, "alloc", "C"))
         for layout in ("heap", "native")
@@ -208,7 +210,7 @@ def _measured(batch: Batch, names: Iterable[str], case: str, strategy: str) -> l
     return [cell for cell in cells if not batch.values(cell).empty] or cells
 
 
-def _allocation_is_dear_in_cpp(batch: Batch) -> list[CellOrdering]:
+def allocation_is_dear_in_cpp(batch: Batch) -> list[CellOrdering]:
     """Beside a collector that never collects. The article had none, so its table says nothing here."""
     if batch.set_up not in SET_UPS:
         return []
@@ -390,7 +392,7 @@ def _case_a_sentence(evidence: Evidence) -> str:
 POOL_EVERYWHERE = ordering_claim(
     "pool-everywhere-batch",
     "In every single batch test, pooling performs better than allocating.",
-    _pool_everywhere,
+    pool_everywhere,
     FAMILIES,
 )
 WHICH_CMS: Claim[Batch] = Claim(
@@ -485,7 +487,7 @@ BATCH_CLAIMS: tuple[Claim[Batch], ...] = (
     ordering_claim(
         "zgc-best-c",
         "In overload, ZGC allocates cheapest of all collectors, with heap and with native buffers.",
-        _zgc_is_best_java_when_overloaded,
+        zgc_is_best_java_when_overloaded,
         FAMILIES,
     ),
     ordering_claim(
@@ -497,7 +499,7 @@ BATCH_CLAIMS: tuple[Claim[Batch], ...] = (
     ordering_claim(
         "cpp-alloc-dear",
         f"Allocation in C++ costs much more than in Java without its collector: {A_MULTIPLE:g} times or more.",
-        _allocation_is_dear_in_cpp,
+        allocation_is_dear_in_cpp,
     ),
     ordering_claim(
         "cpp-no-better",

@@ -1,0 +1,171 @@
+"""Why a conclusion does not hold here: one thing is changed about a comparison that came out the other way round.
+
+That a comparison is reversed explains nothing. An *ablation* (Cohen and Howe, "How evaluation guides AI research", AI
+Magazine 9(4), 1988) sets the same two sides against each other once more, with one thing changed on one side or on
+both. Where that comes out as published, the reason lies in what was changed; where the ratio moves and not as far, it
+is a part of the reason; where it is shown not to move by what matters, the reason is another one.
+
+Comparisons are chosen here because they came out reversed, and trials that choose are further off than others would be:
+so that a change turns one rests on the changed comparison alone, and on no comparison with what it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import pandas as pd
+
+from allocpool import decisions, stats
+from allocpool.decisions import Comparison
+from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, OTHER_WAY, REFUTED, Verdict
+
+TURNS, PART, NOT_THE_CAUSE, FURTHER = "turns it", "a part of it", "not the reason", "the reverse"
+OUTCOMES = (TURNS, PART, NOT_THE_CAUSE, FURTHER, OPEN, NOT_MEASURED)
+"""As published once it is changed; towards that, not as far; not moved by what matters; moved away from it; the trials
+do not tell; a side has no figure."""
+_NAMED = 3
+"""So many changes are named in a sentence."""
+
+
+class Sides(NamedTuple):
+    """The costs of the trials of both sides, in the order of blocks; the claim says that ``larger`` is more."""
+
+    larger: pd.Series
+    smaller: pd.Series
+
+
+class Changed(NamedTuple):
+    """The sides after a change; None: the change leaves that side alone, and its trials are those from before."""
+
+    larger: pd.Series | None
+    smaller: pd.Series | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One change of one comparison: of which claim on which set-up, the comparison in words, what is changed."""
+
+    claim: str
+    set_up: str
+    comparison: str
+    changed: str
+    before: Sides
+    after: Changed
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What one change does: the comparison as it was, as it is after it, and the latter ratio over the former."""
+
+    asked: Asked
+    before: Comparison
+    after: Comparison
+    effect: Comparison
+
+    @property
+    def outcome(self) -> str:
+        """One of `OUTCOMES`."""
+        if self.after.ratio is None:
+            return NOT_MEASURED
+        if self.after.direction > 0:
+            return TURNS
+        return {1: PART, -1: FURTHER}.get(self.effect.direction, NOT_THE_CAUSE if self.effect.equivalent else OPEN)
+
+
+def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Those refuted or mixed, of which something was compared: by trials, not by what a source says of itself."""
+    return [each for each in verdicts if each.outcome in (REFUTED, MIXED) and "larger" in each.evidence]
+
+
+def ablations(asked: Sequence[Asked]) -> list[Ablation]:
+    """Judge changes: what they lead to is decided together, and so is what they do."""
+    after = decisions.together([partial(_compared, _after(item)) for item in asked])
+    effects = decisions.together([partial(_effect, item) for item in asked])
+    return [
+        Ablation(item, _compared(item.before), changed, effect)
+        for item, changed, effect in zip(asked, after, effects, strict=True)
+    ]
+
+
+def _after(item: Asked) -> Sides:
+    larger, smaller = (was if now is None else now for was, now in zip(item.before, item.after, strict=True))
+    return Sides(larger, smaller)
+
+
+def _compared(sides: Sides, alpha: float = decisions.ALPHA) -> Comparison:
+    return decisions.compare(sides.larger, sides.smaller, alpha=alpha)
+
+
+def _effect(item: Asked, alpha: float) -> Comparison:
+    """The ratio after the change over that before it; a side that is left alone has no part in it."""
+    tops, bottoms = [], []
+    if item.after.larger is not None:
+        tops.append(item.after.larger)
+        bottoms.append(item.before.larger)
+    if item.after.smaller is not None:
+        tops.append(item.before.smaller)
+        bottoms.append(item.after.smaller)
+    return decisions.compare_products(tops, bottoms, alpha=alpha)
+
+
+def table(judged: Sequence[Ablation]) -> pd.DataFrame:
+    """One row per change that has a figure: claim, judged on, comparison, its ratio as it is, what is changed, the
+    outcome, the ratio after it, and how many times that is what it was."""
+    rows = [
+        {
+            "claim": item.asked.claim, "judged on": item.asked.set_up, "comparison": item.asked.comparison,
+            "as it is": _ratio(item.before), "changed": item.asked.changed, "outcome": item.outcome,
+            "after it": _ratio(item.after), "after over before": _ratio(item.effect),
+        }
+        for item in judged
+        if item.outcome != NOT_MEASURED
+    ]  # fmt: skip
+    columns = ["claim", "judged on", "comparison", "as it is", "changed", "outcome", "after it", "after over before"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _ratio(comparison: Comparison) -> str | None:
+    return comparison.ratio.text(2) if comparison.ratio else None
+
+
+def caption(judged: Sequence[Ablation]) -> str:
+    """What the columns of `table` mean, with the trials behind a ratio, and how many changes have no figure."""
+    measured = [item for item in judged if item.outcome != NOT_MEASURED]
+    trials = [item.effect.decision.n for item in measured]
+    of = f" {stats.trials_each(min(trials), max(trials))}, Student's intervals." if trials else ""
+    lacking = len(judged) - len(measured)
+    left = f" {stats.plural(lacking, 'change')} without a figure on both sides left out." if lacking else ""
+    return (
+        f"Ratios above 1 are as claimed. {TURNS.capitalize()}: shown above 1 after the change; {PART}: shown to move "
+        f"that way, not as far; {NOT_THE_CAUSE}: shown not to move by what matters. All changes of the table are "
+        f"decided together.{of}{left}"
+    )
+
+
+def sentence(judged: Sequence[Ablation], verdicts: Sequence[Verdict]) -> str:
+    """How many comparisons of claims that failed are explained by one change, and by which."""
+    reversed_count = sum(int((each.evidence["shown"] == OTHER_WAY).sum()) for each in failed(verdicts))
+    if not reversed_count:
+        return "No claim is refuted here, so there is nothing to explain."
+    best: dict[tuple[str, str, str], Ablation] = {}
+    for item in sorted(judged, key=lambda each: OUTCOMES.index(each.outcome)):
+        if item.outcome != NOT_MEASURED:
+            best.setdefault((item.asked.claim, item.asked.set_up, item.asked.comparison), item)
+    turned, moved = ([item for item in best.values() if item.outcome == outcome] for outcome in (TURNS, PART))
+    left = len(best) - len(turned) - len(moved)
+    counts = [f"{len(turned) or 'none'} {'turns' if len(turned) == 1 else 'turn'}{_by(turned)}"]
+    counts += [f"of {len(moved)} a part is explained{_by(moved)}"] * bool(moved)
+    counts += [f"{left} {'stays' if left == 1 else 'stay'} unexplained"] * bool(left)
+    whole = stats.plural(reversed_count, "comparison")
+    tried = f"{len(best) or 'none'} {'were' if len(best) > 1 else 'was'} tried again with one thing changed"
+    return f"Of {whole} shown the other way round, {tried}{': ' if best else ''}{'; '.join(counts * bool(best))}."
+
+
+def _by(judged: Sequence[Ablation]) -> str:
+    """The changes by name, the commonest first, with how many comparisons each is the best explanation of."""
+    changes = pd.Series([item.asked.changed for item in judged], dtype=object).value_counts()
+    told = [f"{change} ({count})" for change, count in changes.head(_NAMED).items()]
+    return f" when {'; or '.join(told)}" if told else ""
