@@ -112,18 +112,18 @@ def _effect(item: Asked, alpha: float) -> Comparison:
 
 
 def table(judged: Sequence[Ablation]) -> pd.DataFrame:
-    """One row per change that has a figure: claim, judged on, comparison, its ratio as it is, what is changed, the
-    outcome, the ratio after it, and how many times that is what it was."""
+    """One row per change that has a figure: comparison, what is changed, the outcome, the ratio as it is and after it,
+    how many times the former the latter is, the claim and the set-up that it was judged on."""
     rows = [
         {
-            "claim": item.asked.claim, "judged on": item.asked.set_up, "comparison": item.asked.comparison,
-            "as it is": _ratio(item.before), "changed": item.asked.changed, "outcome": item.outcome,
-            "after it": _ratio(item.after), "after over before": _ratio(item.effect),
+            "comparison": item.asked.comparison, "changed": item.asked.changed, "outcome": item.outcome,
+            "as it is": _ratio(item.before), "after it": _ratio(item.after), "after over before": _ratio(item.effect),
+            "claim": item.asked.claim, "judged on": item.asked.set_up,
         }
         for item in judged
         if item.outcome != NOT_MEASURED
     ]  # fmt: skip
-    columns = ["claim", "judged on", "comparison", "as it is", "changed", "outcome", "after it", "after over before"]
+    columns = ["comparison", "changed", "outcome", "as it is", "after it", "after over before", "claim", "judged on"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -167,5 +167,5 @@ def sentence(judged: Sequence[Ablation], verdicts: Sequence[Verdict]) -> str:
 def _by(judged: Sequence[Ablation]) -> str:
     """The changes by name, the commonest first, with how many comparisons each is the best explanation of."""
     changes = pd.Series([item.asked.changed for item in judged], dtype=object).value_counts()
-    told = [f"{change} ({count})" for change, count in changes.head(_NAMED).items()]
-    return f" when {'; or '.join(told)}" if told else ""
+    told = [f"once {change} in {count}" for change, count in changes.head(_NAMED).items()]
+    return f" ({', '.join(told)})" if told else ""

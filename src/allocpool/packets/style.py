@@ -146,7 +146,7 @@ def two_lines(name: str, most: int = 24) -> str:
     places = [at for at in range(len(name)) if name.startswith(" / ", at)]
     if len(name) <= most or not places or "\n" in name:
         return name
-    at = min(places, key=lambda place: max(place, len(name) - place))
+    at = min(places, key=lambda place: max(place + 2, len(name) - place - 3))  # the longer line is as short as can be
     return f"{name[: at + 2]}\n{name[at + 3 :]}"
 
 

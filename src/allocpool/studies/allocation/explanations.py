@@ -10,7 +10,7 @@ from allocpool.evidence.ablation import Ablation, Asked, Changed, Sides, ablatio
 from allocpool.evidence.claims import OTHER_WAY, Verdict
 from allocpool.studies.allocation.claims import SMALL, SMALL_IN_JAVA, Costs, small_pairs
 
-_CHANGED = "free memory goes back to the kernel, as glibc has it unless it is told to keep it"
+_CHANGED = "glibc gives free memory back to the kernel"
 """The thresholds of ``glibc_keeping`` (`allocpool.machine.allocators`) left as they are: nothing else differs."""
 
 

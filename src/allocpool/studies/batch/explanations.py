@@ -43,7 +43,7 @@ EXPLANATIONS: Mapping[str, tuple[OrderingRule, tuple[Change, ...]]] = MappingPro
         "pool-everywhere-batch": (
             pool_everywhere,
             (
-                Change("the pool is small (mix)", smaller={"strategy": "mix"}),
+                Change("the pool is small", smaller={"strategy": "mix"}),
                 Change("the pool lies in the order in which it was made", smaller={"pool_order": "fresh"}),
                 _on_both("the collector has generations", {"collector": "shenandoah"}, collector="genshenandoah"),
                 _on_both("the collector is Serial", {"collector": "g1"}, collector="serial"),
@@ -70,7 +70,7 @@ EXPLANATIONS: Mapping[str, tuple[OrderingRule, tuple[Change, ...]]] = MappingPro
 def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
     """Every change of every comparison that is the other way round, of the claims that these verdicts refute."""
     costs = cell_data.costs_by_cell(trials)
-    facts = trials.drop_duplicates("solution").set_index("solution")
+    facts = {str(row["solution"]): row for row in trials.drop_duplicates("solution").to_dict("records")}
     asked: list[Asked] = []
     for verdict in failed(verdicts):
         if verdict.claim.id not in EXPLANATIONS:
@@ -94,9 +94,9 @@ def of_claims(trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablatio
 _NONE = pd.Series(dtype=float)
 
 
-def _changed(change: Change, cells: tuple[Cell, Cell], facts: pd.DataFrame) -> tuple[Cell, Cell] | None:
+def _changed(change: Change, cells: tuple[Cell, Cell], facts: Mapping[str, Any]) -> tuple[Cell, Cell] | None:
     """The cells after the change, or None where there is nothing to change."""
-    solutions = [Solution.of(facts.loc[cell.solution]) for cell in cells]
+    solutions = [Solution.of(facts[cell.solution]) for cell in cells]
     if any(getattr(solution, name) != value for solution in solutions for name, value in change.where.items()):
         return None
     larger, smaller = (
