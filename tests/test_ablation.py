@@ -215,7 +215,7 @@ def test_what_is_explained_is_counted_and_named(trials: pd.DataFrame, judged: li
     table = ablation.table(judged)
     assert set(table["outcome"]) <= set(OUTCOMES) - {NOT_MEASURED}
     assert len(table) == sum(item.outcome != NOT_MEASURED for item in judged)
-    assert ablation.sentence([], []) == "No claim is refuted here, so there is nothing to explain."
+    assert ablation.sentence([], []) == "No claim is refuted by trials here, so there is nothing to explain."
     assert "none was tried again" in ablation.sentence([], verdicts)
 
 

@@ -149,7 +149,7 @@ def sentence(judged: Sequence[Ablation], verdicts: Sequence[Verdict]) -> str:
     """How many comparisons of claims that failed are explained by one change, and by which."""
     reversed_count = sum(int((each.evidence["shown"] == OTHER_WAY).sum()) for each in failed(verdicts))
     if not reversed_count:
-        return "No claim is refuted here, so there is nothing to explain."
+        return "No claim is refuted by trials here, so there is nothing to explain."
     best: dict[tuple[str, str, str], Ablation] = {}
     for item in sorted(judged, key=lambda each: OUTCOMES.index(each.outcome)):
         if item.outcome != NOT_MEASURED:
