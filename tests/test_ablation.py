@@ -206,6 +206,11 @@ def test_every_comparison_of_an_explained_claim_that_is_reversed_is_tried(
     assert reversed_ones
 
 
+def test_what_is_explained_is_a_claim() -> None:
+    assert set(of_batch.EXPLANATIONS) <= set(CLAIMS)
+    assert allocation_claims.SMALL_IN_JAVA in {claim.id for claim in allocation_claims.ALLOCATION_CLAIMS}
+
+
 def test_what_is_explained_is_counted_and_named(trials: pd.DataFrame, judged: list[Ablation]) -> None:
     verdicts = evaluate(trials)
     told = ablation.sentence(judged, verdicts)

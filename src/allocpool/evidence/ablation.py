@@ -20,6 +20,7 @@ import pandas as pd
 
 from allocpool import decisions, stats
 from allocpool.decisions import Comparison
+from allocpool.evidence import tables
 from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, OTHER_WAY, REFUTED, Verdict
 
 TURNS, PART, NOT_THE_CAUSE, FURTHER = "turns it", "a part of it", "not the reason", "the reverse"
@@ -129,6 +130,11 @@ def table(judged: Sequence[Ablation]) -> pd.DataFrame:
 
 def _ratio(comparison: Comparison) -> str | None:
     return comparison.ratio.text(2) if comparison.ratio else None
+
+
+def for_reader(judged: Sequence[Ablation]) -> tables.TableOrWords:
+    """`table` as a page shows it."""
+    return tables.plain_table(table(judged), "Why claims fail here: one thing changed", caption(judged))
 
 
 def caption(judged: Sequence[Ablation]) -> str:
