@@ -35,6 +35,7 @@ TOY = replace(
     thread_names=("Toy ",),
     log_words=("gc+toy=debug",),
     smallest_heap_mb=99,
+    roomy_heap_mb=99,
     heap_is_shared_memory=True,
     published_pause_target_ms={25: 7},
 )
@@ -81,7 +82,7 @@ def test_a_row_is_complete(row: Collector) -> None:
     assert re.fullmatch("#[0-9a-f]{6}", row.colour)
     assert all(0 < len(name) <= 15 for name in row.thread_names)
     assert row.thread_names or not row.concurrent
-    assert row.smallest_heap_mb > 0
+    assert row.roomy_heap_mb >= row.smallest_heap_mb > 0
     assert not (row.never_frees and (row.stop_the_world or row.concurrent))
     assert row.is_control == row.never_frees == (row.exhausted_exit_status is not None)
     assert set(row.published_pause_target_ms) <= set(row.flags)
@@ -110,6 +111,11 @@ def test_a_row_with_flags_for_no_measured_release_is_refused(features: tuple[int
         replace(TOY, flags=dict.fromkeys(features, ("-XX:+UseToyGC",)))
 
 
+def test_a_row_whose_roomy_heap_is_too_small_to_start_is_refused() -> None:
+    with pytest.raises(ValueError, match="collector toy: roomy_heap_mb 98 is below smallest_heap_mb 99"):
+        replace(TOY, roomy_heap_mb=98)
+
+
 def test_traits_are_those_that_the_studies_were_made_with() -> None:
     assert table.collectors_that(lambda row: row.stop_the_world) == ("serial", "parallel", "cms")
     assert table.collectors_that(lambda row: row.is_control) == ("epsilon",)
@@ -117,6 +123,7 @@ def test_traits_are_those_that_the_studies_were_made_with() -> None:
     assert table.collectors_that(lambda row: row.heap_is_shared_memory) == ("zgc", "genzgc")
     assert table.collectors_that(lambda row: not row.concurrent) == ("serial", "parallel", "epsilon")
     assert {row.name: row.smallest_heap_mb for row in COLLECTORS.values() if row.smallest_heap_mb != 16} == {"zgc": 48}
+    assert {row.name: row.roomy_heap_mb for row in COLLECTORS.values() if row.roomy_heap_mb != 16} == {"zgc": 160}
     targets_ms = {row.name: row.published_pause_target_ms for row in COLLECTORS.values()}
     assert {name: target for name, target in targets_ms.items() if target} == {"g1": {11: 80}}
 

@@ -607,6 +607,14 @@ def test_an_exhausted_heap_of_a_worker_is_the_outcome_of_the_search(data: Path) 
     assert tidy_realtime([record])["searches"]["status"].tolist() == ["out_of_memory"]
 
 
+def test_the_smallest_published_heap_holds_the_arrays_of_any_collector(data: Path) -> None:
+    # ZGC of 11 has pages of 32 MiB for arrays of 256 KiB: in a tenth of the article's heap for native buffers, 103 MiB,
+    # it ended as out of memory before its first message.
+    text = "mode=realtime layout=native runtime=11 collector=zgc strategy=alloc case=A scale=0.1 interval_ns=20000"
+    told = summary(run(*text.split(), "seconds=0.1", "warmup_seconds=0.05", "prologue_seconds=0.05"))
+    assert told["received"] > 0
+
+
 def test_a_search_killed_hard_leaves_no_process(data: Path) -> None:
     # Few short probes, then a trial that doesn't end of itself.
     words = SEARCH.replace("low_ns=20 ", "low_ns=1000 resolution=0.4 ").replace("full_seconds=0.2", "full_seconds=10")

@@ -286,8 +286,8 @@ def scaled(size: int, scale: float, smallest: int = 1) -> int:
 
 
 def scaled_heap_mb(layout: str, collector: str, scale: float) -> int:
-    """The published heap of a Java layout at this scale, MiB, or the smallest that the collector starts with."""
-    return max(collector_named(collector).smallest_heap_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
+    """The published heap of a Java layout at this scale, MiB, or the smallest in which any array is placed."""
+    return max(collector_named(collector).roomy_heap_mb, math.ceil(HEAP_MB.get(layout, HEAP_MB["heap"]) * scale))
 
 
 def _default_heap_mb(spec: dict[str, Any]) -> int | None:

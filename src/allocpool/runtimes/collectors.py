@@ -36,6 +36,7 @@ class Collector:
             collectors have are in `allocpool.runtimes.threads`.
         log_words: what its log needs beside ``gc*=info`` (``-Xlog``, JEP 158).
         smallest_heap_mb: smallest heap to give it, MiB.
+        roomy_heap_mb: smallest heap in which it also places several large arrays at a time, MiB.
         heap_is_shared_memory: its heap is a file in memory (ZGC: ``zPhysicalMemoryBacking_linux.cpp``), for which the
             kernel has another setting of transparent huge pages.
         has_sized_young: ``-XX:MaxNewSize`` limits its young generation (the ``java`` manual).
@@ -58,6 +59,7 @@ class Collector:
     thread_names: tuple[str, ...] = ()
     log_words: tuple[str, ...] = ()
     smallest_heap_mb: int = 16
+    roomy_heap_mb: int = 16
     heap_is_shared_memory: bool = False
     has_sized_young: bool = False
     stop_the_world: bool = False
@@ -71,6 +73,11 @@ class Collector:
         """Refuses flags for a release that is not measured, and a row without any."""
         if not self.flags or set(self.flags) - set(FEATURES):
             raise ValueError(f"collector {self.name}: flags for {sorted(self.flags)}, not for releases of {FEATURES}")
+        if self.roomy_heap_mb < self.smallest_heap_mb:
+            raise ValueError(
+                f"collector {self.name}: roomy_heap_mb {self.roomy_heap_mb} is below smallest_heap_mb "
+                f"{self.smallest_heap_mb}"
+            )
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -146,6 +153,9 @@ _ROWS = {
             # On 21, beside the generational one, its names begin with X (src/hotspot/share/gc/x).
             thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
             smallest_heap_mb=48,  # on 11 it does not start below 40
+            # On 11 an array of 256 KiB or more takes a page of 32 MiB (zGlobals.hpp: ZPageSizeMedium), whatever the
+            # heap, and 36 MiB are kept for relocation: in 103 MiB there is no second such page, however little lives.
+            roomy_heap_mb=160,
             heap_is_shared_memory=True,
             concurrent=True,
             published_family="ZGC",
