@@ -206,8 +206,20 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["status", "--profile", "../.."], "choose one of smoke, quick, standard, article"),
         (["run", "batch", "--profile", "../quick"], "choose one of smoke, quick, standard, article"),
         (["run", "batch", "--set", "profile=../../x"], "unknown key 'profile'"),
+        (["run", "batch", "--set", "profile.name=x"], "unknown key 'profile'"),
         (["run", "batch", "--set", "blocks=2", "--set", "blocks=3"], "blocks is given twice"),
         (["run", "batch", "--set", "blocks="], "blocks has no value"),
+        (
+            ["plan", "realtime", "--set", "sweeps.bloks=3"],
+            "unknown key 'sweeps.bloks' (did you mean blocks? valid keys: blocks, cases, heap_factors, ",
+        ),
+        (["plan", "realtime", "--set", "sweps.blocks=3"], "unknown key 'sweps' (did you mean sweeps? valid keys: "),
+        (["plan", "realtime", "--set", "sweeps.cases=[D]"], "unknown sweeps.cases.0 'D': choose one of A, A10k, B, C"),
+        (["plan", "realtime", "--set", "blocks.more=3"], "blocks: a whole number, not {'more': 3}"),
+        (
+            ["plan", "realtime", "--set", "sweeps.blocks=3", "--set", "sweeps={cases: [A]}"],
+            "sweeps is given whole, and sweeps.blocks too: give one of them",
+        ),
         (["run", "batch", "--set", "strategies=[]"], "strategies is empty: choose some of dummy, alloc, mix, pool"),
         (
             ["run", "batch", "--profil", "quick"],

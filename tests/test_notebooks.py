@@ -131,6 +131,28 @@ def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -
         assert "A difference matters from 25% on." in banner.data
 
 
+def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    study = campaign.open_study("realtime", "standard")
+    changes = {"blocks": 3, "solutions": ["cpp/flat"], "sweeps.blocks": 2, "scale": 0.2, "cases": ["A"]}
+    taken = campaign.open_study("realtime", "standard", changes).profile.model_dump(mode="json")
+    assert study.taken_under == study.profile
+    for stored, told in (
+        (taken, ["blocks 3, not 5", "cases A, not A, B, C", "scale 0.2, not 0.1", "sweeps.blocks 2, not 8"]),
+        ({"profile": "standard", "sweep_blocks": 3}, []),  # of an older version
+    ):
+        shown = campaign.open_study("realtime", "standard")
+        monkeypatch.setenv(campaign.SHOW_ONLY, "1")
+        about = {"profile": stored, "statuses": {"ok": 4}, "unavailable": {}, "planned": 4, "missing": 0}
+        monkeypatch.setattr(campaign, "stored", lambda *_which, about=about: ({}, about))
+        assert set(told) <= set(shown.provenance()["other_settings"]) and bool(told) == (stored is taken)
+        banner = notebook.status_banner(shown.provenance()).data
+        assert all(word in banner for word in told)
+        assert ("Taken with other settings than the profile has: " in banner) == bool(told)
+    assert "solutions cpp/flat/glibc, not 15 of them" in campaign._other_settings(
+        taken, study.profile.model_dump(mode="json")
+    )
+
+
 def test_another_effect_is_another_judgement_of_the_same_trials() -> None:
     usual, finer = (campaign.open_study("batch", "quick", {"effect_that_matters": effect}) for effect in (None, 1.1))
     assert [item.spec for item in usual.plan()] == [item.spec for item in finer.plan()]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool.campaign import campaign, tidy
+from allocpool.campaign import campaign, hosts, tidy
+from allocpool.evidence import hosts as by_host
 from allocpool.evidence.style import alt, log_axis, new_figure
 from allocpool.packets.specs import SETTINGS
 from allocpool.packets.style import CASE_WORDS
@@ -157,9 +159,7 @@ def test_an_older_trial_decides_only_what_it_saw(changes: dict[str, Any], decide
     assert (found["laps"], found["too_short"]) == (1.5, True)
 
 
-def test_shipped_figures_of_another_queue_are_not_told_as_similar() -> None:
-    shipped, _ = campaign.read_tables("realtime", "standard")
-    assert not realtime_report.not_similar(shipped["searches"], shipped["trials"]).startswith("In every search")
+def test_figures_of_another_queue_are_not_told_as_similar() -> None:
     similar = pd.DataFrame([search()])
     assert realtime_report.not_similar(similar, NO_TRIALS) == "In every search the input queue follows the scale."
     other = pd.DataFrame([search(), search(case="B", input_queue_ms=100.0, queue_factor=10.0)])
@@ -410,3 +410,43 @@ def test_a_logarithmic_axis_of_any_panel_has_figures(decades: int, panels: int) 
     low, high = axes[0].get_ylim()
     told = [label.get_text() for label in axes[0].get_yticklabels() if low <= label.get_position()[1] <= high]
     assert 3 <= len(told) <= 9 and all(told)
+
+
+def test_searches_of_another_host_stand_beside_these_cell_by_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those that only one of the hosts has; those of another scale are another experiment."""
+
+    def of_host(host: str, *made: dict[str, Any]) -> pd.DataFrame:
+        return pd.DataFrame(list(made)).assign(host_id=host, started_utc="2026-11-01T10:00:00+00:00")
+
+    def at(ns: float, **changes: Any) -> dict[str, Any]:
+        return search(pdr_ns=ns, pdr_fails_ns=ns * 0.99, ndr_ns=ns, ndr_fails_ns=ns * 0.99, **changes)
+
+    ours = of_host("here", *(
+        at(ns, strategy=strategy, case=case, block=block)
+        for block in range(3)
+        for strategy, case, ns in (("alloc", "A", 200), ("pool", "A", 100), ("alloc", "B", 200), ("pool", "B", 100))
+    ))  # fmt: skip
+    theirs = of_host(
+        "there", at(400, strategy="alloc", case="A"), at(200, strategy="pool", case="A"),
+        at(100, strategy="alloc", case="B"), at(400, strategy="pool", case="B"),
+        {**at(50, strategy="alloc", case="C"), **CPP}, at(7, strategy="mix", case="C", scale=1.0),
+    ).assign(queue_factor=10.0)  # fmt: skip
+    found = [hosts.OfHost("here", "this one", tmp_path), hosts.OfHost("there", "a Xeon (0123)", tmp_path / "there")]
+    monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
+    monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"searches": theirs}, {}))
+    table, told = realtime_report.elsewhere("standard", ours, realtime_cells.realtime_cells(ours))
+    assert list(table["solution"]) == ["heap / Parallel / 11"] * 4 + ["C++ flat"]
+    first, last = table.iloc[0], table.iloc[-1]
+    assert first["here"].endswith("n = 3") and first["a Xeon (0123)"] == "398 ns, n = 1"
+    assert pd.isna(last["here"]) and last["a Xeon (0123)"] == "49.7 ns, n = 1"
+    assert told == (
+        "**On another host**, a Xeon (0123), 2026-11-01; with an input queue of 10 times the published one: 4 cells "
+        "searched on both. The smallest interval there is 2.00 times that here in the median cell (0.500 to 4.00). Of "
+        "2 pairs of pool and allocate, the same side has the smaller figure on both hosts in 1, not in heap / Parallel "
+        "/ 11 in case B. So few searches there, at most 1 of a cell, decide nothing by themselves."
+    )
+    found.pop()
+    table, told = realtime_report.elsewhere("standard", ours, realtime_cells.realtime_cells(ours))
+    assert table.empty and told == by_host.ONE_HOST

@@ -230,6 +230,28 @@ def test_overrides_equal_to_the_profile_change_nothing_and_others_rename_the_cam
     assert campaign.open_study("batch", "quick", {"blocks": 3}).profile.profile.startswith("quick-")
 
 
+def test_a_key_of_a_part_changes_that_key_and_leaves_the_others_as_the_profile_has_them() -> None:
+    of_profile = campaign.open_study("realtime", "standard").profile.model_dump()
+    changed = campaign.open_study(
+        "realtime", "standard", {"sweeps.blocks": 2, "batch.blocks": 1, "similar.cases": None}
+    )
+    assert changed.profile.profile.startswith("standard-")
+    expected = of_profile | {"profile": changed.profile.profile}
+    expected["sweeps"] = {**of_profile["sweeps"], "blocks": 2}
+    expected["batch"] = {**of_profile["batch"], "blocks": 1}
+    assert changed.profile.model_dump() == expected
+    same = {"sweeps.blocks": of_profile["sweeps"]["blocks"]}
+    assert campaign.open_study("realtime", "standard", same).profile.profile == "standard"
+
+
+def test_several_misspelt_keys_tell_the_valid_ones_of_their_part_once() -> None:
+    with pytest.raises(UserError) as refused:
+        campaign.open_study("realtime", "standard", {"sweeps.a": 1, "sweeps.b": 2, "similar.c": 3, "d": 4})
+    told = str(refused.value)
+    assert all(f"unknown key '{key}'" in told for key in ("sweeps.a", "sweeps.b", "similar.c", "d"))
+    assert told.count("valid keys: ") == 3 and "'sweeps.a';" in told
+
+
 def test_epsilon_runs_as_many_packets_as_its_heap_holds_or_says_why_not() -> None:
     changes = {"solutions": ["java/heap/epsilon/25"], "epsilon_heap_mb": 64, "cases": ["A", "C"]}
     opened = campaign.open_study("batch", "smoke", changes)

@@ -17,6 +17,7 @@ import test_stream
 import test_threads
 
 from allocpool import home
+from allocpool.campaign.campaign import open_study
 from allocpool.decisions import EFFECT, FEWEST, compare, judged_by
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Claim, Ordering, judge, of_orderings
 from allocpool.evidence.style import alt
@@ -25,6 +26,7 @@ from allocpool.packets.plots import stability, wall_against_cpu
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.studies.allocation import story as allocation_story
 from allocpool.studies.batch import story as batch_story
+from allocpool.studies.batch.study import BatchProfile
 from allocpool.studies.buffered_io import story as buffered_io_story
 from allocpool.studies.native import story as native_story
 from allocpool.studies.pauses import story as pauses_story
@@ -298,3 +300,13 @@ def test_every_figure_carries_its_words(path: Path) -> None:
         if not isinstance(value, ast.Call) or ast.unparse(value.func).rpartition(".")[2] not in WITH_WORDS | set(made)
     }
     assert not silent
+
+
+def test_a_flag_says_whom_it_is_given_to_in_the_shorter_list() -> None:
+    changes = {"solutions": ["java/heap/g1/11", "java/heap/g1/25", "java/heap/serial/25", "cpp/flat"], "beside": {}}
+    profile = open_study("batch", "standard", changes).profile
+    assert isinstance(profile, BatchProfile)
+    whom = batch_story.flags_table(profile).set_index("flag")["given to"]
+    assert whom["-XX:-UsePerfData"] == "all"
+    assert whom["-XX:+UseG1GC"] == "all but heap / Serial / 25"
+    assert whom["-XX:+UseSerialGC"] == "heap / Serial / 25"

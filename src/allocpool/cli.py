@@ -173,6 +173,10 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     return overrides
 
 
+_SETTINGS = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="Another value for one key of the profile, or of a part of it: PART.KEY=VALUE.",
+)  # fmt: skip
 _MINUTES = click.option(
     "--minutes", metavar="M", help="In all, what was measured before included; for profiles that run sequentially."
 )
@@ -205,7 +209,7 @@ def _planned(opened: Campaign) -> dict[str, Any]:
 @main.command(context_settings=CONTEXT)
 @click.argument("study")
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
+@_SETTINGS
 @_MINUTES
 @click.option("--retry", type=click.Choice(["failed"]), help="Run once more what has not ended well; both are kept.")
 @click.option("--scheduler", metavar="tcp://HOST:8786", help="Run it on every machine of this Dask scheduler.")
@@ -277,7 +281,7 @@ def _run_on_fleet(
 @main.command(context_settings=CONTEXT)
 @click.argument("study")
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another value for one key of the profile.")
+@_SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
     """What a STUDY (or `all`) would run under a profile, and how long that takes; starts and builds nothing.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 if TYPE_CHECKING:
     # For the annotations only: errors are also told before anything is installed.
@@ -71,35 +71,44 @@ def from_validation(what: str, error: ValidationError, model: type[BaseModel]) -
     told = [item for item in error.errors() if item["type"] != "default_factory_not_called"]
     # A misspelt key is also a missing one: it is named first.
     told.sort(key=lambda item: item["type"] != "extra_forbidden")
-    complaints = [_complaint(item, model) for item in told]
+    # Several misspelt keys of one model have the same valid ones: those are told after the last.
+    complaints = [_complaint(item, model, after) for item, after in zip(told, [*told[1:], None], strict=True)]
     return UserError(f"{what}: " + "; ".join(complaints).replace("\n", " "))
 
 
-def _choices_at(model: Any, place: tuple[int | str, ...]) -> tuple[Any, ...]:
-    """The closed list of the field at a place inside a model and the models in it."""
+def _place(model: Any, place: tuple[int | str, ...]) -> tuple[tuple[Any, ...], list[str]]:
+    """At a place inside a model and the models in it: the closed list of the field there, and the keys beside it."""
     choices: tuple[Any, ...] = ()
+    keys: list[str] = []
     for part in place:
-        field = getattr(model, "model_fields", {}).get(part)
+        inner = [one for one in get_args(model) if hasattr(one, "model_fields")]
+        if get_origin(model) in (Union, UnionType):
+            model = inner[0] if inner else None
+        fields = getattr(model, "model_fields", None)
+        if fields is None:  # an item of a tuple, a value of a mapping
+            model = inner[0] if inner else None
+            continue
+        keys, field = sorted(fields), fields.get(part)
         if field is not None:
-            choices = choices_of(field.annotation, field.metadata)
-            model = field.annotation
-        else:  # an item of a tuple, a value of a mapping
-            model = next((one for one in get_args(model) if hasattr(one, "model_fields")), None)
-    return choices
+            choices, model = choices_of(field.annotation, field.metadata), field.annotation
+    return choices, keys
 
 
 _KINDS = {"int": "a whole number", "float": "a number", "tuple": "a list in brackets, [A, B]"}
 
 
-def _complaint(item: Any, model: type[BaseModel]) -> str:
-    key = ".".join(str(part) for part in item["loc"])
+def _complaint(item: Any, model: type[BaseModel], after: Any) -> str:
+    """One complaint; the one ``after`` it, if any, tells the valid keys where they are the same."""
+    place = item["loc"]
+    key = ".".join(str(part) for part in place)
     kind, value = item["type"], item["input"]
+    choices, known = _place(model, place)
     if kind == "extra_forbidden":
-        known = sorted(model.model_fields)
-        near = difflib.get_close_matches(key, known, n=1)
-        nearest = f"did you mean {near[0]}? " if near else ""
-        return f"unknown key {key!r} ({nearest}valid keys: {', '.join(known)})"
-    choices = _choices_at(model, item["loc"])
+        near = difflib.get_close_matches(str(place[-1]), known, n=1)
+        told = [f"did you mean {near[0]}?"] if near else []
+        if not (after and after["type"] == kind and after["loc"][:-1] == place[:-1]):
+            told.append(f"valid keys: {', '.join(known)}")
+        return f"unknown key {key!r}" + (f" ({' '.join(told)})" if told else "")
     if kind == "literal_error" and choices:
         return str(unknown_choice(key, value, choices))
     if kind == "missing":

@@ -222,12 +222,14 @@ def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
 
 def status_banner(provenance: Mapping[str, Any]) -> HTML:
     """The campaign's progress as a coloured line: green when nothing is missing, red when trials failed, else amber;
-    and from where on a difference matters."""
+    with what settings, where these are not the profile's; and from where on a difference matters."""
     campaign_progress = progress(provenance)
     whole = campaign_progress.complete and not campaign_progress.unavailable
     colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    told = f"{campaign_progress.sentence()} {stats.matters_from(effect_that_matters())}"
+    others = provenance.get("other_settings")
+    settings = f" Taken with other settings than the profile has: {html.escape('; '.join(others))}." if others else ""
+    told = f"{campaign_progress.sentence()}{settings} {stats.matters_from(effect_that_matters())}"
     return HTML(f'<p style="{style}">{told}</p>')
 
 

@@ -90,7 +90,8 @@ def check_profile(profile: str) -> None:
 def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
     """The profile's YAML with the overrides laid over it, validated.
 
-    An override of None means: as the profile has it. A campaign with other overrides gets a name of its own.
+    An override of None means: as the profile has it. One with a dot changes a key of a part, and leaves the others of
+    that part as they are: ``sweeps.blocks``. A campaign with other overrides gets a name of its own.
 
     Raises:
         UserError: no such profile, or a key or a value that is not valid; names the valid ones.
@@ -99,14 +100,14 @@ def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) 
     valid = [name for name in profiles() if (folder / name / file).exists()]
     if profile not in valid:
         raise unknown_choice(f"profile of study {study.name}", profile, valid)
-    if "profile" in overrides:
+    settings = _read_settings(folder / profile / file)
+    whole = _in_parts(settings, overrides)
+    if "profile" in whole:
         keys = sorted(set(study.profile_model.model_fields) - {"profile"})
         raise UserError(f"unknown key 'profile': a profile is named with --profile (valid keys: {', '.join(keys)})")
-    settings = _read_settings(folder / profile / file)
     changes = {
-        key: value for key, value in overrides.items()
-        if value is not None and _plain(value) != _plain(settings.get(key))
-    }  # fmt: skip
+        key: value for key, value in whole.items() if value is not None and _plain(value) != _plain(settings.get(key))
+    }
     if changes:
         digest = hashlib.sha256(json.dumps(changes, sort_keys=True, default=str).encode()).hexdigest()[:6]
         changes["profile"] = f"{profile}-{digest}"
@@ -115,6 +116,29 @@ def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) 
         return profile_settings
     except ValidationError as error:
         raise from_validation(f"study {study.name}, profile {profile}", error, study.profile_model) from None
+
+
+def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Overrides without dots: a part that some of its keys were given for is whole, with what ``settings`` has of it.
+
+    Raises:
+        UserError: a part is given, and a key of it too.
+    """
+    whole: dict[str, Any] = {}
+    of_parts: dict[str, dict[str, Any]] = {}
+    for key, value in overrides.items():
+        part, dot, rest = key.partition(".")
+        if not dot:
+            whole[key] = value
+        elif value is not None:
+            of_parts.setdefault(part, {})[rest] = value
+    for part, inner in of_parts.items():
+        if whole.get(part) is not None:
+            raise UserError(f"{part} is given whole, and {part}.{next(iter(inner))} too: give one of them")
+        stored = settings.get(part)
+        kept = stored if isinstance(stored, dict) else {}
+        whole[part] = {**kept, **_in_parts(kept, inner)}
+    return whole
 
 
 class _UniqueKeys(yaml.SafeLoader):
@@ -583,6 +607,18 @@ class Campaign:
         tables, provenance = stored(self.study.name, self.profile.profile)
         return None if provenance is None else (tables, provenance)
 
+    @cached_property
+    def taken_under(self) -> StudyProfile:
+        """The settings with which what is shown was measured: those told beside stored tables that are shown instead,
+        where they are settings of today, else the profile's."""
+        if self._shown is None:
+            return self.profile
+        try:
+            taken: StudyProfile = self.study.profile_model(**self._shown[1]["profile"])
+            return taken
+        except (ValidationError, LookupError, TypeError):
+            return self.profile
+
     @property
     def effect(self) -> float:
         """The smallest ratio that matters to what is shown: by the profile, or by that of the stored tables which are
@@ -619,9 +655,11 @@ class Campaign:
         return pd.DataFrame(list(rows.values()))
 
     def provenance(self) -> dict[str, Any]:
-        """Where the numbers come from: machine, code, profile, outcomes. Plain data."""
+        """Where the numbers come from: machine, code, profile, outcomes; and of stored ones the settings that are
+        others than the profile's, in words. Plain data."""
         if self._shown is not None:
-            return self._shown[1]
+            taken, asked = (each.model_dump(mode="json") for each in (self.taken_under, self.profile))
+            return {**self._shown[1], "other_settings": _other_settings(taken, asked)}
         tasks, records = self.all_tasks(), self.records()
         started = sorted(record.started_utc for record in records)
         return {
@@ -645,6 +683,34 @@ class Campaign:
             "repeated": len(self._stood_in_for()),
             "measured_seconds": sum(record.wall_s for record in (*records, *self._stood_in_for())),
         }
+
+
+_SHORT_LIST = 4
+"""Values that are named one by one; of longer lists the length says enough."""
+
+
+def _other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str = "") -> list[str]:
+    """Each setting that is another one than was asked for, in words: ``blocks 3, not 5``."""
+    told = []
+    for key in taken:
+        one, other = taken[key], asked.get(key)
+        if one == other or part + key == "profile":
+            continue
+        if isinstance(one, dict) and isinstance(other, dict):
+            told += _other_settings(one, other, f"{part}{key}.")
+        else:
+            told.append(f"{part}{key} {_in_short(one)}, not {_in_short(other)}")
+    return told
+
+
+def _in_short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if not isinstance(value, list):
+        return str(value) if isinstance(value, str | int) else "none"
+    if not value:
+        return "none"
+    return ", ".join(map(_in_short, value)) if len(value) <= _SHORT_LIST else f"{len(value)} of them"
 
 
 def _name_of(question: Question[TrialSpec]) -> str:

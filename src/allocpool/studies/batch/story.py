@@ -241,14 +241,23 @@ def flags_table(profile: BatchProfile) -> pd.DataFrame:
         flags = flags_of(jvm) if jvm else ()
         for flag in dict.fromkeys("-Xlog:..." if flag.startswith("-Xlog:") else flag for flag in flags):
             given.setdefault(flag, []).append(solution.label)
+    everyone = [solution.label for solution in solutions]
     rows = [
         {
             "flag": flag, "whose": reason_of(flag).whose, "why": reason_of(flag).why,
-            "given to": "all" if len(labels) == len(solutions) else "; ".join(labels),
+            "given to": _whom(labels, everyone),
         }
         for flag, labels in given.items()
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["flag", "whose", "why", "given to"]).sort_values("whose", kind="stable")
+
+
+def _whom(labels: list[str], everyone: list[str]) -> str:
+    """Some of all, or all but the others, whichever is the shorter list."""
+    others = [label for label in everyone if label not in labels]
+    if not others:
+        return "all"
+    return f"all but {'; '.join(others)}" if len(others) < len(labels) else "; ".join(labels)
 
 
 def which_cms(trials: pd.DataFrame) -> str:

@@ -12,11 +12,12 @@ from great_tables import GT
 from scipy import stats as scipy_stats
 
 from allocpool import stats
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, hosts
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, OPEN
+from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, solution_order
-from allocpool.packets.comparisons import AS_FAR, UNDECIDED
+from allocpool.packets.comparisons import AS_FAR, UNDECIDED, listed
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
@@ -766,3 +767,74 @@ def beside_batch_sentence(rows: pd.DataFrame) -> str:
             "around these trials before either is believed."
         )
     return text.strip()
+
+
+def elsewhere(profile: str, searches: pd.DataFrame, cells: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Smallest intervals of this campaign and of those of other hosts at the same scale, cell by cell and never mixed;
+    and in words how they compare.
+
+    Columns: solution, strategy, case, here, and one with the name of each other host; empty without another one.
+    """
+    every = hosts.tables_of_hosts(STUDY.name, profile).get("searches", searches)
+    labels = {host.host_id: host.label for host in hosts.of_hosts(STUDY.name, profile)}
+    theirs = every[~every["host_id"].isin(set(searches["host_id"])) & every["scale"].isin(set(searches["scale"]))]
+    here = cells[cells["n"] > 0]
+    table, facts, told = _smallest(here, "here"), [here], []
+    for host_id, rows in theirs.groupby("host_id"):
+        there = realtime_cells(rows)
+        there = there[there["n"] > 0]
+        label = labels[str(host_id)]
+        table = table.merge(_smallest(there, label), on=list(CONFIGURATION), how="outer")
+        facts.append(there)
+        told.append(_beside(here, there, label, rows))
+    if not told:
+        return table.iloc[:0], by_host.ONE_HOST
+    place = {solution: k for k, solution in enumerate(solution_order(pd.concat(facts)))}
+    order = table.assign(place=table["solution"].map(place)).sort_values(["place", "case", "strategy"]).index
+    return table.loc[order].reset_index(drop=True), "\n\n".join(told)
+
+
+def _smallest(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    rows = [
+        {"solution": row.solution, "strategy": row.strategy, "case": row.case, column: f"{_interval(row)}, n = {row.n}"}
+        for row in records(cells)
+    ]
+    return pd.DataFrame(rows, columns=[*CONFIGURATION, column])
+
+
+def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, searches: pd.DataFrame) -> str:
+    """How the smallest intervals of another host compare with those of this one, and on which side a pool is."""
+    both = here.merge(there, on=list(CONFIGURATION), suffixes=("", "_there"))
+    started = searches["started_utc"].dropna()
+    when = str(started[started != ""].min())[:10]
+    queues = both.loc[both["queue_factor"] != both["queue_factor_there"], "queue_factor_there"].dropna()
+    other = f"; with an input queue of {stats.span(queues)} times the published one" if len(queues) else ""
+    text = f"**On another host**, {host}, {when}{other}: {stats.plural(len(both), 'cell')} searched on both"
+    found = both[both["pdr_ns"].notna() & both["pdr_ns_there"].notna()]
+    if found.empty:
+        return f"{text}, none with an interval that passes on both."
+    apart = (found["pdr_ns_there"] / found["pdr_ns"]).astype(float)
+    text += (
+        f". The smallest interval there is {_number(apart.median())} times that here in the median cell "
+        f"({_number(apart.min())} to {_number(apart.max())})."
+    )
+    cells = {key_of(pd.Series(row._asdict())): row for row in records(found)}
+    pairs = [
+        (row, cells[row.solution, "pool", row.case])
+        for row in cells.values()
+        if row.strategy == "alloc" and (row.solution, "pool", row.case) in cells
+    ]
+    against = [
+        f"{alloc.solution} in case {alloc.case}"
+        for alloc, pool in pairs
+        if (alloc.pdr_ns < pool.pdr_ns) != (alloc.pdr_ns_there < pool.pdr_ns_there)
+    ]
+    if pairs:
+        named = f", not in {listed(against)}" if against else ""
+        text += (
+            f" Of {stats.plural(len(pairs), 'pair')} of pool and allocate, the same side has the smaller figure on "
+            f"both hosts in {len(pairs) - len(against)}{named}."
+        )
+    if not there["repeated"].fillna(False).any():
+        text += f" So few searches there, at most {int(there['n'].max())} of a cell, decide nothing by themselves."
+    return text
