@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from test_realtime_story import losing, search, three
 
 from allocpool import verdict_grid
 from allocpool.campaign import campaign, sequential, tidy
@@ -280,6 +281,21 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     assert (cell["label"], cell["column"], cell["who"]) == ("heap, G1, 25", verdict_grid.DEADLINE, verdict_grid.POOL)
     assert cell["low"] > 1 and cell["n"] == 12
     assert verdict_grid.with_deadline(nothing, batch.assign(case="A"), searched, tables["map"]).empty
+    # What is decided comes first.
+    undecided = three(search(), search(strategy="alloc"))
+    searches, mapped = story.verdict(undecided), story.decision_map(tables)
+    assert searches.startswith("**Open.**") and not mapped.startswith("**Open.**")
+    assert story.conclusion(tables, undecided) == f"{mapped}\n\n{searches}"
+    # Searches that show who is ahead tell; where they do not, the map does.
+    solution = {"collector": "g1", "runtime": 25, "solution": "heap / G1 / 25", "case": verdict_grid.REALISTIC}
+    for made, who, by_map in ((losing, verdict_grid.POOL, True), (search, verdict_grid.POOL, False)):
+        cells = three(made(**solution), losing(strategy="alloc", **solution))
+        grid = verdict_grid.with_deadline(nothing, batch, cells, tables["map"])
+        assert grid[["who", "by_map"]].to_numpy().tolist() == [[who, by_map]]
+        assert "decision map's" not in verdict_grid.caption(grid)
+    other = three(search(case=verdict_grid.REALISTIC), search(case=verdict_grid.REALISTIC, strategy="alloc"))
+    both = verdict_grid.with_deadline(nothing, batch, other, tables["map"])
+    assert "Of those with a deadline 1 are the decision map's" in verdict_grid.caption(both)
 
 
 def test_a_live_set_that_the_heap_cannot_hold_is_a_row_with_its_reason(runner: Runner) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from allocpool import findings, verdict_grid
 from allocpool.campaign import campaign, hosts, tidy
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.style import alt, log_axis, new_figure
@@ -273,6 +274,21 @@ def test_what_searches_do_not_tell_apart_stays_open() -> None:
     assert neither["decided"].tolist() == ["neither passes"]
 
 
+def test_a_side_without_an_interval_wins_by_no_number_of_times() -> None:
+    found = three(search(case="B"), losing(strategy="alloc", case="B"))
+    both = realtime_report.pool_or_allocate(found)
+    assert both["decided"].tolist() == ["pooling"] and both["ratio"].isna().all()
+    nothing = {name: tidy.frame([], SCHEMAS[name]) for name in ("trials", "map")}
+    grid = verdict_grid.with_deadline(
+        pd.DataFrame(columns=verdict_grid.COLUMNS), nothing["trials"], found, nothing["map"]
+    )
+    (cell,) = grid.to_dict("records")
+    assert (cell["who"], cell["column"]) == (verdict_grid.POOL, verdict_grid.DEADLINE) and math.isnan(cell["ratio"])
+    assert "a pool wins in 1" in verdict_grid.sentence(grid)
+    told = findings._told_ratio(grid.iloc[0])
+    assert told == "pool.** Allocating loses packets at every interval that was tried (n = 3)."
+
+
 def probes_of(
     trial_id: str, *measured: tuple[float, float], kind: str = "full", **changes: Any
 ) -> list[dict[str, Any]]:
@@ -432,7 +448,7 @@ def test_searches_of_another_host_stand_beside_these_cell_by_cell(
         "there", at(400, strategy="alloc", case="A"), at(200, strategy="pool", case="A"),
         at(100, strategy="alloc", case="B"), at(400, strategy="pool", case="B"),
         {**at(50, strategy="alloc", case="C"), **CPP}, at(7, strategy="mix", case="C", scale=1.0),
-    ).assign(queue_factor=10.0)  # fmt: skip
+    ).assign(queue_factor=10.0, solution=lambda rows: rows["solution"] + " / fresh")  # fmt: skip
     found = [hosts.OfHost("here", "this one", tmp_path), hosts.OfHost("there", "a Xeon (0123)", tmp_path / "there")]
     monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
     monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"searches": theirs}, {}))
@@ -442,10 +458,11 @@ def test_searches_of_another_host_stand_beside_these_cell_by_cell(
     assert first["here"].endswith("n = 3") and first["a Xeon (0123)"] == "398 ns, n = 1"
     assert pd.isna(last["here"]) and last["a Xeon (0123)"] == "49.7 ns, n = 1"
     assert told == (
-        "**On another host**, a Xeon (0123), 2026-11-01; with an input queue of 10 times the published one: 4 cells "
-        "searched on both. The smallest interval there is 2.00 times that here in the median cell (0.500 to 4.00). Of "
-        "2 pairs of pool and allocate, the same side has the smaller figure on both hosts in 1, not in heap / Parallel "
-        "/ 11 in case B. So few searches there, at most 1 of a cell, decide nothing by themselves."
+        "**On another host**, a Xeon (0123), 2026-11-01; with an input queue of 10 times the published one; other "
+        "settings there: fresh: 4 cells searched on both. The smallest interval there is 2.00 times that here in the "
+        "median cell (0.500 to 4.00). Of 2 pairs of pool and allocate, the same side has the smaller figure on both "
+        "hosts in 1, not in heap / Parallel / 11 in case B. So few searches there, at most 1 of a cell, decide nothing "
+        "by themselves."
     )
     found.pop()
     table, told = realtime_report.elsewhere("standard", ours, realtime_cells.realtime_cells(ours))

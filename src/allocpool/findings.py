@@ -184,7 +184,7 @@ def answer(measured: Measured) -> str:
         return f"**{row['label']}, {alive}: {_told_ratio(row)} Java was not measured both ways."
     parts = [_told_cell(found, "heap", verdict_grid.REALISTIC, "heap buffers, realistic load")]
     parts.append(_told_cell(found, "native", verdict_grid.REALISTIC, "off the heap"))
-    parts.append(_told_cell(found, "heap", verdict_grid.DEADLINE, _to_spare(measured)))
+    parts.append(_told_cell(found, "heap", verdict_grid.DEADLINE, "with a deadline", measured))
     return " ".join(part for part in parts if part)
 
 
@@ -192,8 +192,9 @@ _ASKED_FIRST = "g1"
 """The collector that a JVM takes by itself."""
 
 
-def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str) -> str:
-    """One cell of the grid as a sentence: the newest Java with G1, or what there is of this layout."""
+def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str, deadline: Measured | None = None) -> str:
+    """One cell of the grid as a sentence: the newest Java with G1, or what there is of this layout; of a ``deadline``
+    with what it is where this cell was measured."""
     label = collector_named(_ASKED_FIRST).label
     rows = found[found["label"].str.startswith(f"{layout}, ") & (found["column"] == column)]
     first = rows[rows["label"].str.startswith(f"{layout}, {label}, ")]
@@ -203,6 +204,7 @@ def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str) -> str
     release = rows["label"].str.split(", ").str[2].astype(int)
     row = rows.iloc[int(release.to_numpy().argmax())]
     _, collector, java = str(row["label"]).split(", ")[:3]
+    words = _to_spare(deadline, bool(row["by_map"])) if deadline else words
     lead = f"JDK {java}, {collector}, {words}" if column != verdict_grid.DEADLINE and layout == "heap" else words
     return f"**{sentence(lead)}: {_told_ratio(row)}"
 
@@ -212,6 +214,9 @@ def _told_ratio(row: pd.Series) -> str:
     who, ratio = row["who"], row["ratio"]
     if who == verdict_grid.NO_WAY:
         return "neither keeps up.**"
+    if who in (verdict_grid.POOL, verdict_grid.ALLOC) and pd.isna(ratio):
+        loser = "Allocating" if who == verdict_grid.POOL else "A pool"
+        return f"{who}.** {loser} loses packets at every interval that was tried (n = {row['n']})."
     if who == verdict_grid.NOT_MEASURED or pd.isna(ratio):
         return f"{who}.**"
     turned = who == verdict_grid.ALLOC
@@ -231,18 +236,16 @@ def _told_ratio(row: pd.Series) -> str:
     return f"{who}.** {sentence(how)}."
 
 
-def _to_spare(measured: Measured) -> str:
-    """What a deadline is here: the time that the input queue spares, of the searches, or of the map's trials, and then
-    how much is alive."""
-    for trials, alive in (
-        (measured.searches, None),
-        (measured.mapped, verdict_grid.live_of_map(measured.every_batch, measured.mapped)),
-    ):
-        queues = finished(trials)["input_queue_ms"].dropna().astype(float)
-        if len(queues):
-            live = f" and {alive:,} messages alive" if alive else ""
-            return f"with {stats.significant(queues.median())} ms to spare{live}"
-    return "with a deadline"
+def _to_spare(measured: Measured, by_map: bool) -> str:
+    """What a deadline is here: the time that the input queue spares, of the searches; of the map's trials at their
+    longest, and with how much alive."""
+    trials = measured.mapped if by_map else measured.searches
+    queues = finished(trials)["input_queue_ms"].dropna().astype(float)
+    if queues.empty:
+        return "with a deadline"
+    alive = verdict_grid.live_of_map(measured.every_batch, measured.mapped) if by_map else None
+    live = f" and {alive:,} messages alive" if alive else ""
+    return f"with {stats.significant(queues.max() if by_map else queues.median())} ms to spare{live}"
 
 
 def provenance(measured: Measured) -> dict[str, Any]:

@@ -81,22 +81,26 @@ def with_deadline(
     """The grid with a column for real time: which way keeps up with the higher rate in this case; in reading order.
 
     ``trials`` are those of the grid, ``cells`` those of real time, and ``mapped`` the trials of the decision map, which
-    tells of solutions that were not searched: at `live_of_map`.
+    tells, at `live_of_map`, of solutions that were not searched, or whose searches do not show who is ahead where it
+    does: its deadline is another one. ``by_map`` says whose a row is.
     """
     labels = _labels(mapped) | _labels(cells) | dict(zip(table["solution"], table["label"], strict=True))
     found, boundaries = pool_or_allocate(cells), comparisons(mapped)
     found = found[found["case"] == case]
-    ratios = pd.to_numeric(found["ratio"].str.replace(",", ""))
-    found = found.assign(who=found["decided"].map(_KEEPS_UP), ratio=ratios, low=math.nan, high=math.nan)
-    mapped_only = boundaries[~boundaries["solution"].isin(found["solution"])]
-    mapped_only = mapped_only[mapped_only["live_messages"] == live_of_map(trials, mapped, case)]
-    added = pd.concat([found, mapped_only.assign(who=mapped_only["verdict"].map(_KEEPS_UP))])
+    found = found.assign(who=found["decided"].map(_KEEPS_UP), low=math.nan, high=math.nan, by_map=False)
+    boundaries = boundaries[boundaries["live_messages"] == live_of_map(trials, mapped, case)]
+    boundaries = boundaries.assign(who=boundaries["verdict"].map(_KEEPS_UP), by_map=True)
+    shown = found["who"].isin(_SHOWN)
+    better = boundaries["who"].isin(_SHOWN) & ~boundaries["solution"].isin(found.loc[shown, "solution"])
+    boundaries = boundaries[better | ~boundaries["solution"].isin(found["solution"])]
+    added = pd.concat([found[~found["solution"].isin(boundaries["solution"])], boundaries])
     added = added.assign(label=added["solution"].map(labels), column=DEADLINE, who=added["who"].fillna(UNDECIDED))
-    both = pd.concat([table, added[COLUMNS]], ignore_index=True) if len(added) else table
+    both = pd.concat([table, added[[*COLUMNS, "by_map"]]], ignore_index=True) if len(added) else table
     order = cell_data.solution_order(pd.concat([trials, cells, mapped])) if len(both) else []
     return both.sort_values("solution", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
 
 
+_SHOWN = (POOL, ALLOC, EITHER)
 _KEEPS_UP = {
     POOLING: POOL, ALLOCATING: ALLOC, NEITHER: NO_WAY, A_CHEAPER: ALLOC, B_CHEAPER: POOL, EQUIVALENT: EITHER,
 }  # fmt: skip
@@ -181,10 +185,18 @@ def in_short(row: pd.Series) -> str:
 
 def caption(table: pd.DataFrame) -> str:
     """How to read the grid, and how often who wins."""
+    mapped = int(table["by_map"].eq(True).sum()) if "by_map" in table else 0
+    searched = (table["column"] == DEADLINE).sum() - mapped
+    of_map = (
+        f" Of those with a deadline {mapped} are the decision map's, whose deadline is another one, where no search "
+        "shows who is ahead."
+        if mapped and searched
+        else ""
+    )
     return (
         f"{sentence(table)} Hatched: not shown, with the side that looks better; grey: no difference that matters; "
         "empty: not measured. Darker: by more. Fields of one study are decided together, as `allocpool status` decides "
-        "them, those with a deadline apart from the others."
+        f"them, those with a deadline apart from the others.{of_map}"
     )
 
 

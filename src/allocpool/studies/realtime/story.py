@@ -240,9 +240,10 @@ def take_home(profile: str) -> str:
 
 
 def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
-    """The verdict of the searches and of the decision map, as far as a profile has them."""
+    """The verdict of the searches and of the decision map, as far as a profile has them; what is decided first."""
     told = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
-    return "\n\n".join([*told, *([decision_map(tables)] if len(tables["map"]) else [])])
+    told += [decision_map(tables)] if len(tables["map"]) else []
+    return "\n\n".join(sorted(told, key=lambda words: words.startswith("**Open.**")))
 
 
 POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes", "open"
@@ -252,9 +253,9 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
     """Per Java solution and case with searches of both: which keeps up with a smaller interval; all decided together,
     so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57, 1995).
 
-    Columns: solution, case, alloc and pool (smallest intervals in words), ratio (alloc over pool), n (searches of the
-    smaller side), enough (searches and confirmations for a verdict), decided (`POOLING`, `ALLOCATING`, `NEITHER` or
-    `UNSHOWN`).
+    Columns: solution, case, alloc and pool (smallest intervals in words), ratio (alloc over pool, to three digits; NaN
+    where one of them has none), n (searches of the smaller side), enough (searches and confirmations for a verdict),
+    decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
     pairs = [
@@ -276,7 +277,7 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
         decided = POOLING if for_pool <= ALPHA else ALLOCATING if for_alloc <= ALPHA else NEITHER if none else UNSHOWN
         rows.append({
             "solution": pool.solution, "case": pool.case, "alloc": _interval(alloc), "pool": _interval(pool),
-            "ratio": _number(alloc.pdr_ns / pool.pdr_ns), "n": min(pool.n, alloc.n),
+            "ratio": float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"), "n": min(pool.n, alloc.n),
             "enough": bool(pool.repeated and alloc.repeated), "decided": decided,
         })  # fmt: skip
     return pd.DataFrame(rows, columns=["solution", "case", "alloc", "pool", "ratio", "n", "enough", "decided"])
@@ -781,8 +782,9 @@ def elsewhere(profile: str, searches: pd.DataFrame, cells: pd.DataFrame) -> tupl
     here = cells[cells["n"] > 0]
     table, facts, told = _smallest(here, "here"), [here], []
     for host_id, rows in theirs.groupby("host_id"):
-        there = realtime_cells(rows)
-        there = there[there["n"] > 0]
+        every_cell = realtime_cells(rows)
+        there = every_cell[every_cell["n"] > 0].assign(named=lambda cells: cells["solution"])
+        there = there.assign(solution=[_plain(row) for row in records(there)]).drop_duplicates(list(CONFIGURATION))
         label = labels[str(host_id)]
         table = table.merge(_smallest(there, label), on=list(CONFIGURATION), how="outer")
         facts.append(there)
@@ -792,6 +794,11 @@ def elsewhere(profile: str, searches: pd.DataFrame, cells: pd.DataFrame) -> tupl
     place = {solution: k for k, solution in enumerate(solution_order(pd.concat(facts)))}
     order = table.assign(place=table["solution"].map(place)).sort_values(["place", "case", "strategy"]).index
     return table.loc[order].reset_index(drop=True), "\n\n".join(told)
+
+
+def _plain(row: Any) -> str:
+    """A solution's name without its settings: those of two hosts' campaigns may differ, and are told."""
+    return " / ".join(str(row.solution).split(" / ")[: 3 if row.language == "java" else 1])
 
 
 def _smallest(cells: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -809,6 +816,10 @@ def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, searches: pd.Dat
     when = str(started[started != ""].min())[:10]
     queues = both.loc[both["queue_factor"] != both["queue_factor_there"], "queue_factor_there"].dropna()
     other = f"; with an input queue of {stats.span(queues)} times the published one" if len(queues) else ""
+    settings = sorted(
+        {word for row in records(there) for word in str(row.named).split(" / ")[len(row.solution.split(" / ")) :]}
+    )
+    other += f"; other settings there: {listed(settings)}" if settings else ""
     text = f"**On another host**, {host}, {when}{other}: {stats.plural(len(both), 'cell')} searched on both"
     found = both[both["pdr_ns"].notna() & both["pdr_ns_there"].notna()]
     if found.empty:
