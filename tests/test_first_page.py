@@ -13,6 +13,7 @@ import synthetic
 
 from allocpool import findings, verdict_grid
 from allocpool.advise import advise_command
+from allocpool.campaign import campaign
 from allocpool.campaign.campaign import effect_of, read_profile
 from allocpool.campaign.registry import study_named
 from allocpool.campaign.schedule import Progress, Question, decisions_of
@@ -244,6 +245,19 @@ def test_smoke_says_that_it_means_nothing() -> None:
     words = {name: findings.where_and_when(findings.Measured(name), about) for name in ("smoke", "nonesuch")}
     assert words["smoke"].startswith("**These figures mean nothing**")
     assert words["nonesuch"].startswith("Measured on Abacus, 2 hardware threads, 2 GiB, 2026-01-01 to 2026-01-02.")
+
+
+def test_a_deadline_that_was_measured_on_another_machine_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = {"cpu_model": "Abacus", "logical_cores": 2, "memory_mb": 2048}
+    about = {"host": host, "host_id": "here", "first_trial_utc": "2026-01-01T00", "last_trial_utc": "2026-01-02T00"}
+    other = about | {"host": host | {"cpu_model": "Slide rule"}, "host_id": "there"}
+    found = findings.Measured("nonesuch")
+    assert "another machine" not in findings.where_and_when(found, about)
+    monkeypatch.setattr(campaign, "stored", lambda *_which: ({}, about))
+    assert "another machine" not in findings.where_and_when(found, about)
+    monkeypatch.setattr(campaign, "stored", lambda *_which: ({}, other))
+    told = findings.where_and_when(found, about)
+    assert told.endswith("What has a deadline was measured on another machine, Slide rule, 2026-01-01 to 2026-01-02.")
 
 
 def claim(name: str, shown: str, ratio: float = 2.0) -> Claim[float]:

@@ -343,15 +343,21 @@ def your_own(measured: Measured) -> str:
 def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     """On which machine and when, quiet or noisy; and whether the figures mean anything."""
     host = provenance["host"]
-    first, last = (str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
-    date = first if first == last else f"{first} to {last}"
     told = (
         f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
-        f"{round(host['memory_mb'] / 1024)} GiB, {date}. {quiet_or_noisy(measured.every_batch)}"
+        f"{round(host['memory_mb'] / 1024)} GiB, {_days(provenance)}. {quiet_or_noisy(measured.every_batch)}"
     )
+    other = campaign.stored("realtime", measured.profile)[1]
+    if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
+        told += f" What has a deadline was measured on another machine, {other['host']['cpu_model']}, {_days(other)}."
     if measured.profile == MEANINGLESS:
         return f"**These figures mean nothing**: profile {MEANINGLESS} only tries whether everything runs. {told}"
     return told
+
+
+def _days(provenance: Mapping[str, Any]) -> str:
+    first, last = (str(provenance[key] or "no date yet")[:10] for key in ("first_trial_utc", "last_trial_utc"))
+    return first if first == last else f"{first} to {last}"
 
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:

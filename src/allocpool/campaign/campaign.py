@@ -17,7 +17,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -222,9 +222,10 @@ class Campaign:
     @cached_property
     def planned(self) -> list[Planned]:
         """The plan, with the trials that this machine can't run marked."""
-        return [
-            item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in self.plan()
-        ]
+        return self._marked(self.plan())
+
+    def _marked(self, plan: Iterable[Planned]) -> list[Planned]:
+        return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
 
     def plan(self, machine: Machine | None = None) -> list[Planned]:
         """The plan for a machine with so many processors as this one, unless given, whatever else this one has."""
@@ -632,8 +633,12 @@ class Campaign:
         return home.tidy_dir() / self.profile.profile / self.study.name
 
     def plan_summary(self) -> pd.DataFrame:
-        """One row per configuration of the whole study: planned or not, and why not."""
-        return self.study.catalogue(self.profile, self.planned)
+        """One row per configuration of the whole study: planned or not, and why not; by the settings with which what is
+        shown was taken."""
+        taken = self.taken_under
+        same = taken is self.profile
+        planned = self.planned if same else self._marked(self.study.plan(taken, self.machine()))
+        return self.study.catalogue(taken, planned)
 
     def planned_cells(self) -> pd.DataFrame:
         """One row per planned configuration: its trials over all blocks, their expected seconds, the memory of one, and

@@ -825,9 +825,10 @@ def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, searches: pd.Dat
     if found.empty:
         return f"{text}, none with an interval that passes on both."
     apart = (found["pdr_ns_there"] / found["pdr_ns"]).astype(float)
+    of_several = f" in the median ({_number(apart.min())} to {_number(apart.max())})" if len(found) > 1 else ""
     text += (
-        f". The smallest interval there is {_number(apart.median())} times that here in the median cell "
-        f"({_number(apart.min())} to {_number(apart.max())})."
+        f", {len(found)} with an interval that passes on both: there the smallest is {_number(apart.median())} times "
+        f"that here{of_several}."
     )
     cells = {key_of(pd.Series(row._asdict())): row for row in records(found)}
     pairs = [
