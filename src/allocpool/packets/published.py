@@ -73,7 +73,7 @@ def with_published(rows: pd.DataFrame, published: pd.DataFrame | None = None) ->
 
 def varied(rows: pd.DataFrame) -> pd.Series:
     """Whether each row (with the facts of a solution) is of a solution that departs from its layout's published one."""
-    departs = (rows["allocator"].fillna(DEFAULT_ALLOCATOR) != DEFAULT_ALLOCATOR) | rows["steps"].notna()
+    departs = (rows["allocator"].astype(object).fillna(DEFAULT_ALLOCATOR) != DEFAULT_ALLOCATOR) | rows["steps"].notna()
     for option in OPTIONS.values():
         # As texts: a column without any value has no type that compares.
         departs |= rows[option.field].astype(str) == str(option.value)
