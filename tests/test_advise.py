@@ -22,11 +22,12 @@ from allocpool.cli import main
 from allocpool.decisions import decide, judged_by
 from allocpool.errors import UserError
 from allocpool.evidence.style import new_figure
+from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.realtime.tables import SCHEMAS as REALTIME_SCHEMAS
-from allocpool.studies.your_workload import packets, plots, story
+from allocpool.studies.your_workload import check, packets, plots, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
-from allocpool.studies.your_workload.check import WORKLOADS, at_length
+from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS, at_length, outcome_of
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import read_recording
 from allocpool.studies.your_workload.reader import apart, workload_of
@@ -628,10 +629,58 @@ def test_advice_is_checked_against_a_plan_of_its_own() -> None:
     workload = understood(WORKLOADS["ticks"])
     advice = advise(workload, 2.0, laboratory, quiet=True, clock=lambda: laboratory.now)
     before = set(laboratory.records)
-    found = at_length(workload, 3.0, laboratory, clock=lambda: laboratory.now)
-    assert not before & (set(laboratory.records) - before)
+    found, minutes = at_length(workload, 3.0, laboratory)
+    apart = {spec.block for spec in set(laboratory.records) - before}
+    assert min(apart) > max(spec.block for spec in before), "none of its trials is one of the advice's"
+    assert 3.0 <= minutes < 3.2
     assert len(found.costs(Cell("g1", "alloc"))) >= 10
     assert advice.answer == found.answer("g1") == "allocate"
+
+
+def test_a_long_plan_goes_on_from_its_records_and_measures_nothing_twice() -> None:
+    laboratory, workload = Laboratory(), understood(WORKLOADS["ticks"])
+    half, half_minutes = at_length(workload, 2.0, laboratory)
+    on_record, _ = at_length(workload, 0.0, laboratory)
+    assert on_record.total == half.total == len(laboratory.records)
+    whole, minutes = at_length(workload, 4.0, laboratory)
+    assert half.total < whole.total == len(laboratory.records) < 2.2 * half.total
+    assert half_minutes < minutes < 4.2
+
+
+@pytest.mark.parametrize(
+    ("advice", "at_length", "outcome"),
+    [
+        ("pool", "pool", AGREE), ("either", "either", AGREE), ("pool", "allocate", DISAGREE),
+        ("either", "pool", DISAGREE), ("open", "pool", OPEN), ("pool", "open", OPEN), ("open", "open", OPEN),
+    ],
+)  # fmt: skip
+def test_only_what_is_decided_agrees_or_differs(advice: str, at_length: str, outcome: str) -> None:
+    assert outcome_of(advice, at_length) == outcome
+
+
+def test_checks_are_kept_a_row_for_each_workload_and_machine_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "_path", lambda: tmp_path / "checked" / check.FILE)
+    assert story.checked(check.load()).startswith("No advice was checked yet")
+    assert story.checks(check.load()).empty
+    host = read_host()
+    laboratory = Laboratory(lambda _: 0.7, edge=lambda _: 1e9)
+    for name in ("tiles", "ticks", "tiles"):
+        check.keep(check.check(name, 2.0, 2.0, laboratory), host)
+    rows = check.load()
+    assert rows["workload"].to_list() == ["ticks", "tiles"], "once each, in their order"
+    assert set(rows["outcome"]) == {AGREE} and set(rows["host_id"]) == {host.fingerprint()}
+    said = story.checked(rows)
+    assert "Of 2 checks of 2 workloads" in said and "the same in 2 and different things in 0" in said
+    assert "lie apart in 0 of 2" in said and f"{len(WORKLOADS) - 2} of the {len(WORKLOADS)} were not checked" in said
+    table = story.checks(rows)
+    assert "machine" not in table and table["advice"].to_list() == ["allocate", "allocate"]
+    assert re.fullmatch(r"0\.7\d* \(0\.6\d+ to 0\.7\d+\); n = \d+", table["costs, alloc over pool"][0])
+    elsewhere = pd.concat([rows, rows.assign(host_id="0" * 12, advice="pool", outcome=DISAGREE, low=2.0, high=3.0)])
+    assert "Of 4 checks on 2 machines" in story.checked(elsewhere)
+    assert "different things in 2" in story.checked(elsewhere) and "lie apart in 2 of 4" in story.checked(elsewhere)
+    assert "machine" in story.checks(elsewhere)
 
 
 def test_help_is_grouped_and_errors_of_the_shell_are_a_line() -> None:

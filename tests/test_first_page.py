@@ -23,6 +23,7 @@ from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import costs_by_cell
+from allocpool.studies.batch import story as batch_story
 from allocpool.studies.your_workload.workload import SETTINGS, understood
 
 Solutions = tuple[tuple[object, ...], ...]
@@ -147,6 +148,8 @@ def test_case_a_is_shown_in_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
     told = findings.Measured("made-up")
     assert {"A10k"} <= set(told.every_batch["case"])
     assert set(told.compared["case"]) == set(found.compared["case"]) and "A10k" not in set(told.compared["case"])
+    cheapest = batch_story.cheapest(told.every_batch)
+    assert "Case A**" in cheapest and "A10k" not in cheapest
 
 
 def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,7 +209,9 @@ def test_a_campaign_of_another_host_is_set_beside_this_one_pair_by_pair(
 
     ours = campaign_of("here", {"A": 2.0, "B": 2.0, "C": 2.0})
     ours = ours[(ours["case"] != "C") | (ours["block"] < 2)]
-    theirs = campaign_of("there", {"A": 2.0, "B": 0.5, "C": 2.0}).assign(solution="heap / G1 / 25 / fresh")
+    theirs = campaign_of("there", {"A": 2.0, "B": 0.5, "C": 2.0}).assign(
+        solution="heap / G1 / 25 / fresh", pool_order="fresh"
+    )  # fmt: skip
     found = [hosts.OfHost("here", "this one", tmp_path), hosts.OfHost("there", "a Xeon (0123)", tmp_path / "there")]
     monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
     monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"trials": theirs}, {}))

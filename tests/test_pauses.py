@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -168,6 +169,7 @@ EXPECTED = {
     "full_collection": "full or degenerated collection",
     "native_call": "time to safepoint",
 }
+QUEUE_MS = 4
 OF_THE_MACHINE = ("source slip", "nothing known")
 """What a busy machine does to a trial beside what is done to it here."""
 BY_THE_SAME_ACT: dict[str, tuple[str, ...]] = {
@@ -184,7 +186,7 @@ def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, colle
     record = run(
         "mode=disturbed", "layout=heap", f"runtime={runtime}", f"collector={collector}", "strategy=pool", "scale=0.1",
         "interval_ns=4000", "seconds=0.8", "warmup_seconds=0.2", "disturb_at_s=0.3", f"disturbance={disturbance}",
-        "input_queue_ms=4", "prologue_seconds=0.1", "heap_mb=2000",
+        f"input_queue_ms={QUEUE_MS}", "prologue_seconds=0.1", "heap_mb=2000",
     )  # fmt: skip
     # Far from either end of the window: on a busy machine its begin and the disturbance may both be late.
     # So large a heap collects seldom of itself: a pause next to the disturbance would share its burst.
@@ -197,11 +199,16 @@ def test_attribution_finds_a_cause_that_is_known(data: Path, runtime: int, colle
     assert shares.groupby("burst")["share"].sum().to_list() == pytest.approx([1.0] * len(bursts))
     assert shares["lost"].sum() == pytest.approx(bursts["lost"].sum())
     beside = (bursts["end_s"] * 1e9 + origin_ns >= begin_ns) & (bursts["start_s"] * 1e9 + origin_ns <= end_ns)
-    assert beside.any(), "a queue of 4 ms does not outlast what was done"
     lost = shares[shares["burst"].isin(bursts.loc[beside, "burst"])].groupby("cause")["lost"].sum()
     known = lost.drop([*OF_THE_MACHINE, *BY_THE_SAME_ACT[disturbance]], errors="ignore")
-    assert len(known), f"{lost.to_dict()}, disturbed {measurement['disturbed']}, from {origin_ns}, {bursts.to_dict()}"
-    assert known.idxmax() == EXPECTED[disturbance], lost.to_dict()
+    slips = np.array(measurement["slips"], np.int64).reshape(-1, 2)
+    slipped_ns = (np.minimum(slips.sum(axis=1), end_ns) - np.maximum(slips[:, 0], begin_ns)).clip(0).sum()
+    # On a busy machine the source may stand still all the while, too: what it does not offer is not lost.
+    if end_ns - begin_ns - slipped_ns > QUEUE_MS * 1e6:
+        assert beside.any(), f"a queue of {QUEUE_MS} ms does not outlast what was done"
+        told = f"disturbed {measurement['disturbed']}, from {origin_ns}, {bursts.to_dict()}"
+        assert len(known), f"{lost.to_dict()}, {told}"
+        assert known.idxmax() == EXPECTED[disturbance], lost.to_dict()
     stops = stops_of(record)
     assert stops is not None
     full = stops.full_intervals()

@@ -448,7 +448,7 @@ def test_searches_of_another_host_stand_beside_these_cell_by_cell(
         "there", at(400, strategy="alloc", case="A"), at(200, strategy="pool", case="A"),
         at(100, strategy="alloc", case="B"), at(400, strategy="pool", case="B"),
         {**at(50, strategy="alloc", case="C"), **CPP}, at(7, strategy="mix", case="C", scale=1.0),
-    ).assign(queue_factor=10.0, solution=lambda rows: rows["solution"] + " / fresh")  # fmt: skip
+    ).assign(queue_factor=10.0, pool_order="fresh", solution=lambda rows: rows["solution"] + " / fresh")  # fmt: skip
     found = [hosts.OfHost("here", "this one", tmp_path), hosts.OfHost("there", "a Xeon (0123)", tmp_path / "there")]
     monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
     monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"searches": theirs}, {}))

@@ -1,6 +1,6 @@
 """``allocpool bench``: how fast parts of the instrument are, as ratios from interleaved rounds with their spread.
 
-A benchmark prints and keeps nothing: whoever reads it knows what else the machine was doing.
+A benchmark prints and keeps nothing, but where it is told to: whoever reads it knows what else the machine was doing.
 """
 
 from __future__ import annotations
@@ -401,28 +401,36 @@ def _echo_ratios(title: str, cost: dict[str, list[float]], pairs: Sequence[tuple
 @click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.1), help="Of each advice.")
 @click.option("--long-minutes", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Of each long plan.")
 @click.option("--workload", "names", multiple=True, help="One of ten; may be repeated. All, when left out.")
-def advice(minutes: float, long_minutes: float, names: Sequence[str]) -> None:
+@click.option("--on-record", is_flag=True, help="Measure nothing: tell what earlier runs of this machine say.")
+@click.option("--keep", is_flag=True, help="Write the rows into data/checked, whose table page 09 shows.")
+def advice(minutes: float, long_minutes: float, names: Sequence[str], on_record: bool, keep: bool) -> None:
     """Advice in a few minutes against an exhaustive plan, on ten varied workloads: do they agree?
 
     Trials are ordinary records, so an interrupted run goes on where it stopped.
     """
     from allocpool import stats
-    from allocpool.studies.your_workload.check import WORKLOADS, check
+    from allocpool.machine.host import read_host
+    from allocpool.studies.your_workload import check
     from allocpool.studies.your_workload.laboratory import Machine
 
     for name in names:
-        if name not in WORKLOADS:
-            raise unknown_choice("workload", name, WORKLOADS)
+        if name not in check.WORKLOADS:
+            raise unknown_choice("workload", name, check.WORKLOADS)
     told = []
-    for name in names or WORKLOADS:
-        one = check(name, minutes, long_minutes, Machine())
+    laboratory = Machine(starts=not on_record)
+    for name in names or check.WORKLOADS:
+        one = check.check(name, None if on_record else minutes, 0.0 if on_record else long_minutes, laboratory)
         told.append(one)
+        if keep and one.advice.trials and one.n:
+            check.keep(one, read_host())
         effect = one.advice.decision
         click.echo(
             f"{name:10} advice {one.advice.answer:9} {stats.significant(effect.ratio)} "
             f"({stats.ends(effect.low, effect.high)}; n = {effect.n}; {one.advice.minutes:.1f} minutes), at length "
-            f"{one.answer:9} {stats.significant(one.ratio)} ({stats.ends(one.low, one.high)}; n = {one.n}): "
-            f"{one.outcome}"
+            f"{one.answer:9} {stats.significant(one.ratio)} ({stats.ends(one.low, one.high)}; n = {one.n}; "
+            f"{one.minutes:.1f} minutes): {one.outcome}"
         )
-    agreeing = sum(one.outcome == "agree" for one in told)
-    click.echo(f"{agreeing} of {len(told)} agree; ratios are of CPU a message, allocation over the pool")
+    counts = ", ".join(
+        f"{sum(one.outcome == word for one in told)} {word}" for word in (check.AGREE, check.DISAGREE, check.OPEN)
+    )
+    click.echo(f"of {len(told)}: {counts}; ratios are of CPU a message, allocation over the pool")

@@ -49,7 +49,6 @@ from allocpool.packets.comparisons import (
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.packets.tables import comparison_table, primary_table
-from allocpool.runtimes.collectors import collector_named
 from allocpool.studies.batch import claims as batch_claims
 from allocpool.studies.batch import story as batch_story
 from allocpool.studies.pauses import story as pauses_story
@@ -178,7 +177,7 @@ def answer(measured: Measured) -> str:
     found = measured.grid
     if not (found["who"] != verdict_grid.NOT_MEASURED).any():
         return f"**{UNDECIDED}.** Nothing has been measured both allocating and with a pool yet."
-    if not found["label"].str.match("heap|native").any():
+    if not (_in_java(found) & found["layout"].isin(("heap", "native"))).any():
         row = found[found["who"] != verdict_grid.NOT_MEASURED].iloc[0]
         alive = verdict_grid.ALIVE.get(row["column"], row["column"]).replace("\n", " ")
         return f"**{row['label']}, {alive}: {_told_ratio(row)} Java was not measured both ways."
@@ -195,18 +194,20 @@ _ASKED_FIRST = "g1"
 def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str, deadline: Measured | None = None) -> str:
     """One cell of the grid as a sentence: the newest Java with G1, or what there is of this layout; of a ``deadline``
     with what it is where this cell was measured."""
-    label = collector_named(_ASKED_FIRST).label
-    rows = found[found["label"].str.startswith(f"{layout}, ") & (found["column"] == column)]
-    first = rows[rows["label"].str.startswith(f"{layout}, {label}, ")]
+    rows = found[_in_java(found) & (found["layout"] == layout) & (found["column"] == column)]
+    first = rows[rows["collector"] == _ASKED_FIRST]
     rows = first if len(first) else rows
     if rows.empty:
         return f"**{sentence(words)}**: not measured."
-    release = rows["label"].str.split(", ").str[2].astype(int)
-    row = rows.iloc[int(release.to_numpy().argmax())]
-    _, collector, java = str(row["label"]).split(", ")[:3]
+    row = rows.iloc[int(rows["runtime"].astype(int).to_numpy().argmax())]
     words = _to_spare(deadline, bool(row["by_map"])) if deadline else words
-    lead = f"JDK {java}, {collector}, {words}" if column != verdict_grid.DEADLINE and layout == "heap" else words
-    return f"**{sentence(lead)}: {_told_ratio(row)}"
+    if column != verdict_grid.DEADLINE and layout == "heap":
+        words = f"JDK {int(row['runtime'])}, {verdict_grid.short_collector(row['collector'])}, {words}"
+    return f"**{sentence(words)}: {_told_ratio(row)}"
+
+
+def _in_java(found: pd.DataFrame) -> pd.Series:
+    return found["language"] == "java"
 
 
 def _told_ratio(row: pd.Series) -> str:
@@ -415,10 +416,9 @@ def surprises(judged: Iterable[tables.Judged], measured: Measured) -> list[Surpr
         stopped = pauses_story.what_stopped(pauses["trials"], pauses["collections"], case)
         for row in records(stopped[stopped["pauses"] > 0]):
             all_stops = row.safepoints + row.stalls
-            solution = ", ".join(row.solution.split(" / ")[:3])
             alive = verdict_grid.ALIVE[case].replace("\n", " ")
             words = (
-                f"{solution}, {row.strategy}, {alive}: the collector's log tells "
+                f"{row.solution}, {row.strategy}, {alive}: the collector's log tells "
                 f"{stats.significant(row.pauses, 2)} ms of pauses a second, but the program stood for "
                 f"{stats.significant(all_stops, 2)}: {stats.significant(row.stalls, 2)} waiting for memory, "
                 f"{stats.significant(row.safepoints, 2)} at safepoints (n = {row.n})."

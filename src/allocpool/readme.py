@@ -23,6 +23,9 @@ PROFILE = "standard"
 PICTURE = Path("docs") / "answer.svg"
 _MARKS = ("<!-- answer: made by `make readme` -->", "<!-- end of answer -->")
 _STUDIES = ("<!-- studies: made by `make readme` -->", "<!-- end of studies -->")
+_BETWEEN_SENTENCES = re.compile(r"(?<!gen\.)(?:(?<=[.?!])|(?<=[.?!]\*\*)) (?=[A-Z`*])")
+_SENTENCES = 2
+"""Of a study's answer; its page has the rest."""
 
 
 def answer(measured: findings.Measured) -> str:
@@ -46,11 +49,16 @@ def picture(measured: findings.Measured) -> str:
     return re.sub(r"[ \t]+\n", "\n", drawn.getvalue())
 
 
+def brief(answered: str) -> str:
+    """The first sentences of an answer."""
+    return " ".join(_BETWEEN_SENTENCES.split(answered)[:_SENTENCES])
+
+
 def studies() -> str:
-    """A table of the notebooks: the question of each, and what the shipped results of it say."""
+    """A table of the notebooks: the question of each, and how what the shipped results say of it begins."""
     rows = ["| notebook | question | the shipped results say |", "|---|---|---|"]
     for study, answered in answers(PROFILE):
-        told = answered.replace("|", "\\|")
+        told = brief(answered).replace("|", "\\|")
         shipped = (home.shipped_dir() / PROFILE / study.name).is_dir()
         link = f"[{study.notebook}](notebooks/{study.notebook}.ipynb)"
         rows.append(f"| {link} | {study.question} | {told if shipped else 'nothing is shipped yet: `make findings`'} |")

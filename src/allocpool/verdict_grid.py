@@ -28,7 +28,7 @@ ALIVE = {"A": "little\nalive", "A10k": "little\nalive", "B": "realistic", "C": "
 DEADLINE = "rate with\na deadline"
 REALISTIC = "B"
 POOL, ALLOC, EITHER, UNDECIDED, NO_WAY, NOT_MEASURED = "pool", "allocate", "either", "open", "neither", "not measured"
-COLUMNS = ["solution", "label", "column", "who", "ratio", "low", "high", "n"]
+COLUMNS = ["solution", *cell_data.ORDERED_BY, "label", "column", "who", "ratio", "low", "high", "n"]
 _MOST = 4.0
 """A ratio of so much has the full colour."""
 _COLOURS = LinearSegmentedColormap.from_list("who wins", [style.BLUE, "#f6f6f6", style.VERMILION])
@@ -42,8 +42,12 @@ def label_of(row: Any) -> str:
     """Buffers, collector and Java of a solution, or C++ with its layout."""
     if row.language == "cpp":
         return f"C++, {row.layout}"
-    collector = collector_named(row.collector).label.replace("generational", "gen.")
-    return f"{row.layout}, {collector}, {int(row.runtime)}"
+    return f"{row.layout}, {short_collector(row.collector)}, {int(row.runtime)}"
+
+
+def short_collector(name: str) -> str:
+    """A collector's label where there is little room."""
+    return collector_named(name).label.replace("generational", "gen.")
 
 
 def costs(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
@@ -52,13 +56,26 @@ def costs(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     ``compared`` is of `allocpool.packets.tables.comparison_table`, whose verdicts these are; ``trials`` tell what its
     solutions are.
     """
-    facts = _labels(trials)
-    told = compared.assign(label=compared["solution"].map(facts), column=compared["case"])
-    return _told_apart(told.assign(who=[_who(row) for row in records(compared)])[COLUMNS])
+    facts = _facts(trials)
+    told = compared.assign(column=compared["case"], who=[_who(row) for row in records(compared)])
+    return _told_apart(_with(told, facts), facts["rest"])[COLUMNS]
 
 
-def _labels(trials: pd.DataFrame) -> dict[str, str]:
-    return {row.solution: label_of(row) for row in records(trials.drop_duplicates("solution"))}
+def _facts(*tables: pd.DataFrame) -> pd.DataFrame:
+    """What the solutions of these trials or cells are, by their names: `cells.ORDERED_BY`, ``label``, and the ``rest``
+    of what tells solutions of one label apart."""
+    columns = ["solution", *cell_data.SOLUTION_FACTS]
+    first = pd.concat([table[columns] for table in tables]).drop_duplicates("solution").set_index("solution")
+    named = [(label_of(row), cell_data.solution_of(row)) for row in records(first)]
+    return first[list(cell_data.ORDERED_BY)].assign(
+        label=pd.Series([label for label, _ in named], index=first.index, dtype=object),
+        rest=pd.Series([solution.beside_layout for _, solution in named], index=first.index, dtype=object),
+    )
+
+
+def _with(rows: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the facts of their solutions."""
+    return rows.assign(**{name: rows["solution"].map(facts[name]) for name in (*cell_data.ORDERED_BY, "label")})
 
 
 def _who(row: Any) -> str:
@@ -67,12 +84,12 @@ def _who(row: Any) -> str:
     return {1: POOL, -1: ALLOC}.get(row.direction, EITHER if row.equivalent else UNDECIDED)
 
 
-def _told_apart(table: pd.DataFrame) -> pd.DataFrame:
-    """Labels of several solutions get what tells them apart: the rest of their names."""
+def _told_apart(table: pd.DataFrame, rest: pd.Series) -> pd.DataFrame:
+    """Labels of several solutions get what tells them apart."""
     names = table.drop_duplicates("solution").groupby("label")["solution"].nunique()
-    several = table["label"].isin(names[names > 1].index)
-    rest = table["solution"].str.split(" / ").map(lambda words: " ".join(words[3:]))
-    return table.assign(label=table["label"].where(~several | (rest == ""), table["label"] + ", " + rest))
+    more = table["solution"].map(rest)
+    several = table["label"].isin(names[names > 1].index) & (more != "")
+    return table.assign(label=table["label"].where(~several, table["label"] + ", " + more))
 
 
 def with_deadline(
@@ -84,7 +101,9 @@ def with_deadline(
     tells, at `live_of_map`, of solutions that were not searched, or whose searches do not show who is ahead where it
     does: its deadline is another one. ``by_map`` says whose a row is.
     """
-    labels = _labels(mapped) | _labels(cells) | dict(zip(table["solution"], table["label"], strict=True))
+    named = table.drop_duplicates("solution").set_index("solution")["label"]
+    facts = _facts(cells, mapped)
+    facts = facts.assign(label=named.reindex(facts.index).fillna(facts["label"]))
     found, boundaries = pool_or_allocate(cells), comparisons(mapped)
     found = found[found["case"] == case]
     found = found.assign(who=found["decided"].map(_KEEPS_UP), low=math.nan, high=math.nan, by_map=False)
@@ -94,7 +113,7 @@ def with_deadline(
     better = boundaries["who"].isin(_SHOWN) & ~boundaries["solution"].isin(found.loc[shown, "solution"])
     boundaries = boundaries[better | ~boundaries["solution"].isin(found["solution"])]
     added = pd.concat([found[~found["solution"].isin(boundaries["solution"])], boundaries])
-    added = added.assign(label=added["solution"].map(labels), column=DEADLINE, who=added["who"].fillna(UNDECIDED))
+    added = _with(added, facts).assign(column=DEADLINE, who=added["who"].fillna(UNDECIDED))
     both = pd.concat([table, added[[*COLUMNS, "by_map"]]], ignore_index=True) if len(added) else table
     order = cell_data.solution_order(pd.concat([trials, cells, mapped])) if len(both) else []
     return both.sort_values("solution", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)

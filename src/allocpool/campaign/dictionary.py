@@ -28,6 +28,7 @@ _INTRODUCTION = """# Data
 | `shipped/hosts/HOST/PROFILE/STUDY/` | the same of other machines: pages set it beside | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 | `simulated/` | error rates of the judge, by simulation: `python -m allocpool.studies.instrument.proof` | yes |
+| `checked/` | short advice against long plans, measured: `allocpool bench advice --keep` | yes |
 
 `allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` and `questions.parquet`
 (what the study decides, and how that ended so far) beside the tables.
@@ -37,6 +38,9 @@ are readings of CLOCK_MONOTONIC.
 
 This page and `datapackage.json` are generated from the schemas: `python -m allocpool.campaign.dictionary`.
 """
+
+_OF_CSV = ("reference", "simulated", "checked")
+"""Folders of tables that no schema checks."""
 
 
 def field_type(dtype: Any) -> str:
@@ -82,7 +86,7 @@ def _resources() -> Iterator[dict[str, Any]]:
                     "mediatype": "application/vnd.apache.parquet",
                     "schema": {"fields": _fields(schema)},
                 }
-    for path in [*sorted((root / "reference").glob("*.csv")), *sorted((root / "simulated").glob("*.csv"))]:
+    for path in [path for folder in _OF_CSV for path in sorted((root / folder).glob("*.csv"))]:
         yield {
             "name": path.stem.replace("_", "-"),
             "path": path.relative_to(root).as_posix(),

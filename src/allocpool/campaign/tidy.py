@@ -327,9 +327,17 @@ def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
 
 
 def without_rows(schema: DataFrameSchema) -> pd.DataFrame:
-    """The table of no rows, in the types of the schema: there is nothing to check of it, which takes longest."""
-    types = {name: column.dtype.type for name, column in schema.columns.items() if name != STUDY}
-    return pd.DataFrame({name: pd.Series([], dtype=of_column) for name, of_column in types.items()})
+    """The table of no rows, in the types of the schema: there is nothing to check of it, which takes longest. A page
+    asks for hundreds, so each is made once."""
+    if id(schema) not in _WITHOUT_ROWS:
+        types = {name: column.dtype.type for name, column in schema.columns.items() if name != STUDY}
+        table = pd.DataFrame({name: pd.Series([], dtype=of_column) for name, of_column in types.items()})
+        _WITHOUT_ROWS[id(schema)] = schema, table
+    return _WITHOUT_ROWS[id(schema)][1].copy()
+
+
+_WITHOUT_ROWS: dict[int, tuple[DataFrameSchema, pd.DataFrame]] = {}
+"""By the identity of schemas, which have no hash and live as long as they stand here."""
 
 
 def _columns_of(parts: Sequence[Sequence[Row] | Columns], schema: DataFrameSchema) -> Columns:

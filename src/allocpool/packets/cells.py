@@ -75,6 +75,17 @@ def solution_order(rows: pd.DataFrame) -> list[str]:
     return [key[-1] for key in sorted(keys)]
 
 
+def solution_of(row: Any) -> Solution:
+    """The solution of a row of a table, by the row's `SOLUTION_FACTS`."""
+    facts = {fact: getattr(row, fact) for fact in SOLUTION_FACTS}
+    return Solution(**{fact: value for fact, value in facts.items() if not pd.isna(value)})
+
+
+def departures_of(row: Any) -> tuple[str, ...]:
+    """`Solution.departures` of a row's solution, as tables print them."""
+    return tuple(word.replace("_", " ") for word in solution_of(row).departures)
+
+
 def within_layout(row: Any) -> str:
     """The name of a Java solution beside others of its layout: collector, runtime, options."""
     options = (word.replace("_", " ") for word in options_on(row))

@@ -250,8 +250,26 @@ class Solution(BaseModel):
         if self.language == "java" and self.collector is not None:
             words = [self.layout, collector_named(self.collector).label, str(self.runtime)]
         else:
-            words = [f"C++ {self.layout}", *([] if self.allocator == DEFAULT_ALLOCATOR else [str(self.allocator)])]
+            words = [f"C++ {self.layout}", *self._other_allocator]
         return " / ".join(word.replace("_", " ") for word in (*words, *self.departures))
+
+    @property
+    def beside_layout(self) -> str:
+        """What tells it from others of its layout, collector and Java: another allocator than that of the system, and
+        its `departures`; empty where there is neither."""
+        return " ".join(word.replace("_", " ") for word in (*self._other_allocator, *self.departures))
+
+    @property
+    def _other_allocator(self) -> tuple[str, ...]:
+        return (self.allocator,) if self.allocator and self.allocator != DEFAULT_ALLOCATOR else ()
+
+    @property
+    def as_published(self) -> Solution:
+        """The same without `departures`."""
+        return Solution(
+            language=self.language, layout=self.layout, runtime=self.runtime, collector=self.collector,
+            allocator=self.allocator,
+        )  # fmt: skip
 
     @property
     def departures(self) -> tuple[str, ...]:

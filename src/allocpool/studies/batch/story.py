@@ -133,7 +133,7 @@ def _odd(rows: pd.DataFrame) -> str:
 
 def cheapest(trials: pd.DataFrame) -> str:
     """The cheapest cells by case, over all solutions but controls, as a list; whether each is shown to be."""
-    cells = cell_data.cells(cell_data.as_set(trials))
+    cells = cell_data.cells(cell_data.one_case_a(cell_data.as_set(trials)))
     marks = highlights(cells).merge(cells, on=["case", "strategy", "solution"])
     lines = []
     for case, group in marks[marks["rank"] != SECOND_IN_JAVA].groupby("case"):
@@ -163,27 +163,23 @@ _PLAIN = ("language", "layout", "collector", "runtime", "allocator")
 
 def _in_plain(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     """Measured comparisons by solution without its settings, and case; the first of several."""
-    facts = trials.drop_duplicates("solution").set_index("solution")[list(_PLAIN)].astype(object).fillna("")
+    first = trials.drop_duplicates("solution").set_index("solution")
+    departs = pd.Series([cell_data.departures_of(row) for row in records(first)], index=first.index, dtype=object)
+    facts = first[list(_PLAIN)].astype(object).fillna("").assign(departs=departs)
     rows = compared[compared["n"] > 0].join(facts, on="solution")
     return rows.assign(decided=(rows["direction"] != 0) | rows["equivalent"]).drop_duplicates([*_PLAIN, "case"])
 
 
 def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, theirs: pd.DataFrame) -> str:
     both = here.merge(there, on=[*_PLAIN, "case"], suffixes=("", "_there"))
-    started = theirs["started_utc"].dropna()
-    when = str(started[started != ""].min())[:10]
-    settings = sorted({
-        word
-        for row in records(both)
-        for word in set(str(row.solution_there).split(" / ")) ^ set(str(row.solution).split(" / "))
-    })  # fmt: skip
-    other = f"; other settings there: {listed(settings)}" if settings else ""
+    settings = sorted({word for row in records(both) for word in set(row.departs) ^ set(row.departs_there)})
+    begin = by_host.on_another(host, theirs, f"other settings there: {listed(settings)}" if settings else "")
     decided = both[both["decided"] & both["decided_there"]]
     against = decided[decided["direction"] != decided["direction_there"]]
     contradict = f": {_where(against)}" if len(against) else ""
     here_only, there_only = (int(both[side].sum()) - len(decided) for side in ("decided", "decided_there"))
     return (
-        f"**On another host**, {host}, {when}{other}: of {stats.plural(len(both), 'comparison')} that both campaigns "
+        f"{begin}: of {stats.plural(len(both), 'comparison')} that both campaigns "
         f"have, {len(decided) - len(against)} are decided the same way, {len(against)} otherwise{contradict}; "
         f"{here_only} are decided here alone, {there_only} there alone, and "
         f"{len(both) - len(decided) - here_only - there_only} on neither."

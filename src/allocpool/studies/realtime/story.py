@@ -16,7 +16,7 @@ from allocpool.campaign import campaign, hosts
 from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, OPEN
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.cells import CONFIGURATION, solution_order
+from allocpool.packets.cells import CONFIGURATION, departures_of, solution_of, solution_order
 from allocpool.packets.comparisons import AS_FAR, UNDECIDED, listed
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import CASES
@@ -783,8 +783,10 @@ def elsewhere(profile: str, searches: pd.DataFrame, cells: pd.DataFrame) -> tupl
     table, facts, told = _smallest(here, "here"), [here], []
     for host_id, rows in theirs.groupby("host_id"):
         every_cell = realtime_cells(rows)
-        there = every_cell[every_cell["n"] > 0].assign(named=lambda cells: cells["solution"])
-        there = there.assign(solution=[_plain(row) for row in records(there)]).drop_duplicates(list(CONFIGURATION))
+        there = every_cell[every_cell["n"] > 0]
+        # Settings of two hosts' campaigns may differ, and are told.
+        plain = [solution_of(row).as_published.label for row in records(there)]
+        there = there.assign(solution=plain).drop_duplicates(list(CONFIGURATION))
         label = labels[str(host_id)]
         table = table.merge(_smallest(there, label), on=list(CONFIGURATION), how="outer")
         facts.append(there)
@@ -794,11 +796,6 @@ def elsewhere(profile: str, searches: pd.DataFrame, cells: pd.DataFrame) -> tupl
     place = {solution: k for k, solution in enumerate(solution_order(pd.concat(facts)))}
     order = table.assign(place=table["solution"].map(place)).sort_values(["place", "case", "strategy"]).index
     return table.loc[order].reset_index(drop=True), "\n\n".join(told)
-
-
-def _plain(row: Any) -> str:
-    """A solution's name without its settings: those of two hosts' campaigns may differ, and are told."""
-    return " / ".join(str(row.solution).split(" / ")[: 3 if row.language == "java" else 1])
 
 
 def _smallest(cells: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -812,15 +809,11 @@ def _smallest(cells: pd.DataFrame, column: str) -> pd.DataFrame:
 def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, searches: pd.DataFrame) -> str:
     """How the smallest intervals of another host compare with those of this one, and on which side a pool is."""
     both = here.merge(there, on=list(CONFIGURATION), suffixes=("", "_there"))
-    started = searches["started_utc"].dropna()
-    when = str(started[started != ""].min())[:10]
     queues = both.loc[both["queue_factor"] != both["queue_factor_there"], "queue_factor_there"].dropna()
-    other = f"; with an input queue of {stats.span(queues)} times the published one" if len(queues) else ""
-    settings = sorted(
-        {word for row in records(there) for word in str(row.named).split(" / ")[len(row.solution.split(" / ")) :]}
-    )
-    other += f"; other settings there: {listed(settings)}" if settings else ""
-    text = f"**On another host**, {host}, {when}{other}: {stats.plural(len(both), 'cell')} searched on both"
+    queue = f"with an input queue of {stats.span(queues)} times the published one" if len(queues) else ""
+    settings = sorted({word for row in records(there) for word in departures_of(row)})
+    other = f"other settings there: {listed(settings)}" if settings else ""
+    text = f"{by_host.on_another(host, searches, queue, other)}: {stats.plural(len(both), 'cell')} searched on both"
     found = both[both["pdr_ns"].notna() & both["pdr_ns_there"].notna()]
     if found.empty:
         return f"{text}, none with an interval that passes on both."

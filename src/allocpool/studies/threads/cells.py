@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from allocpool.decisions import Comparison, compare
 from allocpool.evidence.claims import Ordering
-from allocpool.evidence.trials import counted, finished, gap_of
+from allocpool.evidence.trials import counted, finished, gap_of, records
 from allocpool.stats import plural
 from allocpool.studies.threads.strategies import LABELS
 
@@ -42,6 +42,8 @@ class Campaign:
     def __init__(self, trials: pd.DataFrame) -> None:
         # Real time has no cost; unpadded cells are an experiment of their own, and counters take time.
         trials = trials[trials["interval_ns"].isna() & trials["padded"] & ~trials["counted"]]
+        self.facts: dict[str, Any] = {row.solution: row for row in records(trials.drop_duplicates("solution"))}
+        """The first trial of each solution, which tells what that is."""
         self._trials, self._rows = _by_cell(trials)
         self._finished, self._ended = _by_cell(finished(counted(trials)).sort_values("started_utc"))
 
@@ -53,7 +55,7 @@ class Campaign:
     @property
     def solutions(self) -> list[str]:
         """Their solutions."""
-        return list(dict.fromkeys(cell.solution for cell in self._rows))
+        return list(self.facts)
 
     def started(self, cell: Cell) -> pd.DataFrame:
         """Its trials, however they ended."""

@@ -17,7 +17,7 @@ from allocpool.decisions import FEWEST
 from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
 from allocpool.packets.comparisons import IN_CPP, NOW, SET_UPS, THEN
-from allocpool.runtimes.collectors import collector_named
+from allocpool.packets.specs import DEFAULT_ALLOCATOR
 from allocpool.stats import plural
 from allocpool.studies.threads.cells import Campaign, Cell
 from allocpool.studies.threads.strategies import STRATEGIES
@@ -29,29 +29,49 @@ _POOLS = tuple(row.name for row in STRATEGIES.values() if row.library is None an
 _PLATFORM = ("sharded", "pipeline")
 
 
+_Of = Callable[[Any], bool]
+"""Of which solutions a claim speaks, by what a trial of one tells of it."""
+
+
+def _every(_solution: Any) -> bool:
+    return True
+
+
+def _generational_zgc(solution: Any) -> bool:
+    return bool(solution.collector == "genzgc")
+
+
+def _g1_on_the_heap(solution: Any) -> bool:
+    return bool(solution.collector == "g1" and solution.layout == "heap")
+
+
 def _pairs(
-    campaign: Campaign, part: str, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
+    campaign: Campaign, of: _Of, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
 ) -> Iterator[Ordering]:
-    """Each of ``larger`` over ``smaller`` on solutions with this part, where the campaign has both of them."""
+    """Each of ``larger`` over ``smaller`` on such solutions, where the campaign has both of them."""
     present = set(campaign.cells)
-    for solution in campaign.solutions:
+    for solution in filter(lambda name: of(campaign.facts[name]), campaign.solutions):
         for topology, name in itertools.product(topologies, larger):
             dear, cheap = (Cell(solution, topology, THREADS, strategy) for strategy in (name, smaller))
-            if part in solution and present.issuperset((dear, cheap)):
+            if present.issuperset((dear, cheap)):
                 yield campaign.ordering(dear, cheap)
 
 
 def _evidence(
-    part: str, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
+    of: _Of, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
 ) -> Callable[[Campaign], Evidence]:
-    return lambda campaign: of_orderings(list(_pairs(campaign, part, topologies, larger, smaller)))
+    return lambda campaign: of_orderings(list(_pairs(campaign, of, topologies, larger, smaller)))
 
 
 def _remote(campaign: Campaign) -> Evidence:
     """glibc over each other allocator where every free is remote."""
-    plain = Cell("C++ heap", "pipeline", THREADS, "alloc")
-    others = [name for name in campaign.solutions if name.startswith("C++ heap / ")]
-    return of_orderings([campaign.ordering(plain, plain._replace(solution=name)) for name in others])
+    by_allocator = {
+        row.allocator: Cell(name, "pipeline", THREADS, "alloc")
+        for name, row in campaign.facts.items()
+        if row.language == "cpp" and row.layout == "heap"
+    }
+    plain = by_allocator.pop(DEFAULT_ALLOCATOR, Cell("C++ heap", "pipeline", THREADS, "alloc"))
+    return of_orderings([campaign.ordering(plain, other) for other in by_allocator.values()])
 
 
 def _sentence(evidence: Evidence) -> str:
@@ -74,7 +94,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "pool_everywhere",
         "In every test pooling beats allocating, also at two threads: where messages go back to their owner.",
         "the article, of one thread",
-        _evidence("", _PLATFORM, ("alloc",), "owner"),
+        _evidence(_every, _PLATFORM, ("alloc",), "owner"),
         _sentence,
         set_ups=EVERYWHERE,
     ),
@@ -82,7 +102,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "zgc_shared",
         "Under generational ZGC no shared pool beats allocation at two threads.",
         OURS,
-        _evidence(collector_named("genzgc").label, _PLATFORM, SHARED, "alloc"),
+        _evidence(_generational_zgc, _PLATFORM, SHARED, "alloc"),
         _sentence,
         set_ups=(NOW,),
     ),
@@ -90,7 +110,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "g1_shared",
         "Under G1 no shared pool beats allocation at two threads.",
         OURS,
-        _evidence(f"heap / {collector_named('g1').label} /", _PLATFORM, SHARED, "alloc"),
+        _evidence(_g1_on_the_heap, _PLATFORM, SHARED, "alloc"),
         _sentence,
         set_ups=(THEN, NOW),
     ),
@@ -98,7 +118,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "lock_worst",
         "A pool under a lock costs more than one with a cache for each thread.",
         "DPDK Programmer's Guide, Mempool Library",
-        _evidence("", _PLATFORM, ("locked",), "cached"),
+        _evidence(_every, _PLATFORM, ("locked",), "cached"),
         _sentence,
         set_ups=EVERYWHERE,
     ),
@@ -106,7 +126,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "copying",
         "Where one message in sixteen is kept, copying it out costs less than any pool.",
         OURS,
-        _evidence("", _PLATFORM, _POOLS, "copy_on_keep"),
+        _evidence(_every, _PLATFORM, _POOLS, "copy_on_keep"),
         _sentence,
         asks="most",
         set_ups=EVERYWHERE,
@@ -115,7 +135,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "thread_local_virtual",
         "On virtual threads a pool in a ThreadLocal costs more than allocation.",
         "netty pull request 14607; stormpot pull request 179",
-        _evidence("", ("virtual",), ("thread_local",), "alloc"),
+        _evidence(_every, ("virtual",), ("thread_local",), "alloc"),
         _sentence,
         set_ups=(NOW,),
     ),

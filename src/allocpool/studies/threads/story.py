@@ -392,10 +392,12 @@ _WRITTEN_FIRST = "locked"
 _JUDGED = ["topology", "buffers", "solution", "strategy", "threads", "verdict", "ratio", "low", "high", "n"]
 
 
-def _where(solution: str) -> str:
-    if solution.startswith("C++"):
-        return _BUFFERS[2]
-    return _BUFFERS[0] if solution.startswith("heap") else _BUFFERS[1]
+def _buffers(trials: pd.DataFrame) -> dict[str, str]:
+    """Where the buffers of each solution are, in words."""
+    return {
+        row.solution: _BUFFERS[2] if row.language == "cpp" else _BUFFERS[0] if row.layout == "heap" else _BUFFERS[1]
+        for row in records(trials.drop_duplicates("solution"))
+    }
 
 
 def judged(trials: pd.DataFrame) -> pd.DataFrame:
@@ -408,10 +410,11 @@ def judged(trials: pd.DataFrame) -> pd.DataFrame:
     campaign = Campaign(trials)
     enough = [cell for cell in campaign.at_most_threads() if len(campaign.costs(cell)) >= FEWEST]
     families: dict[tuple[str, str], list[tuple[Cell, Cell]]] = {}
+    buffers_of = _buffers(trials)
     for cell in enough:
         alloc = cell._replace(strategy="alloc")
         if STRATEGIES[cell.strategy].is_pool and alloc in enough:
-            families.setdefault((cell.topology, _where(cell.solution)), []).append((cell, alloc))
+            families.setdefault((cell.topology, buffers_of[cell.solution]), []).append((cell, alloc))
     effect = effect_that_matters()
     rows = []
     for (topology, buffers), pairs in families.items():
@@ -483,7 +486,8 @@ def _everywhere(rows: pd.DataFrame, figures: bool) -> str:
 def _sentences(trials: pd.DataFrame, figures: bool) -> list[str]:
     """Allocate or pool in each topology, and two strategies that readers ask for; ``figures``: by how much."""
     rows = judged(trials)
-    ran = {(cell.topology, _where(cell.solution)) for cell in Campaign(trials).at_most_threads()}
+    buffers_of = _buffers(trials)
+    ran = {(cell.topology, buffers_of[cell.solution]) for cell in Campaign(trials).at_most_threads()}
     best = _best_of_each(rows[rows["strategy"] != _NO_POOL])
     sentences = []
     for topology, where in _TOPOLOGIES.items():
@@ -541,13 +545,14 @@ def of_collectors(trials: pd.DataFrame) -> pd.DataFrame:
     for row, (pool, alloc), rest in zip(records(best), pairs, rests, strict=True):
         share = {cell: float(campaign.done(cell)["gc_cpu_share"].astype(float).mean()) for cell in (alloc, pool)}
         told.append({
-            "topology": row.topology, "solution": row.solution, "pool": LABELS[row.strategy], "verdict": row.verdict,
+            "topology": row.topology, "buffers": row.buffers, "solution": row.solution, "pool": LABELS[row.strategy],
+            "verdict": row.verdict,
             "alloc_ns": _mean(campaign.costs(alloc)), "alloc_share": share[alloc],
             "pool_ns": _mean(campaign.costs(pool)), "pool_share": share[pool],
             "rest": _LEADS[rest.verdict], "rest_over_alloc": rest.text(),
         })  # fmt: skip
-    names = ["topology", "solution", "pool", "verdict", "alloc_ns", "alloc_share", "pool_ns", "pool_share", "rest",
-             "rest_over_alloc"]  # fmt: skip
+    names = ["topology", "buffers", "solution", "pool", "verdict", "alloc_ns", "alloc_share", "pool_ns", "pool_share",
+             "rest", "rest_over_alloc"]  # fmt: skip
     return pd.DataFrame(told, columns=names)
 
 
@@ -569,7 +574,7 @@ def of_collectors_words(split: pd.DataFrame) -> str:
     if cheaper.empty:
         return "No pool of this campaign is cheaper than allocating in Java, so there is no saving to be explained."
     still, turned = (int((cheaper["rest"] == lead).sum()) for lead in ("pool", "allocate"))
-    on_heap = cheaper[cheaper["solution"].str.startswith("heap")]
+    on_heap = cheaper[cheaper["buffers"] == _BUFFERS[0]]
     shares = " and ".join(
         f"from {of['alloc_share'].min():.0%} to {of['alloc_share'].max():.0%} {where}"
         for where, of in ((_BUFFERS[0], on_heap), (_BUFFERS[1], cheaper.drop(on_heap.index)))

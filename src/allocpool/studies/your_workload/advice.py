@@ -203,7 +203,7 @@ def advise(
     begun_s: float | None = None
     old_s = 0.0
     try:
-        with _bar(limit_s, quiet or minutes is None) as bar:
+        with progress("advise", limit_s, quiet or minutes is None) as bar:
             for cell in course(of):
                 spec = of.next_spec(cell)
                 measured = laboratory.recorded(spec)
@@ -247,10 +247,11 @@ def _expected_s(spec: MessagesSpec, took_s: list[float]) -> float:
 
 
 @contextmanager
-def _bar(limit_s: float, quiet: bool) -> Iterator[Any]:
+def progress(what: str, limit_s: float, quiet: bool) -> Iterator[Any]:
+    """A bar of seconds; in a log, a line every ten."""
     with tqdm(
         total=limit_s, disable=quiet, dynamic_ncols=True, mininterval=0.1 if sys.stderr.isatty() else 10.0,
-        bar_format="advise: {percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s{postfix}",
+        bar_format=f"{what}: {{percentage:3.0f}}%|{{bar}}| {{n:.0f}} of {{total:.0f}} s{{postfix}}",
     ) as bar:  # fmt: skip
         yield bar
 

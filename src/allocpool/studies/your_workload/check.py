@@ -1,18 +1,24 @@
 """Is the advice right? Ten varied workloads, each advised in a few minutes and then measured at length, apart.
 
 The long plan knows nothing of the short one: its trials are others, their number is fixed by time alone, and half of
-them go as fast as they can, half at the reader's rate.
+them go as fast as they can, half at the reader's rate. What was found is kept in `FILE`, one row for each workload and
+machine, so that ten of them may be checked on different days.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from allocpool.studies.your_workload.advice import Advice, Laboratory, advise
+import pandas as pd
+
+from allocpool import home
+from allocpool.campaign.sequential import BETWEEN_TRIALS_S
+from allocpool.machine.host import Host
+from allocpool.studies.your_workload.advice import Advice, Laboratory, advise, progress
 from allocpool.studies.your_workload.findings import UNDECIDED, Findings
 from allocpool.studies.your_workload.workload import Cell, Workload, understood
 
@@ -33,8 +39,18 @@ _APART = 100_000
 """The first block of the long plan."""
 
 
+FILE = "advice.csv"
+AGREE, DISAGREE, OPEN = "agree", "DISAGREE", "open"
+_KEY = ["workload", "host_id"]
+_COLUMNS = [
+    *_KEY, "processor", "git_commit", "minutes", "advice", "ratio", "low", "high", "n",
+    "long_minutes", "at_length", "long_ratio", "long_low", "long_high", "long_n",
+]  # fmt: skip
+
+
 class Checked(NamedTuple):
-    """One workload: what the advice says, and what the long plan does, with its ratio of costs and trials a side."""
+    """One workload: what the advice says, and what the long plan does, with its ratio of costs, trials a side, and the
+    minutes that its trials took."""
 
     name: str
     advice: Advice
@@ -43,28 +59,36 @@ class Checked(NamedTuple):
     low: float
     high: float
     n: int
+    minutes: float
 
     @property
     def outcome(self) -> str:
-        """``agree``, ``DISAGREE`` where both are decided and say different things, or ``open`` where one is."""
-        if self.advice.answer == self.answer:
-            return "agree"
-        return "open" if UNDECIDED in (self.advice.answer, self.answer) else "DISAGREE"
+        """As `outcome_of`."""
+        return outcome_of(self.advice.answer, self.answer)
 
 
-def check(name: str, minutes: float, long_minutes: float, laboratory: Laboratory) -> Checked:
-    """Advise on a workload of `WORKLOADS`, and measure it at length."""
+def outcome_of(advice: str, at_length: str) -> str:
+    """`AGREE`, `DISAGREE` where both are decided and say different things, or `OPEN` where one is not."""
+    if UNDECIDED in (advice, at_length):
+        return OPEN
+    return AGREE if advice == at_length else DISAGREE
+
+
+def check(name: str, minutes: float | None, long_minutes: float, laboratory: Laboratory) -> Checked:
+    """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None and 0
+    nothing is measured."""
     workload = understood(WORKLOADS[name])
     advice = advise(workload, minutes, laboratory)
-    found = at_length(workload, long_minutes, laboratory)
+    found, took_minutes = at_length(workload, long_minutes, laboratory)
     told = found.comparison(found.focus()).decision
-    return Checked(name, advice, found.answer(found.focus()), told.ratio, told.low, told.high, told.n)
+    return Checked(
+        name, advice, found.answer(found.focus()), told.ratio, told.low, told.high, told.n, took_minutes
+    )  # fmt: skip
 
 
-def at_length(
-    workload: Workload, minutes: float, laboratory: Laboratory, clock: Callable[[], float] = time.monotonic
-) -> Findings:
-    """Both sides in turns, as fast as they go and at the reader's rate, for so many minutes."""
+def at_length(workload: Workload, minutes: float, laboratory: Laboratory) -> tuple[Findings, float]:
+    """Both sides in turns, as fast as they go and at the reader's rate, until their trials, those on record included,
+    took so many minutes; and the minutes that they took."""
     of = Findings(workload, laboratory.refusal)
     sides = [
         Cell(collector, side, rate)
@@ -72,16 +96,49 @@ def at_length(
         for rate in (None, workload.rate_per_s)
         for side in workload.sides
     ]
-    ends_s = clock() + 60 * minutes
+    spent_s = 0.0
     try:
-        for cell in itertools.cycle(sides):
-            spec = workload.spec_of(cell, _APART + of.n(cell))
-            measured = laboratory.recorded(spec)
-            if measured is None:
-                if clock() >= ends_s:
-                    break
-                measured = laboratory.measure(spec)
-            of.add(cell, measured)
+        with progress("at length", 60 * minutes, quiet=not minutes) as bar:
+            for cell in itertools.cycle(sides):
+                spec = workload.spec_of(cell, _APART + of.n(cell))
+                measured = laboratory.recorded(spec)
+                if measured is None:
+                    if spent_s >= 60 * minutes:
+                        break
+                    measured = laboratory.measure(spec)
+                of.add(cell, measured)
+                spent_s += measured.wall_s + BETWEEN_TRIALS_S
+                bar.update(min(spent_s, 60 * minutes) - bar.n)
     finally:
         laboratory.close()
-    return of
+    return of, spent_s / 60
+
+
+def _path() -> Path:
+    return home.home() / "data" / "checked" / FILE
+
+
+def load() -> pd.DataFrame:
+    """What was checked, in the order of `WORKLOADS`: columns as in the file, and ``outcome``; no rows before that."""
+    path = _path()
+    rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=_COLUMNS)
+    rows = rows.assign(
+        outcome=[outcome_of(*pair) for pair in zip(rows["advice"], rows["at_length"], strict=True)]
+    )  # fmt: skip
+    order = {name: place for place, name in enumerate(WORKLOADS)}
+    return rows.sort_values(_KEY, key=lambda column: column.map(order) if column.name == "workload" else column)
+
+
+def keep(one: Checked, host: Host) -> None:
+    """Write a row into `FILE`, in place of what an earlier check of this workload on this machine found."""
+    told = one.advice.decision
+    row: dict[Any, Any] = {
+        "workload": one.name, "host_id": host.fingerprint(), "processor": host.cpu_model, "git_commit": host.git_commit,
+        "minutes": round(one.advice.minutes, 2), "advice": one.advice.answer, "ratio": told.ratio, "low": told.low,
+        "high": told.high, "n": told.n, "long_minutes": round(one.minutes, 2), "at_length": one.answer,
+        "long_ratio": one.ratio, "long_low": one.low, "long_high": one.high, "long_n": one.n,
+    }  # fmt: skip
+    rows = {tuple(each[name] for name in _KEY): each for each in load()[_COLUMNS].to_dict("records")}
+    rows[one.name, host.fingerprint()] = row
+    _path().parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(list(rows.values()), columns=_COLUMNS).to_csv(_path(), index=False, float_format="%.5g")

@@ -12,12 +12,13 @@ from allocpool.campaign.campaign import read_tables
 from allocpool.decisions import ALPHA, FEWEST, compare, effect_that_matters
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
-from allocpool.evidence.trials import disturbances, failures, finished
+from allocpool.evidence.trials import disturbances, failures, finished, records
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.cells import Campaign
+from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
 from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS, Headroom
 from allocpool.studies.your_workload.turns import COST, Turn
@@ -361,6 +362,51 @@ def report(advice: Advice) -> str:
         parts += [collectors(advice).to_string(index=False), chosen(advice)]
     parts += [beware(advice), *advice.notes, f"Understood: {understood(advice.workload)}", ended(advice)]
     return "\n".join(part for part in parts if part)
+
+
+def checked(rows: pd.DataFrame) -> str:
+    """How often short advice and a long plan of the same workload agreed, on the rows of `check.load`."""
+    if rows.empty:
+        return "No advice was checked yet: `allocpool bench advice --keep` does that."
+    counts = {word: int((rows["outcome"] == word).sum()) for word in (AGREE, DISAGREE, OPEN)}
+    of, missing = rows["workload"].nunique(), len(WORKLOADS) - rows["workload"].nunique()
+    hosts = rows["host_id"].nunique()
+    where = f" on {hosts} machines" if hosts > 1 else ""
+    said = (
+        f"**Of {stats.plural(len(rows), 'check')}{where} of {stats.plural(of, 'workload')}, advice from "
+        f"{stats.span(rows['minutes'])} minutes and {stats.span(rows['long_minutes'])} minutes at length say the same "
+        f"in {counts[AGREE]} and different things in {counts[DISAGREE]}**; in {counts[OPEN]} one of them, or both, had "
+        "decided nothing by then."
+    )
+    apart = rows[(rows["low"] > rows["long_high"]) | (rows["high"] < rows["long_low"])]
+    both = rows[["low", "long_low"]].notna().all(axis=1).sum()
+    said += f" Their intervals for the costs lie apart in {len(apart)} of {both}."
+    return said + (f" {missing} of the {len(WORKLOADS)} were not checked." if missing else "")
+
+
+def checks(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same, a row per workload and machine."""
+    several = rows["host_id"].nunique() > 1
+    rows_told = [
+        {
+            "workload": row.workload,
+            "what it is": ", ".join(f"{key.replace('_', ' ')} {word}" for key, word in WORKLOADS[row.workload].items()),
+            "outcome": row.outcome,
+            "advice": row.advice,
+            "costs, alloc over pool": _ratio(row.ratio, row.low, row.high, row.n),
+            "at length": row.at_length,
+            "costs at length": _ratio(row.long_ratio, row.long_low, row.long_high, row.long_n),
+            "minutes": f"{significant(row.minutes, 2)} and {significant(row.long_minutes, 2)}",
+            **({"machine": f"{row.processor} ({row.host_id[:4]})"} if several else {}),
+        }
+        for row in records(rows)
+    ]
+    return pd.DataFrame(rows_told)
+
+
+def _ratio(ratio: float, low: float, high: float, n: int) -> str:
+    interval = f" ({stats.ends(low, high)})" if math.isfinite(low) and math.isfinite(high) else ""
+    return f"{significant(ratio)}{interval}; n = {n}"
 
 
 def design(trials: pd.DataFrame) -> str:
