@@ -23,6 +23,7 @@ from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, OPEN, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import costs_by_cell
+from allocpool.packets.tables import comparison_table
 from allocpool.studies.batch import story as batch_story
 from allocpool.studies.your_workload.workload import SETTINGS, understood
 
@@ -150,6 +151,23 @@ def test_case_a_is_shown_in_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(told.compared["case"]) == set(found.compared["case"]) and "A10k" not in set(told.compared["case"])
     cheapest = batch_story.cheapest(told.every_batch)
     assert "Case A**" in cheapest and "A10k" not in cheapest
+
+
+def test_solutions_of_one_layout_have_a_row_each_and_those_of_another_scale_a_mark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = measured(2.0, monkeypatch, solutions=SOLUTIONS[-1:]).batch
+    native = plain.assign(solution="C++ flat / host cpu", host_cpu=True)
+    both = pd.concat([plain, native.assign(trial_id="native " + native["trial_id"].astype(str))], ignore_index=True)
+    assert set(verdict_grid.costs(comparison_table(both), both)["label"]) == {"C++, flat", "C++, flat, host cpu"}
+    both["scale"] = both["scale"].where(~both["host_cpu"].fillna(False).astype(bool), 1.0)
+    tables = {("batch", "trials"): both[both["scale"] != 1.0], ("native", "trials"): both[both["scale"] == 1.0]}
+    monkeypatch.setattr(findings.Measured, "_table", lambda _self, *which: tables.get(which, both.iloc[:0]))
+    monkeypatch.setattr(verdict_grid, "with_deadline", lambda table, *_rest: table)
+    monkeypatch.setattr(findings.Measured, "realtime", both.iloc[:0])
+    grid = findings.Measured("made-up").grid
+    assert list(grid["label"].unique()) == ["C++, flat", "C++, flat*"]
+    assert verdict_grid.caption(grid).endswith(" * at scale 1.")
 
 
 def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

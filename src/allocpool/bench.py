@@ -398,12 +398,14 @@ def _echo_ratios(title: str, cost: dict[str, list[float]], pairs: Sequence[tuple
 
 
 @bench_command.command("advice")
-@click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.1), help="Of each advice.")
-@click.option("--long-minutes", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Of each long plan.")
+@click.option("--minutes", type=click.FloatRange(0.1), help="Of each advice; 10, when left out.")
+@click.option("--long-minutes", type=click.FloatRange(0.1), help="Of each long plan; 60, when left out.")
 @click.option("--workload", "names", multiple=True, help="One of ten; may be repeated. All, when left out.")
 @click.option("--on-record", is_flag=True, help="Measure nothing: tell what earlier runs of this machine say.")
 @click.option("--keep", is_flag=True, help="Write the rows into data/checked, whose table page 09 shows.")
-def advice(minutes: float, long_minutes: float, names: Sequence[str], on_record: bool, keep: bool) -> None:
+def advice(
+    minutes: float | None, long_minutes: float | None, names: Sequence[str], on_record: bool, keep: bool
+) -> None:
     """Advice in a few minutes against an exhaustive plan, on ten varied workloads: do they agree?
 
     Trials are ordinary records, so an interrupted run goes on where it stopped.
@@ -419,7 +421,8 @@ def advice(minutes: float, long_minutes: float, names: Sequence[str], on_record:
     told = []
     laboratory = Machine(starts=not on_record)
     for name in names or check.WORKLOADS:
-        one = check.check(name, None if on_record else minutes, 0.0 if on_record else long_minutes, laboratory)
+        lengths = (None, 0.0) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
+        one = check.check(name, lengths[0], lengths[1], laboratory)
         told.append(one)
         if keep and one.advice.trials and one.n:
             check.keep(one, read_host())

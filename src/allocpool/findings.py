@@ -156,14 +156,16 @@ class Measured:
     @cached_property
     def grid(self) -> pd.DataFrame:
         """The verdict grid: one row per solution and column (`verdict_grid.COLUMNS`), each solution at the first of the
-        scales that it was measured at, that of the batch study before others."""
+        scales that it was measured at, that of the batch study before others, whose rows have a mark and, in
+        ``apart``, what it means."""
         parts: list[pd.DataFrame] = []
         known: set[str] = set()
         for words, compared in self.by_scale(self.compared):
             part = verdict_grid.costs(compared[~compared["solution"].isin(known)], self.every_batch)
             part = part[part["who"] != verdict_grid.NOT_MEASURED]
             if parts and len(part):
-                part = part.assign(label=part["label"] + f", {words[0].lower()}{words[1:]}")
+                mark = "*" * len(parts)
+                part = part.assign(label=part["label"] + mark, apart=f"{mark} {words[0].lower()}{words[1:]}")
             known |= set(part["solution"])
             parts += [part] if len(part) else []
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=verdict_grid.COLUMNS)

@@ -212,10 +212,11 @@ def caption(table: pd.DataFrame) -> str:
         if mapped and searched
         else ""
     )
+    marks = ", ".join(table["apart"].dropna().unique()) if "apart" in table else ""
     return (
         f"{sentence(table)} Hatched: not shown, with the side that looks better; grey: no difference that matters; "
         "empty: not measured. Darker: by more. Fields of one study are decided together, as `allocpool status` decides "
-        f"them, those with a deadline apart from the others.{of_map}"
+        f"them, those with a deadline apart from the others.{of_map}{f' {marks}.' if marks else ''}"
     )
 
 

@@ -20,7 +20,8 @@ from allocpool.campaign.sequential import BETWEEN_TRIALS_S
 from allocpool.machine.host import Host
 from allocpool.studies.your_workload.advice import Advice, Laboratory, advise, progress
 from allocpool.studies.your_workload.findings import UNDECIDED, Findings
-from allocpool.studies.your_workload.workload import Cell, Workload, understood
+from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload, understood
+from allocpool.trial.launch import Launcher
 
 WORKLOADS: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "ticks": {"bytes": "64", "in_flight": "10", "rate": "1e6"},
@@ -40,10 +41,12 @@ _APART = 100_000
 
 
 FILE = "advice.csv"
+MINUTES, LONG_MINUTES = 10.0, 60.0
+"""Of an advice and of its long plan, unless asked otherwise."""
 AGREE, DISAGREE, OPEN = "agree", "DISAGREE", "open"
 _KEY = ["workload", "host_id"]
 _COLUMNS = [
-    *_KEY, "processor", "git_commit", "minutes", "advice", "ratio", "low", "high", "n",
+    *_KEY, "processor", "code_hash", "minutes", "advice", "ratio", "low", "high", "n",
     "long_minutes", "at_length", "long_ratio", "long_low", "long_high", "long_n",
 ]  # fmt: skip
 
@@ -131,9 +134,10 @@ def load() -> pd.DataFrame:
 
 def keep(one: Checked, host: Host) -> None:
     """Write a row into `FILE`, in place of what an earlier check of this workload on this machine found."""
-    told = one.advice.decision
+    told, workload = one.advice.decision, one.advice.workload
+    code_hash = Launcher().code_hash(workload.spec_of(Cell(one.advice.collector, ALLOC), 0))
     row: dict[Any, Any] = {
-        "workload": one.name, "host_id": host.fingerprint(), "processor": host.cpu_model, "git_commit": host.git_commit,
+        "workload": one.name, "host_id": host.fingerprint(), "processor": host.cpu_model, "code_hash": code_hash,
         "minutes": round(one.advice.minutes, 2), "advice": one.advice.answer, "ratio": told.ratio, "low": told.low,
         "high": told.high, "n": told.n, "long_minutes": round(one.minutes, 2), "at_length": one.answer,
         "long_ratio": one.ratio, "long_low": one.low, "long_high": one.high, "long_n": one.n,

@@ -18,7 +18,7 @@ from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.cells import Campaign
-from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS
+from allocpool.studies.your_workload.check import AGREE, DISAGREE, LONG_MINUTES, MINUTES, OPEN, WORKLOADS
 from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
 from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS, Headroom
 from allocpool.studies.your_workload.turns import COST, Turn
@@ -373,11 +373,15 @@ def checked(rows: pd.DataFrame) -> str:
     hosts = rows["host_id"].nunique()
     where = f" on {hosts} machines" if hosts > 1 else ""
     said = (
-        f"**Of {stats.plural(len(rows), 'check')}{where} of {stats.plural(of, 'workload')}, advice from "
-        f"{stats.span(rows['minutes'])} minutes and {stats.span(rows['long_minutes'])} minutes at length say the same "
-        f"in {counts[AGREE]} and different things in {counts[DISAGREE]}**; in {counts[OPEN]} one of them, or both, had "
-        "decided nothing by then."
+        f"**Of {stats.plural(len(rows), 'check')}{where} of {stats.plural(of, 'workload')}, short advice "
+        f"({stats.span(rows['minutes'])} minutes) and the long plan ({stats.span(rows['long_minutes'])} minutes) say "
+        f"the same in {counts[AGREE]} and different things in {counts[DISAGREE]}**; in {counts[OPEN]} one of them, or "
+        "both, had decided nothing by then."
     )
+    if (rows["long_minutes"] < 0.9 * LONG_MINUTES).any():
+        said += (
+            f" `allocpool bench advice` takes {MINUTES:g} and {LONG_MINUTES:g} minutes unless it is told to be shorter."
+        )
     apart = rows[(rows["low"] > rows["long_high"]) | (rows["high"] < rows["long_low"])]
     both = rows[["low", "long_low"]].notna().all(axis=1).sum()
     said += f" Their intervals for the costs lie apart in {len(apart)} of {both}."
