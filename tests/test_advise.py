@@ -677,8 +677,9 @@ def test_checks_are_kept_a_row_for_each_workload_and_machine_and_told(
     assert "takes 10" not in story.checked(rows.assign(long_minutes=59.0))
     assert "lie apart in 0 of 2" in said and f"{len(WORKLOADS) - 2} of the {len(WORKLOADS)} were not checked" in said
     table = story.checks(rows)
-    assert "machine" not in table and table["advice"].to_list() == ["allocate", "allocate"]
-    assert re.fullmatch(r"0\.7\d* \(0\.6\d+ to 0\.7\d+\); n = \d+", table["costs, alloc over pool"][0])
+    assert "machine" not in table
+    for told in (*table["advice; alloc over pool"], *table["at length"]):
+        assert re.fullmatch(r"allocate; 0\.[67]\d+ \(0\.6\d+ to 0\.7\d+\); n = \d+", told)
     elsewhere = pd.concat([rows, rows.assign(host_id="0" * 12, advice="pool", outcome=DISAGREE, low=2.0, high=3.0)])
     assert "Of 4 checks on 2 machines" in story.checked(elsewhere)
     assert "different things in 2" in story.checked(elsewhere) and "lie apart in 2 of 4" in story.checked(elsewhere)

@@ -394,12 +394,10 @@ def checks(rows: pd.DataFrame) -> pd.DataFrame:
     rows_told = [
         {
             "workload": row.workload,
-            "what it is": ", ".join(f"{key.replace('_', ' ')} {word}" for key, word in WORKLOADS[row.workload].items()),
             "outcome": row.outcome,
-            "advice": row.advice,
-            "costs, alloc over pool": _ratio(row.ratio, row.low, row.high, row.n),
-            "at length": row.at_length,
-            "costs at length": _ratio(row.long_ratio, row.long_low, row.long_high, row.long_n),
+            "advice; alloc over pool": f"{row.advice}; {_ratio(row.ratio, row.low, row.high, row.n)}",
+            "at length": f"{row.at_length}; {_ratio(row.long_ratio, row.long_low, row.long_high, row.long_n)}",
+            "what it is": ", ".join(f"{key.replace('_', ' ')} {word}" for key, word in WORKLOADS[row.workload].items()),
             "minutes": f"{significant(row.minutes, 2)} and {significant(row.long_minutes, 2)}",
             **({"machine": f"{row.processor} ({row.host_id[:4]})"} if several else {}),
         }
