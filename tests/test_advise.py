@@ -647,6 +647,12 @@ def test_a_long_plan_goes_on_from_its_records_and_measures_nothing_twice() -> No
     assert half_minutes < minutes < 4.2
 
 
+def test_a_check_of_what_is_on_record_measures_nothing(data: Path) -> None:
+    told = CliRunner().invoke(main, ["bench", "advice", "--on-record", "--workload", "ticks"])
+    assert told.exit_code == 0 and "nothing is on record" in told.output
+    assert not (data / "raw").exists()
+
+
 @pytest.mark.parametrize(
     ("advice", "at_length", "outcome"),
     [

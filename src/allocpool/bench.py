@@ -423,8 +423,11 @@ def advice(
     for name in names or check.WORKLOADS:
         lengths = (None, 0.0) if on_record else (minutes or check.MINUTES, long_minutes or check.LONG_MINUTES)
         one = check.check(name, lengths[0], lengths[1], laboratory)
+        if not one.advice.trials and not one.n:
+            click.echo(f"{name:10} nothing is on record")
+            continue
         told.append(one)
-        if keep and one.advice.trials and one.n:
+        if keep:
             check.keep(one, read_host())
         effect = one.advice.decision
         click.echo(
