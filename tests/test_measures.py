@@ -12,11 +12,13 @@ import pytest
 from scipy.stats import binom
 
 from allocpool import gclog
-from allocpool.evidence import reference
-from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED, Claim, Verdict, judge
+from allocpool.evidence import ablation, reference
+from allocpool.evidence.ablation import NOT_THE_CAUSE, PART, TURNS
+from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Claim, Verdict, judge
 from allocpool.packets.comparisons import NOW, SET_UPS, THEN
 from allocpool.packets.published import ARTICLE
-from allocpool.studies.pauses import claims, gc_table, overhead, scaling, story
+from allocpool.packets.specs import Solution
+from allocpool.studies.pauses import claims, explanations, gc_table, overhead, scaling, story
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
 from allocpool.studies.pauses.specs import live_set_sizes
@@ -463,6 +465,68 @@ def test_pooling_makes_collections_rarer_and_longer(pool_ms: float, outcome: str
     assert judged("pool-rare-long", trials=trials, table=both).outcome == (REPRODUCED if pool_ms > 20 else MIXED)
     few = trials["block"] < 4
     assert judged("pool-rare-long", trials=trials[few], table=both[few]).outcome == OPEN, "four trials decide nothing"
+
+
+MS_BY_CELL = {
+    ("g1", "alloc", "A"): (60.0, 60.0), ("g1", "pool", "A"): (31.0, 31.0),
+    ("g1", "alloc", "C"): (60.0, 10.0), ("g1", "pool", "C"): (30.0, 30.0),
+    ("parallel", "alloc", "A"): (20.0, 20.0), ("parallel", "pool", "A"): (60.0, 60.0),
+    ("parallel", "alloc", "C"): (20.0, 20.0), ("parallel", "pool", "C"): (60.0, 60.0),
+}  # fmt: skip
+"""Mean pauses of all collections, and of young ones: in case C, what is long beside G1 is a full collection."""
+
+
+def test_what_turns_a_claim_on_pauses_is_found() -> None:
+    trials, _ = batch([
+        Solution.parse(f"java/heap/{collector}/25").model_dump()
+        | {"collector": collector, "strategy": strategy, "case": case, "block": block, "ns_per_packet": 50.0,
+           "gc_pause_total_ms": 1.0, "live_objects": 1_000_000, "solution": SET_UPS[NOW].label("heap", collector)}
+        for collector, strategy, case in MS_BY_CELL for block in range(6)
+    ])  # fmt: skip
+    cells = list(zip(trials["collector"], trials["strategy"], trials["case"], strict=True))
+    noise = 1 + 0.002 * trials["block"]
+    table = collections(trials).assign(pause_mean_ms=noise * [MS_BY_CELL[cell][0] for cell in cells])
+    young = noise * [MS_BY_CELL[cell][1] for cell in cells]
+    kinds = pd.DataFrame({"trial_id": trials["trial_id"], "kind": "Young (Normal)", "duration_ms": young})
+    pauses = pd.concat([kinds, kinds.assign(kind="Full", duration_ms=500.0), kinds.assign(kind="Remark")])
+    verdicts = claims.evaluate(trials, table, NO_POINTS, NO_POINTS)
+    told = {
+        (item.asked.comparison, item.asked.changed): item.outcome
+        for item in explanations.of_claims(trials, table, pauses, verdicts)
+        if "rarer" in item.asked.claim
+    }
+    longer = "heap / G1 / 25 pool {}, mean pause over alloc"
+    assert told == {
+        (longer.format("A"), explanations.YOUNG): NOT_THE_CAUSE,
+        (longer.format("A"), "the collector is Parallel"): TURNS,
+        (longer.format("C"), explanations.YOUNG): TURNS,
+        (longer.format("C"), "as few packets are alive as in case A"): NOT_THE_CAUSE,
+        (longer.format("C"), "the collector is Parallel"): TURNS,
+    }
+
+
+@pytest.mark.parametrize(("young_ms", "outcome"), [(600.0, TURNS), (1300.0, PART), (1590.0, NOT_THE_CAUSE)])
+def test_full_collections_explain_a_share_of_time_as_far_as_they_take_it(young_ms: float, outcome: str) -> None:
+    """Of two seconds, 1.6 are spent in pauses; beside Parallel that is about as published, beside G1 far more."""
+    trials, table = of_cases({("alloc", "C"): 1600.0, ("alloc", "B"): 1600.0}, "pause_total_ms")
+    plain = Solution.parse("java/heap/g1/25").model_dump()
+    trials = trials.assign(**{name: value for name, value in plain.items() if name not in trials})
+    noise = 1 + 0.01 * trials["block"]
+    young = pd.DataFrame({"trial_id": trials["trial_id"], "kind": "Young (Normal)", "duration_ms": young_ms * noise})
+    verdicts = claims.evaluate(trials, table, NO_POINTS, NO_POINTS)
+    judged = explanations.of_claims(trials, table, pd.concat([young, young.assign(kind="Full")]), verdicts)
+    told = {(item.asked.comparison, item.asked.changed): item.outcome for item in judged}
+    cell = "heap / G1 / 25 alloc C over the published 28%"
+    assert told == {
+        (cell, explanations.YOUNG): outcome,
+        (cell, "as few packets are alive as in case B"): NOT_THE_CAUSE,
+        (cell, "the buffers are off the heap"): NOT_MEASURED,
+    }
+    assert "those within 2 times it" in ablation.caption(judged)
+
+
+def test_every_explanation_of_pauses_is_of_a_claim() -> None:
+    assert {*explanations.EXPLANATIONS, explanations.OVERLOAD} <= {claim.id for claim in claims.PAUSES_CLAIMS}
 
 
 @pytest.mark.parametrize(

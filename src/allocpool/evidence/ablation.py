@@ -11,6 +11,7 @@ so that a change turns one rests on the changed comparison alone, and on no comp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,10 +33,11 @@ _NAMED = 3
 
 
 class Sides(NamedTuple):
-    """The costs of the trials of both sides, in the order of blocks; the claim says that ``larger`` is more."""
+    """The costs of the trials of both sides, in the order of blocks; the claim says that ``larger`` is more, or that it
+    is about a published figure, which ``smaller`` is then."""
 
     larger: pd.Series
-    smaller: pd.Series
+    smaller: pd.Series | float
 
 
 class Changed(NamedTuple):
@@ -47,7 +49,10 @@ class Changed(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """One change of one comparison: of which claim on which set-up, the comparison in words, what is changed."""
+    """One change of one comparison: of which claim on which set-up, the comparison in words, what is changed.
+
+    ``within``: of a claim that says that a figure is about as published, the factor that this allows.
+    """
 
     claim: str
     set_up: str
@@ -55,6 +60,7 @@ class Asked:
     changed: str
     before: Sides
     after: Changed
+    within: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,19 @@ class Ablation:
         """One of `OUTCOMES`."""
         if self.after.ratio is None:
             return NOT_MEASURED
-        if self.after.direction > 0:
+        if self.after.equivalent if self.asked.within else self.after.direction > 0:
             return TURNS
-        return {1: PART, -1: FURTHER}.get(self.effect.direction, NOT_THE_CAUSE if self.effect.equivalent else OPEN)
+        if not self.effect.direction:
+            return NOT_THE_CAUSE if self.effect.equivalent else OPEN
+        return PART if self._towards else FURTHER
+
+    @property
+    def _towards(self) -> bool:
+        """Whether a change that is shown moves the ratio towards what is claimed."""
+        if self.asked.within is None or self.before.ratio is None or self.after.ratio is None:
+            return self.effect.direction > 0
+        was, now = (abs(math.log(one.estimate)) for one in (self.before.ratio, self.after.ratio))
+        return now < was
 
 
 def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -83,21 +99,24 @@ def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def ablations(asked: Sequence[Asked]) -> list[Ablation]:
     """Judge changes: what they lead to is decided together, and so is what they do."""
-    after = decisions.together([partial(_compared, _after(item)) for item in asked])
+    after = decisions.together([partial(_compared, _after(item), item.within) for item in asked])
     effects = decisions.together([partial(_effect, item) for item in asked])
     return [
-        Ablation(item, _compared(item.before), changed, effect)
+        Ablation(item, _compared(item.before, item.within), changed, effect)
         for item, changed, effect in zip(asked, after, effects, strict=True)
     ]
 
 
 def _after(item: Asked) -> Sides:
-    larger, smaller = (was if now is None else now for was, now in zip(item.before, item.after, strict=True))
-    return Sides(larger, smaller)
+    was, now = item.before, item.after
+    larger = was.larger if now.larger is None else now.larger
+    return Sides(larger, was.smaller if now.smaller is None else now.smaller)
 
 
-def _compared(sides: Sides, alpha: float = decisions.ALPHA) -> Comparison:
-    return decisions.compare(sides.larger, sides.smaller, alpha=alpha)
+def _compared(sides: Sides, within: float | None, alpha: float = decisions.ALPHA) -> Comparison:
+    if isinstance(sides.smaller, float):
+        return decisions.compare_with(sides.larger, sides.smaller, within, alpha)
+    return decisions.compare(sides.larger, sides.smaller, within, alpha)
 
 
 def _effect(item: Asked, alpha: float) -> Comparison:
@@ -106,7 +125,7 @@ def _effect(item: Asked, alpha: float) -> Comparison:
     if item.after.larger is not None:
         tops.append(item.after.larger)
         bottoms.append(item.before.larger)
-    if item.after.smaller is not None:
+    if item.after.smaller is not None and not isinstance(item.before.smaller, float):
         tops.append(item.before.smaller)
         bottoms.append(item.after.smaller)
     return decisions.compare_products(tops, bottoms, alpha=alpha)
@@ -144,10 +163,14 @@ def caption(judged: Sequence[Ablation]) -> str:
     of = f" {stats.trials_each(min(trials), max(trials))}, Student's intervals." if trials else ""
     lacking = len(judged) - len(measured)
     left = f" {stats.plural(lacking, 'change')} without a figure on both sides left out." if lacking else ""
+    about = sorted({item.asked.within for item in measured if item.asked.within})
+    within = (
+        f", over a published figure those within {', '.join(f'{one:g}' for one in about)} times it" if about else ""
+    )
     return (
-        f"Ratios above 1 are as claimed. {TURNS.capitalize()}: shown above 1 after the change; {PART}: shown to move "
-        f"that way, not as far; {NOT_THE_CAUSE}: shown not to move by what matters. All changes of the table are "
-        f"decided together.{of}{left}"
+        f"Ratios above 1 are as claimed{within}. {TURNS.capitalize()}: shown to be as claimed after the change; "
+        f"{PART}: shown to move that way, not as far; {NOT_THE_CAUSE}: shown not to move by what matters. All changes "
+        f"of the table are decided together.{of}{left}"
     )
 
 

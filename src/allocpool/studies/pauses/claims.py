@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,8 +30,8 @@ from allocpool.evidence.claims import (
 )
 from allocpool.evidence.figures import as_figures, no_figures
 from allocpool.evidence.trials import NOT_PART, records
-from allocpool.packets.cells import CONTROLS
-from allocpool.packets.comparisons import ON_CMS, SET_UPS, THEN_AND_NOW, with_families
+from allocpool.packets.cells import CONFIGURATION, CONTROLS
+from allocpool.packets.comparisons import ON_CMS, SET_UPS, THEN_AND_NOW, Cell, with_families
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
 from allocpool.runtimes.collectors import collector_named, collectors_that
@@ -83,20 +83,29 @@ class Pauses:
         cls, trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame, set_up: str
     ) -> Pauses:
         """The rows that belong to a set-up, with their published collector."""
-        collected = trials[~trials["collector"].isin(CONTROLS)]
-        of_trials, of_points, of_fits = (with_families(table, set_up) for table in (collected, points, fits))
-        return cls(of_trials, collections, of_points, of_fits, set_up)
+        of_points, of_fits = (with_families(table, set_up) for table in (points, fits))
+        return cls(collected(trials, set_up), collections, of_points, of_fits, set_up)
 
     @property
     def stopping(self) -> tuple[str, ...]:
         """The collectors of the set-up that stop the world."""
         return tuple(name for name in SET_UPS[self.set_up].families if name in STOP_THE_WORLD)
 
-    def heap(self, *strategies: str) -> pd.DataFrame:
+    @property
+    def heap(self) -> pd.DataFrame:
         """The published measures of its finished trials with heap buffers in the published cases."""
-        measured = per_trial(self.trials, self.collections)
-        measured = measured[(measured["layout"] == "heap") & measured["case"].isin(PUBLISHED_CASES)]
-        return measured[measured["strategy"].isin(strategies)]
+        return heap_of(self.trials, self.collections)
+
+
+def collected(trials: pd.DataFrame, set_up: str) -> pd.DataFrame:
+    """The trials of a set-up with their published collector in ``family``, without those that never collect."""
+    return with_families(trials[~trials["collector"].isin(CONTROLS)], set_up)
+
+
+def heap_of(trials: pd.DataFrame, collections: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `per_trial` with heap buffers in the published cases."""
+    measured = per_trial(trials, collections)
+    return measured[(measured["layout"] == "heap") & measured["case"].isin(PUBLISHED_CASES)]
 
 
 def _about_100_ns(data: Pauses) -> Evidence:
@@ -201,27 +210,56 @@ def _by_block(rows: pd.DataFrame, measure: str) -> pd.Series:
     return values.clip(lower=_LEAST_PERCENT) if measure == "gc_fraction_percent" else values[values > 0]
 
 
-def _ordered(words: str, more: tuple[str, pd.DataFrame], less: tuple[str, pd.DataFrame], measure: str) -> Ordering:
-    """The expected ordering of two cells' trials by a measure; where neither always collects, there is nothing to
-    compare."""
-    (larger, top), (smaller, bottom) = more, less
-    why = _NO_COLLECTION if len(top) and len(bottom) else NOT_PART.word
+class Expected(NamedTuple):
+    """That the first of two cells has more of a measure of `gc_table` than the second; ``names`` tell the two."""
+
+    measure: str
+    cells: tuple[Cell, Cell]
+    names: tuple[str, str]
+
+
+def by_cell(measured: pd.DataFrame) -> dict[Cell, pd.DataFrame]:
+    """Rows of `per_trial` by configuration."""
+    groups = measured.groupby(list(CONFIGURATION), observed=True)
+    return {Cell(str(a), str(b), str(c)): group for (a, b, c), group in groups}
+
+
+def sides_of(measure: str, top: pd.DataFrame, bottom: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """A measure of two cells by block; nothing of the first where neither always collects: that compares nothing."""
     if not any((rows["collections"] > 0).all() for rows in (top, bottom)):
         top = top.iloc[:0]
-    compared = decisions.compare(_by_block(top, measure), _by_block(bottom, measure))
-    return Ordering(f"{larger}, {words}", smaller, compared, why)
+    return _by_block(top, measure), _by_block(bottom, measure)
+
+
+def _ordered(expected: Expected, heap: pd.DataFrame, cells: Mapping[Cell, pd.DataFrame]) -> Ordering:
+    """The expected ordering of two cells' trials, ``cells`` being those of ``heap``."""
+    top, bottom = (cells.get(cell, heap.iloc[:0]) for cell in expected.cells)
+    why = _NO_COLLECTION if len(top) and len(bottom) else NOT_PART.word
+    return Ordering(*expected.names, decisions.compare(*sides_of(expected.measure, top, bottom)), why)
+
+
+def rare_and_long(heap: pd.DataFrame) -> list[Expected]:
+    """Collections per second, and mean and longest pause, allocating beside the full pool."""
+    either = heap[heap["strategy"].isin(["alloc", "pool"])]
+    pairs = either.groupby(["solution", "case"], observed=True).groups
+    return [
+        Expected(
+            measure,
+            (Cell(str(solution), more, str(case)), Cell(str(solution), less, str(case))),
+            (f"{solution} {more} {case}, {words}", less),
+        )
+        for measure, (words, more, less) in RARE_AND_LONG.items()
+        for solution, case in pairs
+    ]
 
 
 def _rare_and_long(data: Pauses) -> Evidence:
-    """Collections per second, and mean and longest pause, allocating beside the full pool."""
-    measured = data.heap("alloc", "pool")
-    orderings = []
-    for measure, (words, more, less) in RARE_AND_LONG.items():
-        for (solution, case), group in measured.groupby(["solution", "case"], observed=True):
-            top, bottom = (group[group["strategy"] == name] for name in (more, less))
-            orderings.append(_ordered(words, (f"{solution} {more} {case}", top), (less, bottom), measure))
-    there = set(measured["family"])
-    return of_orderings(orderings, [Missing(name, NOT_PART.word) for name in ("CMS", "G1") if name not in there])
+    heap = data.heap
+    cells, there = by_cell(heap), set(heap["family"])
+    return of_orderings(
+        [_ordered(expected, heap, cells) for expected in rare_and_long(heap)],
+        [Missing(name, NOT_PART.word) for name in ("CMS", "G1") if name not in there],
+    )
 
 
 def _published_pairs() -> Iterator[tuple[str, pd.DataFrame]]:
@@ -249,18 +287,33 @@ def _published_rare_and_long() -> Evidence:
     ])  # fmt: skip
 
 
+def overloaded(heap: pd.DataFrame) -> list[tuple[Cell, float]]:
+    """The cells that allocate in case C, with the published share of time in pauses, percent."""
+    measured = heap[(heap["strategy"] == "alloc") & (heap["case"] == "C") & heap["family"].isin(OVERLOAD_PERCENT)]
+    pairs = measured.groupby(["solution", "family"], observed=True).groups
+    return [(Cell(str(solution), "alloc", "C"), OVERLOAD_PERCENT[str(family)]) for solution, family in pairs]
+
+
+def share_of_time(rows: pd.DataFrame) -> pd.Series:
+    """The share of time in pauses by block, percent, positive."""
+    return _by_block(rows, "gc_fraction_percent")
+
+
+def told_percent(published: float) -> str:
+    """How a claim names a published share of time."""
+    return f"the published {published:g}%"
+
+
 def _overloads(data: Pauses) -> Evidence:
     """The share of time in pauses, allocating in case C: about as published."""
-    measured = data.heap("alloc")
-    measured = measured[(measured["case"] == "C") & measured["family"].isin(OVERLOAD_PERCENT)]
+    heap = data.heap
+    cells, there = by_cell(heap), set(heap["family"])
     expected, percent = [], []
-    for (solution, family), group in measured.groupby(["solution", "family"], observed=True):
-        published = OVERLOAD_PERCENT[str(family)]
-        share = _by_block(group, "gc_fraction_percent")
+    for cell, published in overloaded(heap):
+        share = share_of_time(cells[cell])
         compared = decisions.compare_with(share, published, ABOUT_FACTOR)
-        expected.append(Equality(str(solution), f"the published {published:g}%", compared))
+        expected.append(Equality(cell.solution, told_percent(published), compared))
         percent.append(stats.geometric_mean(share))
-    there = set(measured["family"])
     found = of_orderings(expected, [Missing(name, NOT_PART.word) for name in OVERLOAD_PERCENT if name not in there])
     return Evidence(found.rows.assign(percent_of_time=pd.Series(percent, dtype=float)), found.missing)
 
@@ -312,19 +365,26 @@ def _leaves_sentence(evidence: Evidence) -> str:
     )
 
 
-def _case_a_is_worst(data: Pauses) -> Evidence:
+def case_a_is_worst(heap: pd.DataFrame) -> list[Expected]:
     """The anomaly: under pooling, the least loaded case is the worst."""
-    pooled = data.heap("pool")
-    pooled = pooled[pooled["family"] == "CMS"]
-    orderings = []
-    for measure, words in WORST_IN_A.items():
-        for solution, group in pooled.groupby("solution", observed=True):
-            of_case = {case: group[group["case"] == case] for case in PUBLISHED_CASES}
-            orderings += [
-                _ordered(words, (f"{solution} pool A", of_case["A"]), (other, of_case[other]), measure)
-                for other in ("B", "C")
-            ]
-    return of_orderings(orderings, [Missing("CMS", NOT_PART.word)] if pooled.empty else [])
+    pooled = heap[(heap["strategy"] == "pool") & (heap["family"] == "CMS")]
+    return [
+        Expected(
+            measure,
+            (Cell(str(solution), "pool", "A"), Cell(str(solution), "pool", other)),
+            (f"{solution} pool A, {words}", other),
+        )
+        for measure, words in WORST_IN_A.items()
+        for solution in pooled.groupby("solution", observed=True).groups
+        for other in ("B", "C")
+    ]
+
+
+def _case_a_is_worst(data: Pauses) -> Evidence:
+    heap = data.heap
+    cells, expected = by_cell(heap), case_a_is_worst(heap)
+    orderings = [_ordered(each, heap, cells) for each in expected]
+    return of_orderings(orderings, [] if expected else [Missing("CMS", NOT_PART.word)])
 
 
 def _published_worst_in_a() -> Evidence:
