@@ -102,13 +102,14 @@ def young_collections(setup: pd.DataFrame, object_bytes: int) -> float:
 
 
 class Costs:
-    """The finished trials of a set-up, looked up by what they measured; only the plain ones: fresh, untouched."""
+    """The finished trials of a set-up, looked up by what they measured; of those that allocate only the fresh ones,
+    touched in this way."""
 
-    def __init__(self, trials: pd.DataFrame, set_up: str = _PUBLISHED) -> None:
+    def __init__(self, trials: pd.DataFrame, set_up: str = _PUBLISHED, touch: str = "none") -> None:
         plain = _of(set_up, finished(trials))
         self.set_up = set_up
         self.allocation = plain[
-            (plain["mode"] == "allocation") & (plain["strategy"] == SOURCES[0]) & (plain["touch"] == "none")
+            (plain["mode"] == "allocation") & (plain["strategy"] == SOURCES[0]) & (plain["touch"] == touch)
         ]
         self.access = plain[plain["mode"] == "access"]
         self.fragmentation = plain[plain["mode"] == "fragmentation"]
