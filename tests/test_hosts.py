@@ -25,8 +25,12 @@ from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
 from allocpool.errors import UserError
 from allocpool.evidence import hosts as shown
+from allocpool.evidence.claims import MIXED
 from allocpool.evidence.style import alt, smallest_text_px
 from allocpool.machine.host import NAME, read_host
+from allocpool.packets.comparisons import NOW
+from allocpool.studies.batch import claims as batch_claims
+from allocpool.studies.batch import published_sizes
 from allocpool.studies.batch import story as batch_story
 
 Z = 1.959963984540054
@@ -195,18 +199,20 @@ def test_hosts_that_asked_for_different_effects_are_judged_by_the_smallest() -> 
     assert verdicts == [EQUIVALENT, OPEN, OPEN]
 
 
+def campaign_of(host: str, factors: dict[str, float]) -> pd.DataFrame:
+    """Batch trials of one solution, in which allocating costs so many times what the pool costs, by case."""
+
+    def centre(row: dict[str, object]) -> float:
+        return 100.0 * (factors[str(row["case"])] if row["strategy"] == "alloc" else 1.0)
+
+    solutions = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
+    return synthetic.trials(blocks=6, noise=0.01, centre=centre, solutions=solutions).assign(host_id=host)
+
+
 def test_a_campaign_of_another_host_is_set_beside_this_one_pair_by_pair(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where it had other settings, which are named; what this host left is no other host's."""
-
-    def campaign_of(host: str, factors: dict[str, float]) -> pd.DataFrame:
-        def centre(row: dict[str, object]) -> float:
-            return 100.0 * (factors[str(row["case"])] if row["strategy"] == "alloc" else 1.0)
-
-        solutions = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
-        return synthetic.trials(blocks=6, noise=0.01, centre=centre, solutions=solutions).assign(host_id=host)
-
     ours = campaign_of("here", {"A": 2.0, "B": 2.0, "C": 2.0})
     ours = ours[(ours["case"] != "C") | (ours["block"] < 2)]
     theirs = campaign_of("there", {"A": 2.0, "B": 0.5, "C": 2.0}).assign(
@@ -222,6 +228,35 @@ def test_a_campaign_of_another_host_is_set_beside_this_one_pair_by_pair(
     assert "otherwise: heap / G1 / 25 in case B; 0 are decided here alone, 1 there alone, and 0 on neither." in told
     found.pop()
     assert batch_story.elsewhere("standard", ours, compared) == shown.ONE_HOST
+
+
+@pytest.mark.parametrize("host", ["here", "there"])
+def test_a_campaign_at_the_published_sizes_is_set_beside_one_of_smaller_ones(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = campaign_of("here", {"A": 2.0, "B": 2.0, "C": 2.0}).assign(scale=0.2)
+    full = campaign_of(host, {"A": 2.0, "B": 2.0, "C": 0.5}).assign(scale=1.0)
+    smaller = campaign_of("here", {"A": 9.0, "B": 9.0, "C": 9.0}).assign(scale=0.5)
+    profiles = {published_sizes.PROFILE: [hosts.OfHost(host, "that one", tmp_path)]}
+    monkeypatch.setattr(hosts, "of_hosts", lambda _study, profile: iter(profiles.get(profile, [])))
+    monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"trials": pd.concat([smaller, full])}, {}))
+    stored, compared, verdicts = published_sizes.stored(ours), batch_story.primary(ours), batch_claims.evaluate(ours)
+    assert set(stored["scale"]) == {1.0}
+    told = published_sizes.sentence(ours, compared, verdicts, stored)
+    assert "where those of this page are 0.2 of them (n = 6 trials each" in told
+    assert (
+        "of 3 comparisons that both campaigns have, 2 are decided the same way, 1 otherwise: heap / G1 / 25 in" in told
+    )
+    assert told.endswith("They are of another host.") == (host == "there")
+    beside = published_sizes.verdicts_beside(verdicts, stored)
+    everywhere = beside[beside["claim"].str.startswith("In every single batch test") & (beside["judged on"] == NOW)]
+    assert everywhere[["at these sizes", "at the published sizes"]].to_numpy().tolist() == [[OPEN, MIXED]]
+    assert published_sizes.stored(full).empty
+    assert "have the published sizes" in published_sizes.sentence(full, compared, verdicts, stored)
+    profiles.clear()
+    none = published_sizes.stored(ours)
+    assert "No campaign at the published sizes is stored" in published_sizes.sentence(ours, compared, verdicts, none)
+    assert published_sizes.verdicts_beside(verdicts, none).empty
 
 
 def test_shipped_campaigns_of_other_hosts_stand_beside_this_ones(data: Path) -> None:

@@ -153,8 +153,10 @@ def elsewhere(profile: str, trials: pd.DataFrame, compared: pd.DataFrame) -> str
     labels = {host.host_id: host.label for host in hosts.of_hosts(STUDY.name, profile)}
     lines = []
     for host_id, theirs in every[~every["host_id"].isin(set(trials["host_id"]))].groupby("host_id"):
-        there = comparison_table(theirs[~theirs["collector"].isin(cell_data.CONTROLS)])
-        lines.append(_beside(_in_plain(compared, trials), _in_plain(there, theirs), labels[str(host_id)], theirs))
+        both = of_both(compared, trials, theirs)
+        settings = sorted({word for row in records(both) for word in set(row.departs) ^ set(row.departs_there)})
+        different = f"other settings there: {listed(settings)}" if settings else ""
+        lines.append(f"{by_host.on_another(labels[str(host_id)], theirs, different)}: {agreement(both)}")
     return "\n\n".join(lines) or by_host.ONE_HOST
 
 
@@ -170,16 +172,21 @@ def _in_plain(compared: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(decided=(rows["direction"] != 0) | rows["equivalent"]).drop_duplicates([*_PLAIN, "case"])
 
 
-def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, theirs: pd.DataFrame) -> str:
-    both = here.merge(there, on=[*_PLAIN, "case"], suffixes=("", "_there"))
-    settings = sorted({word for row in records(both) for word in set(row.departs) ^ set(row.departs_there)})
-    begin = by_host.on_another(host, theirs, f"other settings there: {listed(settings)}" if settings else "")
+def of_both(compared: pd.DataFrame, trials: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """The comparisons of these trials and those of another campaign's, by solution without its settings, and case."""
+    there = comparison_table(theirs[~theirs["collector"].isin(cell_data.CONTROLS)])
+    plain = _in_plain(compared, trials), _in_plain(there, theirs)
+    return plain[0].merge(plain[1], on=[*_PLAIN, "case"], suffixes=("", "_there"))
+
+
+def agreement(both: pd.DataFrame) -> str:
+    """On how many of the comparisons that two campaigns have they agree, and on which they do not."""
     decided = both[both["decided"] & both["decided_there"]]
     against = decided[decided["direction"] != decided["direction_there"]]
     contradict = f": {_where(against)}" if len(against) else ""
     here_only, there_only = (int(both[side].sum()) - len(decided) for side in ("decided", "decided_there"))
     return (
-        f"{begin}: of {stats.plural(len(both), 'comparison')} that both campaigns "
+        f"of {stats.plural(len(both), 'comparison')} that both campaigns "
         f"have, {len(decided) - len(against)} are decided the same way, {len(against)} otherwise{contradict}; "
         f"{here_only} are decided here alone, {there_only} there alone, and "
         f"{len(both) - len(decided) - here_only - there_only} on neither."
