@@ -59,6 +59,7 @@ findings: setup
 	@$(BIN)/allocpool findings --profile $(PROFILE) $(if $(MINUTES),--minutes '$(MINUTES)')
 
 shipped: .venv/.installed
+	@$(BIN)/allocpool site --profile article --execute
 	@$(BIN)/allocpool site --profile standard --execute
 
 readme: .venv/.installed

@@ -13,7 +13,7 @@ import synthetic
 
 from allocpool import findings, verdict_grid
 from allocpool.advise import advise_command
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, hosts
 from allocpool.campaign.campaign import effect_of, read_profile
 from allocpool.campaign.registry import study_named
 from allocpool.campaign.schedule import Progress, Question, decisions_of
@@ -279,6 +279,29 @@ def test_a_deadline_that_was_measured_on_another_machine_is_told_so(monkeypatch:
     monkeypatch.setattr(campaign, "stored", lambda *_which: ({}, other))
     told = findings.where_and_when(found, about)
     assert told.endswith("What has a deadline was measured on another machine, Slide rule, 2026-01-01 to 2026-01-02.")
+
+
+@pytest.mark.parametrize(("factor", "words"), [(3.0, "pool"), (0.3, "allocate"), (1.0, "no difference that matters")])
+def test_what_the_articles_own_sizes_say_stands_beside_the_answer(
+    factor: float, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = measured(2.0, monkeypatch).batch.assign(scale=0.2, host_id="here")
+    full = measured(factor, monkeypatch).batch.assign(scale=1.0, host_id="there")
+    left: dict[str, pd.DataFrame] = {}
+    monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, _profile: left)
+    monkeypatch.setattr(findings.Measured, "batch", small)
+    assert findings.as_published(findings.Measured("made-up")) == ""
+    left["trials"] = full
+    told = findings.as_published(findings.Measured("made-up"))
+    assert re.match(
+        rf"\*\*At the article's own sizes, a heap of 2,0\d\d MB, on Java 17, Java 25 and C\+\+: {words}\.\*\* ", told
+    )
+    assert "Of 12 comparisons of allocating with a pool, 12 are decided: " in told
+    assert told.endswith(" It was measured on another machine.")
+    left["trials"] = full.assign(host_id="here")
+    assert "another machine" not in findings.as_published(findings.Measured("made-up"))
+    monkeypatch.setattr(findings.Measured, "batch", full)
+    assert findings.as_published(findings.Measured("made-up")) == "", "the answer itself is of these sizes"
 
 
 def claim(name: str, shown: str, ratio: float = 2.0) -> Claim[float]:

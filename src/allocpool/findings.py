@@ -44,12 +44,15 @@ from allocpool.packets.comparisons import (
     Batch,
     Cell,
     decided_in_words,
+    headline,
+    listed,
     sentence,
 )
 from allocpool.packets.published import ARTICLE, published_as_trials
-from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
+from allocpool.packets.specs import BUFFER_BYTES, HEAP_MB, TCP_ONE_IN
 from allocpool.packets.tables import comparison_table, primary_table
 from allocpool.studies.batch import claims as batch_claims
+from allocpool.studies.batch import published_sizes
 from allocpool.studies.batch import story as batch_story
 from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.realtime import claims as realtime_claims
@@ -340,6 +343,22 @@ def your_own(measured: Measured) -> str:
     return (
         f"**Your program has other sizes, rates and live data.** `{words}` asks the same of it, with your own numbers "
         f"in place of these; `--pcap` and `--jfr` take them from a capture or a recording. [More]({page})."
+    )
+
+
+def as_published(measured: Measured) -> str:
+    """What a campaign at the article's own sizes says, where one is stored beside this one of smaller sizes; otherwise
+    empty."""
+    full = published_sizes.stored(measured.batch)
+    if full.empty:
+        return ""
+    rows = batch_story.primary(full)
+    ran = [f"Java {release}" for release in sorted(full["runtime"].dropna().astype(int).unique())]
+    ran += ["C++"] * bool((full["language"] == "cpp").any())
+    other = "" if set(full["host_id"]) <= set(measured.batch["host_id"]) else " It was measured on another machine."
+    return (
+        f"**At the article's own sizes, a heap of {HEAP_MB['heap']:,} MB, on {listed(ran)}: "
+        f"{headline(rows).lower()}.** {sentence(decided_in_words(rows))}{other}"
     )
 
 

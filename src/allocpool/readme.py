@@ -33,12 +33,14 @@ def answer(measured: findings.Measured) -> str:
     grid = measured.grid
     provenance = findings.provenance(measured)
     about = findings.where_and_when(measured, provenance)
-    return (
-        f"{findings.answer(measured)} {findings.certainty(measured, provenance)}\n\n"
-        f"![{verdict_grid.sentence(grid)}]({PICTURE})\n\n"
-        f"{verdict_grid.caption(grid)}\n\n{about} On another machine the answer may be another: that is what "
-        "`make findings` is for."
+    parts = (
+        f"{findings.answer(measured)} {findings.certainty(measured, provenance)}",
+        findings.as_published(measured),
+        f"![{verdict_grid.sentence(grid)}]({PICTURE})",
+        verdict_grid.caption(grid),
+        f"{about} On another machine the answer may be another: that is what `make findings` is for.",
     )
+    return "\n\n".join(part for part in parts if part)
 
 
 def picture(measured: findings.Measured) -> str:
