@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from allocpool import gclog
+from allocpool.campaign.tidy import without_rows
 from allocpool.evidence import ablation, reference
 from allocpool.evidence.ablation import NOT_THE_CAUSE, PART, TURNS
 from allocpool.evidence.claims import MIXED, NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Claim, Verdict, judge
@@ -22,7 +23,7 @@ from allocpool.studies.pauses import claims, explanations, gc_table, overhead, s
 from allocpool.studies.pauses.attribution import ALL_CAUSES, CAUSES, UNKNOWN, attribute
 from allocpool.studies.pauses.live_set import fit_live_set
 from allocpool.studies.pauses.specs import live_set_sizes
-from allocpool.studies.pauses.tables import left_mb
+from allocpool.studies.pauses.tables import SCHEMAS, left_mb
 from allocpool.trial.stops import read_stops
 
 MS = 1_000_000
@@ -523,6 +524,12 @@ def test_full_collections_explain_a_share_of_time_as_far_as_they_take_it(young_m
         (cell, "the buffers are off the heap"): NOT_MEASURED,
     }
     assert "those within 2 times it" in ablation.caption(judged)
+
+
+def test_nothing_measured_leaves_nothing_to_explain() -> None:
+    empty = {name: without_rows(schema) for name, schema in SCHEMAS.items()}
+    verdicts = claims.evaluate(empty["trials"], empty["collections"], NO_POINTS, NO_POINTS)
+    assert explanations.of_claims(empty["trials"], empty["collections"], empty["pauses"], verdicts) == []
 
 
 def test_every_explanation_of_pauses_is_of_a_claim() -> None:

@@ -241,11 +241,11 @@ def _ordered(expected: Expected, heap: pd.DataFrame, cells: Mapping[Cell, pd.Dat
 def rare_and_long(heap: pd.DataFrame) -> list[Expected]:
     """Collections per second, and mean and longest pause, allocating beside the full pool."""
     either = heap[heap["strategy"].isin(["alloc", "pool"])]
-    pairs = either.groupby(["solution", "case"], observed=True).groups
+    pairs = [(str(solution), str(case)) for (solution, case), _ in either.groupby(["solution", "case"], observed=True)]
     return [
         Expected(
             measure,
-            (Cell(str(solution), more, str(case)), Cell(str(solution), less, str(case))),
+            (Cell(solution, more, case), Cell(solution, less, case)),
             (f"{solution} {more} {case}, {words}", less),
         )
         for measure, (words, more, less) in RARE_AND_LONG.items()
@@ -290,8 +290,10 @@ def _published_rare_and_long() -> Evidence:
 def overloaded(heap: pd.DataFrame) -> list[tuple[Cell, float]]:
     """The cells that allocate in case C, with the published share of time in pauses, percent."""
     measured = heap[(heap["strategy"] == "alloc") & (heap["case"] == "C") & heap["family"].isin(OVERLOAD_PERCENT)]
-    pairs = measured.groupby(["solution", "family"], observed=True).groups
-    return [(Cell(str(solution), "alloc", "C"), OVERLOAD_PERCENT[str(family)]) for solution, family in pairs]
+    return [
+        (Cell(str(solution), "alloc", "C"), OVERLOAD_PERCENT[str(family)])
+        for (solution, family), _ in measured.groupby(["solution", "family"], observed=True)
+    ]
 
 
 def share_of_time(rows: pd.DataFrame) -> pd.Series:
@@ -375,7 +377,7 @@ def case_a_is_worst(heap: pd.DataFrame) -> list[Expected]:
             (f"{solution} pool A, {words}", other),
         )
         for measure, words in WORST_IN_A.items()
-        for solution in pooled.groupby("solution", observed=True).groups
+        for solution, _ in pooled.groupby("solution", observed=True)
         for other in ("B", "C")
     ]
 

@@ -92,7 +92,7 @@ def _of_orderings(
         words = (verdict.claim.text, verdict.set_up, " over ".join(item.names))
         before = Sides(*_sides(item.measure, item.cells, cells))
         if item.measure in _LENGTHS:
-            yield Asked(*words, YOUNG, before, _sides(item.measure, item.cells, young))
+            yield Asked(*words, YOUNG, before, Changed(*_sides(item.measure, item.cells, young)))
         for change in changes:
             if (to := change.cells(item.cells, facts)) is None:
                 continue
@@ -101,10 +101,10 @@ def _of_orderings(
             yield Asked(*words, change.words, before, after)
 
 
-def _sides(measure: str, pair: tuple[Cell, Cell], cells: _Cells) -> Changed:
+def _sides(measure: str, pair: tuple[Cell, Cell], cells: _Cells) -> tuple[pd.Series, pd.Series]:
     if any(cell not in cells for cell in pair):
-        return Changed(_NONE, _NONE)
-    return Changed(*sides_of(measure, *(cells[cell] for cell in pair)))
+        return _NONE, _NONE
+    return sides_of(measure, *(cells[cell] for cell in pair))
 
 
 _NONE = pd.Series(dtype=float)
@@ -133,12 +133,16 @@ def _of_overload(
 def only_young(collections: pd.DataFrame, pauses: pd.DataFrame) -> pd.DataFrame:
     """Both tables of the study as ``collections`` would be, had only its young collections paused."""
     young = pauses[pauses["kind"].str.startswith("Young")].groupby("trial_id", observed=True)["duration_ms"]
-    of_trial = collections["trial_id"].map
-    counts = of_trial(young.size()).fillna(0).astype("int64")
+    figures = (
+        collections[["trial_id"]]
+        .join(young.agg(["size", "sum", "mean", "max"]), on="trial_id")
+        .astype(dict.fromkeys(("size", "sum", "mean", "max"), "float64"))
+    )
+    counts = figures["size"].fillna(0.0).astype("int64")
     return collections.assign(
         collections=counts,
         pauses=counts,
-        pause_total_ms=of_trial(young.sum()).fillna(0.0),
-        pause_mean_ms=of_trial(young.mean()),
-        pause_max_ms=of_trial(young.max()).fillna(0.0),
+        pause_total_ms=figures["sum"].fillna(0.0),
+        pause_mean_ms=figures["mean"],
+        pause_max_ms=figures["max"].fillna(0.0),
     )
