@@ -95,6 +95,14 @@ def test_the_interval_over_hosts_misses_the_truth_no_more_often_than_it_says(
     assert scipy_stats.binomtest(missed, times, 0.05, alternative="greater").pvalue > 1e-3
 
 
+def test_two_hosts_far_apart_at_a_level_of_many_comparisons_have_an_interval_without_end() -> None:
+    told = combine([within(math.log(9.0), 0.1), within(math.log(0.1), 0.1)], alpha=1e-5)
+    assert told.verdict == OPEN
+    assert 0 < told.low < 1e-300 and 1e300 < told.high < math.inf
+    assert told.ratio == pytest.approx(math.sqrt(9.0 * 0.1))
+    assert math.isnan(told.next_low)
+
+
 def test_one_host_says_nothing_of_others_and_none_nothing_at_all() -> None:
     alone = combine([within(0.5, 0.01)])
     assert alone.hosts == 1 and alone.verdict == OPEN and math.isnan(alone.low)

@@ -631,9 +631,18 @@ def combine(within: Sequence[Decision], effect: float | None = None, alpha: floa
     half = -float(scipy.special.stdtrit(k - 1, alpha / 2)) * error
     scatter_of_mean = math.hypot(error, math.sqrt(between))
     more = -float(scipy.special.stdtrit(k - 2, alpha / 2)) * scatter_of_mean if k > 2 else math.nan
-    ratio, *ends_ = (math.exp(middle + part) for part in (0.0, -half, half, -more, more))
+    ratio, *ends_ = (_as_ratio(middle + part) for part in (0.0, -half, half, -more, more))
     verdict = _verdict(middle - half, middle + half, math.log(effect or effect_that_matters()))
     return Combined(ratio, ends_[0], ends_[1], k, math.exp(math.sqrt(between)), ends_[2], ends_[3], verdict)
+
+
+_FARTHEST = 700.0
+"""A ratio whose logarithm lies beyond is no number of a machine; the interval of two hosts that differ much, at the level
+of many comparisons, reaches further."""
+
+
+def _as_ratio(log: float) -> float:
+    return math.exp(min(max(log, -_FARTHEST), _FARTHEST))
 
 
 def _all_told(within: Sequence[Decision]) -> bool:
