@@ -637,8 +637,8 @@ def combine(within: Sequence[Decision], effect: float | None = None, alpha: floa
 
 
 _FARTHEST = 700.0
-"""A ratio whose logarithm lies beyond is no number of a machine; the interval of two hosts that differ much, at the level
-of many comparisons, reaches further."""
+"""A ratio whose logarithm lies beyond is no number of a machine; the interval of two hosts that differ much, at the
+level of many comparisons, reaches further."""
 
 
 def _as_ratio(log: float) -> float:
