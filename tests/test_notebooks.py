@@ -87,6 +87,12 @@ def test_no_figure_is_typed_into_prose(path: Path) -> None:
     assert not [text for text in prose if re.search(r"\d", text)]
 
 
+def test_settings_are_told_of_what_is_shown_not_of_the_profile_asked_for(path: Path) -> None:
+    """Stored results may have been taken with others."""
+    asked = re.compile(r"study\.profile\b(?!\.profile\b)")
+    assert not [text for text in source(path, "code") if asked.search(text)]
+
+
 def test_it_is_stored_without_outputs_and_with_cell_ids(path: Path) -> None:
     stored = read(path)
     assert stored.metadata["kernelspec"]["name"] == "python3"
