@@ -250,20 +250,20 @@ def test_a_campaign_at_the_published_sizes_is_set_beside_one_of_smaller_ones(
     monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"trials": pd.concat([smaller, full])}, {}))
     stored, compared, verdicts = published_sizes.stored(ours), batch_story.primary(ours), batch_claims.evaluate(ours)
     assert set(stored["scale"]) == {1.0}
-    told = published_sizes.sentence(ours, compared, verdicts, stored)
+    beside = published_sizes.verdicts_beside(verdicts, stored)
+    told = published_sizes.sentence(ours, compared, stored, beside)
     assert "where those of this page are 0.2 of them (n = 6 trials each" in told
     assert (
         "of 3 comparisons that both campaigns have, 2 are decided the same way, 1 otherwise: heap / G1 / 25 in" in told
     )
     assert told.endswith("They are of another host.") == (host == "there")
-    beside = published_sizes.verdicts_beside(verdicts, stored)
     everywhere = beside[beside["claim"].str.startswith("In every single batch test") & (beside["judged on"] == NOW)]
     assert everywhere[["at these sizes", "at the published sizes"]].to_numpy().tolist() == [[OPEN, MIXED]]
     assert published_sizes.stored(full).empty
-    assert "have the published sizes" in published_sizes.sentence(full, compared, verdicts, stored)
+    assert "have the published sizes" in published_sizes.sentence(full, compared, stored, beside)
     profiles.clear()
     none = published_sizes.stored(ours)
-    assert "No campaign at the published sizes is stored" in published_sizes.sentence(ours, compared, verdicts, none)
+    assert "No campaign at the published sizes is stored" in published_sizes.sentence(ours, compared, none, beside)
     assert published_sizes.verdicts_beside(verdicts, none).empty
 
 

@@ -355,7 +355,8 @@ def as_published(measured: Measured) -> str:
     rows = batch_story.primary(full)
     ran = [f"Java {release}" for release in sorted(full["runtime"].dropna().astype(int).unique())]
     ran += ["C++"] * bool((full["language"] == "cpp").any())
-    other = "" if set(full["host_id"]) <= set(measured.batch["host_id"]) else " It was measured on another machine."
+    elsewhere = published_sizes.of_another_host(measured.batch, full)
+    other = " It was measured on another machine." if elsewhere else ""
     return (
         f"**At the article's own sizes, a heap of {HEAP_MB['heap']:,} MB, on {listed(ran)}: "
         f"{headline(rows).lower()}.** {sentence(decided_in_words(rows))}{other}"

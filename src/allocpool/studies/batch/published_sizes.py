@@ -39,6 +39,11 @@ def have_them(trials: pd.DataFrame) -> bool:
     return bool((trials["scale"] == _FULL).all()) and not trials.empty
 
 
+def of_another_host(trials: pd.DataFrame, full: pd.DataFrame) -> bool:
+    """Whether the trials at the published sizes are not of the host of these."""
+    return not set(full["host_id"]) <= set(trials["host_id"])
+
+
 def verdicts_beside(verdicts: Sequence[Verdict], full: pd.DataFrame) -> pd.DataFrame:
     """One row per verdict that both campaigns have figures for: claim, set-up, the outcome at the sizes of the page,
     and that at the published ones."""
@@ -56,10 +61,10 @@ def _measured(verdict: Verdict) -> bool:
     return "ratio" in verdict.evidence and bool(verdict.evidence["ratio"].notna().any())
 
 
-def sentence(trials: pd.DataFrame, compared: pd.DataFrame, verdicts: Sequence[Verdict], full: pd.DataFrame) -> str:
+def sentence(trials: pd.DataFrame, compared: pd.DataFrame, full: pd.DataFrame, beside: pd.DataFrame) -> str:
     """Whether the comparisons of allocating with pooling, and the claims, end at the published sizes as they do here.
 
-    ``compared``: the primary comparisons of ``trials``.
+    ``compared``: the primary comparisons of ``trials``; ``beside``: what `verdicts_beside` makes of ``full``.
     """
     if have_them(trials):
         return "These trials have the published sizes."
@@ -68,14 +73,13 @@ def sentence(trials: pd.DataFrame, compared: pd.DataFrame, verdicts: Sequence[Ve
             f"No campaign at the published sizes is stored: `allocpool run {STUDY.name} --profile {PROFILE}` takes it, "
             "overnight."
         )
-    rows = verdicts_beside(verdicts, full)
-    same = int((rows["at these sizes"] == rows["at the published sizes"]).sum())
-    elsewhere = "" if set(full["host_id"]) <= set(trials["host_id"]) else " They are of another host."
+    same = int((beside["at these sizes"] == beside["at the published sizes"]).sum())
+    elsewhere = " They are of another host." if of_another_host(trials, full) else ""
     scales = listed([f"{scale:g}" for scale in sorted(set(trials["scale"].astype(float)))])
     return (
         f"**At the published sizes**, heaps of {HEAP_MB['heap']:,} MB, where those of this page are {scales} of them "
-        f"({_figures(full)}): {agreement(of_both(compared, trials, full))} Of {stats.plural(len(rows), 'verdict')} on "
-        f"claims that both give, {same} {'is' if same == 1 else 'are'} the same.{elsewhere}"
+        f"({_figures(full)}): {agreement(of_both(compared, trials, full))} Of {stats.plural(len(beside), 'verdict')} "
+        f"on claims that both give, {same} {'is' if same == 1 else 'are'} the same.{elsewhere}"
     )
 
 

@@ -59,6 +59,7 @@ OVERLOAD_CHANGES = (
 """The claim that compares shares of time with published ones, and what is changed about their cells."""
 
 _Cells = Mapping[Cell, pd.DataFrame]
+_NONE = pd.Series(dtype=float)
 
 
 def of_claims(
@@ -69,10 +70,12 @@ def of_claims(
     young = by_cell(per_trial(trials, only_young(collections, pauses)))
     asked: list[Asked] = []
     for verdict in failed(verdicts):
+        if verdict.claim.id not in (OVERLOAD, *EXPLANATIONS):
+            continue
         heap = heap_of(collected(trials, verdict.set_up), collections)
         if verdict.claim.id == OVERLOAD:
             asked += _of_overload(verdict, overloaded(heap), facts, cells, young)
-        elif verdict.claim.id in EXPLANATIONS:
+        else:
             rule, changes = EXPLANATIONS[verdict.claim.id]
             asked += _of_orderings(verdict, rule(heap), changes, facts, cells, young)
     return ablations(asked)
@@ -105,9 +108,6 @@ def _sides(measure: str, pair: tuple[Cell, Cell], cells: _Cells) -> tuple[pd.Ser
     if any(cell not in cells for cell in pair):
         return _NONE, _NONE
     return sides_of(measure, *(cells[cell] for cell in pair))
-
-
-_NONE = pd.Series(dtype=float)
 
 
 def _of_overload(
