@@ -288,7 +288,7 @@ def test_what_the_articles_own_sizes_say_stands_beside_the_answer(
     small = measured(2.0, monkeypatch).batch.assign(scale=0.2, host_id="here")
     full = measured(factor, monkeypatch).batch.assign(scale=1.0, host_id="there")
     left: dict[str, pd.DataFrame] = {}
-    monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, _profile: left)
+    monkeypatch.setattr(hosts, "tables_of_hosts", lambda study, _profile: left if study == "batch" else {})
     monkeypatch.setattr(findings.Measured, "batch", small)
     assert findings.as_published(findings.Measured("made-up")) == ""
     left["trials"] = full

@@ -385,11 +385,38 @@ def test_sweeps_are_lines_where_there_are_points_enough_and_a_table_otherwise() 
     table = realtime_report.sweep_table(pd.DataFrame(few))
     assert table["queue, times"].tolist() == ["1", "1", "10"] and table["heap, times"].tolist() == ["1", "5", "1"]
     assert table["lost of a million"].tolist()[0] == "50,000 (50,000 to 50,000)"
+    assert table["published, of a million"].tolist() == ["90,000 (heap / CMS)", "6,000 (heap / CMS)", ""]
+    unpublished = [sweep(5e4, collector="shenandoah"), sweep(5e4, interval_ns=900.0)]
+    assert "published, of a million" not in realtime_report.sweep_table(pd.DataFrame(unpublished))
     assert "too few" in alt(plots.sweeps(pd.DataFrame(few)))
     enough = [*few, sweep(100.0, 500.0), sweep(2e4, factor=2.0)]
     queue, heap = plots.sweeps(pd.DataFrame(enough)).axes
     assert sorted(np.asarray(queue.get_lines()[0].get_xdata())) == [1.0, 5.0, 10.0]
     assert sorted(np.asarray(heap.get_lines()[0].get_xdata())) == [1.0, 2.0, 5.0]
+
+
+def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: dict[str, pd.DataFrame] = {}
+    monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, profile: left if profile == "article" else {})
+    assert realtime_report.lost_at_published_sizes("here") == ""
+    zgc: dict[str, Any] = {"solution": "heap / ZGC / 11", "collector": "zgc"}
+    rows = [
+        sweep(lost, strategy=strategy, block=block, **facts)
+        for block in (0, 1)
+        for facts in (dict[str, Any](), zgc)
+        for strategy, lost in (("alloc", 6e5 + 2e4 * block), ("pool", 5e4))
+    ]
+    others = [sweep(1e6, factor=5.0), sweep(1e6, 10.0), sweep(1e6, interval_ns=500.0), sweep(1e6, scale=0.1)]
+    left["trials"] = pd.DataFrame([*rows, *others]).assign(host_id="there")
+    told = realtime_report.lost_at_published_sizes("here")
+    assert (
+        "case C, heap / Parallel / 11 loses 61% allocating (published: 75%) and 5.0% with a pool (published: 9%" in told
+    )
+    assert "heap / ZGC / 11 loses 61% allocating (published: 44%) and 5.0% with a pool (published: 0%)" in told
+    assert told.endswith("; n = 2 trials each, every trial a fresh process). It was measured on another machine.")
+    assert "another machine" not in realtime_report.lost_at_published_sizes("there")
+    left["trials"] = left["trials"][left["trials"]["strategy"] == "alloc"]
+    assert realtime_report.lost_at_published_sizes("there") == "", "one side says nothing of the other"
 
 
 def test_an_interval_below_the_cost_in_batch_is_laid_to_the_scale_or_doubted() -> None:

@@ -22,11 +22,13 @@ from allocpool.campaign import campaign, single
 from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.errors import UserError
-from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED, Verdict, published_says
+from allocpool.evidence import ablation
+from allocpool.evidence.ablation import FURTHER, NOT_THE_CAUSE, PART, TURNS
+from allocpool.evidence.claims import NOT_MEASURED, OPEN, REFUTED, REPRODUCED, Verdict, published_says
 from allocpool.machine.host import usable_cores
 from allocpool.percentiles import nearest_rank_percentiles_ms, samples_needed
 from allocpool.runtimes.threads import APPLICATION, group_of
-from allocpool.studies.stream import claims
+from allocpool.studies.stream import claims, explanations
 from allocpool.studies.stream import story as stream_report
 from allocpool.studies.stream.child import stream as child
 from allocpool.studies.stream.child import stream_search
@@ -35,7 +37,7 @@ from allocpool.studies.stream.measurement import Timeliness
 from allocpool.studies.stream.specs import EngineSpec, StreamSearchSpec, StreamSpec, StreamSwitchSpec
 from allocpool.studies.stream.study import STUDY as STREAM
 from allocpool.studies.stream.study import StreamProfile, sweep
-from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, TRIALS, tidy_stream
+from allocpool.studies.stream.tables import SEARCHES, SWITCH_ROWS, TRIALS, label, tidy_stream
 from allocpool.trial.launch import Launcher
 from allocpool.trial.record import TrialRecord
 
@@ -420,6 +422,32 @@ def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: f
     for id in ("processor-for-the-collector", "g1-latency-40", "g1-within-target"):
         assert short[id].outcome == OPEN
         assert any("too few windows" in item.why for item in short[id].missing)
+
+
+def test_why_g1_does_not_hold_the_target_is_found() -> None:
+    """Its pauses are the reason; the other collector is quicker, not quick enough; a thread more makes it worse."""
+    tails: dict[tuple[int, int, int], float | None] = {(block, 1, 1000): 40 + block / 10 for block in range(6)}
+    paused = table(tails).assign(gc_pause_max_ms=38.0 + np.arange(6) / 10)
+    crowded = table({(block, 2, 1000): None for block in range(6)})
+    zgc = table({key: (tail or 0) / 2 for key, tail in tails.items()}, collector="genzgc", solution=TODAY_S_ZGC)
+    trials = pd.concat([paused, crowded, zgc], ignore_index=True)
+    measured = {"trials": trials, "searches": NO_SEARCHES, "switches": NO_SWITCHES}
+    verdicts = claims.verdicts(measured, 10)
+    judged = explanations.of_claims(measured, 10, verdicts)
+    assert {item.asked.changed: item.outcome for item in judged} == {
+        explanations.PAUSES: NOT_THE_CAUSE, f"the collector is {TODAY_S_ZGC}": PART,
+        explanations.EVERY_PROCESSOR: FURTHER, explanations.NO_GARBAGE: NOT_MEASURED,
+    }  # fmt: skip
+    short = trials.assign(gc_pause_max_ms=2.0)
+    judged = explanations.of_claims({**measured, "trials": short}, 10, verdicts)
+    assert {item.asked.changed: item.outcome for item in judged}[explanations.PAUSES] == TURNS
+    assert explanations.of_claims(measured, 10, []) == []
+    assert "of 1 a part is explained" in ablation.sentence(
+        explanations.of_claims(measured, 10, verdicts), [v for v in verdicts if v.claim.id == claims.WITHIN_TARGET]
+    )
+
+
+TODAY_S_ZGC = label("genzgc", 25)
 
 
 def test_today_s_collectors_are_not_the_published_ones() -> None:

@@ -20,11 +20,13 @@ from allocpool.campaign.study import Machine
 from allocpool.campaign.tidy import frame
 from allocpool.compile import sharing_library
 from allocpool.errors import UserError
+from allocpool.evidence import ablation
+from allocpool.evidence.ablation import NOT_THE_CAUSE, TURNS
 from allocpool.evidence.claims import OPEN, REFUTED, REPRODUCED
 from allocpool.evidence.style import alt, why_nothing
 from allocpool.machine.perf import why_no_hardware_counters
 from allocpool.packets.comparisons import IN_CPP, NOW, THEN
-from allocpool.studies.threads import claims, plots, story, tables
+from allocpool.studies.threads import claims, explanations, plots, story, tables
 from allocpool.studies.threads.cells import Campaign
 from allocpool.studies.threads.specs import UNPADDED, SharingSpec, ThreadsSearchSpec, ThreadsSpec
 from allocpool.studies.threads.strategies import LAYOUTS, STRATEGIES, TOPOLOGIES, offered
@@ -302,6 +304,33 @@ def test_claims_say_what_the_trials_say() -> None:
     assert {turned[name, up] for name, up in turned if name != "remote_glibc" and up != THEN} == {REFUTED}
     assert set(outcomes(made_up(CENTRES_NS, 1)).values()) == {OPEN}, "one trial a side decides nothing"
     assert set(outcomes(trials.iloc[:0]).values()) == {OPEN}
+
+
+def test_what_turns_a_claim_on_shared_pools_is_found() -> None:
+    """Allocating is dear: under G1 by the collector's own threads, under ZGC wherever two threads work."""
+    trials = made_up({"alloc": 1000.0, "stack": 250.0}, 6, (1, 2))
+    trials = trials[trials["topology"] == "sharded"]
+    dear = trials["strategy"] == "alloc"
+    trials.loc[dear & (trials["collector"] == "g1"), "gc_cpu_share"] = 0.9
+    alone = dear & (trials["collector"] == "genzgc") & (trials["threads"] == 1)
+    trials.loc[alone, "cpu_ns_per_packet"] *= 0.1
+    verdicts = claims.evaluate(trials)
+    judged = explanations.of_claims(trials, verdicts)
+    found = {
+        (item.asked.comparison.split(" (")[1].split(",")[0], item.asked.changed): item.outcome
+        for item in judged
+        if item.asked.claim.endswith("no shared pool beats allocation at two threads.")
+    }
+    g1, zgc = "heap / G1 / 25", "heap / generational ZGC / 25"
+    assert found == {
+        (g1, explanations.COLLECTING): TURNS, (g1, explanations.ALONE): NOT_THE_CAUSE,
+        (g1, "the collector is generational ZGC"): NOT_THE_CAUSE,
+        (zgc, explanations.COLLECTING): NOT_THE_CAUSE, (zgc, explanations.ALONE): TURNS,
+        (zgc, "the collector is G1"): NOT_THE_CAUSE,
+    }  # fmt: skip
+    assert f"once {explanations.COLLECTING} in 1" in ablation.sentence(judged, verdicts)
+    assert set(claims.PAIRS) == {claim.id for claim in claims.CLAIMS}
+    assert explanations.of_claims(trials, []) == []
 
 
 def test_the_page_is_computed_and_knows_what_is_not_there() -> None:

@@ -347,8 +347,16 @@ def your_own(measured: Measured) -> str:
 
 
 def as_published(measured: Measured) -> str:
-    """What a campaign at the article's own sizes says, where one is stored beside this one of smaller sizes; otherwise
+    """What campaigns at the article's own sizes say, where they are stored beside this one of smaller sizes; otherwise
     empty."""
+    if published_sizes.have_them(measured.batch):
+        return ""
+    host_ids = set(measured.batch["host_id"])
+    lost = room("realtime", "story").lost_at_published_sizes(host_ids.pop() if len(host_ids) == 1 else None)
+    return "\n\n".join(part for part in (_batch_as_published(measured), lost) if part)
+
+
+def _batch_as_published(measured: Measured) -> str:
     full = published_sizes.stored(measured.batch)
     if full.empty:
         return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -139,12 +140,13 @@ def child_sources(module: str) -> list[Path]:
 
 def _module_files(package: Path, name: str) -> Iterator[Path]:
     """The files that importing a dotted name of the package runs; a name inside a module has its module's."""
-    path = package
-    candidates = [path / "__init__.py"]
+    # As texts: a campaign asks this of every import of all that its trials run.
+    path = str(package)
+    candidates = [f"{path}/__init__.py"]
     for part in name.split(".")[1:]:
-        path /= part
-        candidates += [path.with_suffix(".py"), path / "__init__.py"]
-    return (candidate for candidate in candidates if candidate.is_file())
+        path = f"{path}/{part}"
+        candidates += [f"{path}.py", f"{path}/__init__.py"]
+    return (Path(candidate) for candidate in candidates if os.path.isfile(candidate))
 
 
 @cache
@@ -160,4 +162,9 @@ def _imports(source: str) -> tuple[str, ...]:
 
 
 def _below(folder: Path) -> list[Path]:
-    return [file for file in folder.rglob("*") if file.is_file() and not file.name.startswith(".")]
+    return [
+        Path(place, name)
+        for place, _, names in os.walk(folder)
+        for name in names
+        if not name.startswith(".") and os.path.isfile(os.path.join(place, name))
+    ]

@@ -18,14 +18,24 @@ from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, departures_of, solution_of, solution_order
 from allocpool.packets.comparisons import AS_FAR, UNDECIDED, listed
-from allocpool.packets.published import ARTICLE
+from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.specs import CASES
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import proof
-from allocpool.studies.realtime.cells import FOLLOWS, LOSES, NDR, PDR, UNSCALED, against_batch, realtime_cells
+from allocpool.studies.realtime.cells import (
+    FOLLOWS,
+    LOSES,
+    NDR,
+    PDR,
+    UNSCALED,
+    against_batch,
+    published_realtime,
+    realtime_cells,
+)
+from allocpool.studies.realtime.claims import LARGER_HEAP
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
-from allocpool.studies.realtime.specs import INPUT_QUEUE_MS
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, INPUT_QUEUE_MS
 from allocpool.studies.realtime.study import STUDY, MapPart, RealtimeProfile, estimate_seconds, searched_cells
 
 _SMALL = "font-size:0.78em;color:#555"
@@ -704,22 +714,88 @@ def map_errors() -> pd.DataFrame:
 
 def sweep_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Losses of the single trials by cell, queue and heap, in times of the published ones: solution, strategy, case, n,
-    and of a million the median with the least and the greatest trial."""
+    of a million the median with the least and the greatest trial, and, where the article published a loss at that
+    interval, that loss and the name of its solution."""
     done = finished(trials)
     done = done[done["intermediate_queue_ms"] == 0].astype({"queue_factor": float, "heap_factor": float})
+    done = with_published(done, published_realtime())
     rows = [
         {
             "solution": solution, "strategy": strategy, "case": case, "queue, times": f"{queue:g}",
             "heap, times": f"{heap:g}".replace("nan", "-"), "n": len(group),
             "lost of a million": f"{_number(lost.median())} ({_number(lost.min())} to {_number(lost.max())})",
+            _PUBLISHED_LOSS: _published_loss(group.iloc[0]),
         }
         for (solution, strategy, case, queue, heap), group in done.groupby(
             [*CONFIGURATION, "queue_factor", "heap_factor"], observed=True, dropna=False
         )
         for lost in [group["lost_ppm"].astype(float)]
     ]  # fmt: skip
-    names = ["solution", "strategy", "case", "queue, times", "heap, times", "n", "lost of a million"]
-    return pd.DataFrame(rows, columns=names)
+    names = ["solution", "strategy", "case", "queue, times", "heap, times", "n", "lost of a million", _PUBLISHED_LOSS]
+    table = pd.DataFrame(rows, columns=names)
+    return table if any(table[_PUBLISHED_LOSS]) else table.drop(columns=_PUBLISHED_LOSS)
+
+
+_PUBLISHED_LOSS = "published, of a million"
+
+
+def _published_loss(row: pd.Series) -> str:
+    """What the article lost of the same with that heap, its queue and the interval of its losses; empty where it says
+    nothing."""
+    if row["queue_factor"] != 1 or not math.isclose(float(row["interval_ns"]), COMPARISON_INTERVAL_NS):
+        return ""
+    if row["heap_factor"] == LARGER_HEAP:
+        lost = row["published_lost_percent_large_heap"]
+    else:
+        usual = row["heap_factor"] == 1 and pd.isna(row["published_interval_ns"])
+        lost = row["published_lost_percent"] if usual else None
+    return "" if pd.isna(lost) else f"{_number(lost * 1e4)} ({row['published_solution']})"
+
+
+_SIDES = {"alloc": "allocating", "pool": "with a pool"}
+
+
+def lost_at_published_sizes(host_id: str | None) -> str:
+    """What single trials of the article's sizes, heap, queue and interval lost, where they are stored: allocating and
+    with a pool, beside the published losses; of this host where there are such, else of one other. Empty where none
+    is."""
+    every = hosts.tables_of_hosts(STUDY.name, "article").get("trials")
+    if every is None:
+        return ""
+    as_there = (every["scale"] == 1) & (every["heap_factor"] == 1) & (every["queue_factor"] == 1)
+    done = finished(every[as_there & every["interval_ns"].between(*_ABOUT) & every["strategy"].isin(list(_SIDES))])
+    done = done[done["intermediate_queue_ms"] == 0]
+    if done.empty:
+        return ""
+    here = done[done["host_id"] == host_id]
+    done = with_published(here if len(here) else done[done["host_id"] == done["host_id"].min()], published_realtime())
+    told, counts = [], []
+    for (case, solution), of in done.groupby(["case", "solution"], observed=True):
+        sides = {strategy: of[of["strategy"] == strategy] for strategy in _SIDES}
+        if all(map(len, sides.values())):
+            losses = " and ".join(_lost(strategy, side) for strategy, side in sides.items())
+            told.append(f"case {case}, {solution} loses {losses}")
+            counts += [len(side) for side in sides.values()]
+    if not told:
+        return ""
+    elsewhere = "" if len(here) else " It was measured on another machine."
+    return (
+        f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time:** {'; '.join(told)} "
+        f"(medians; {stats.trials_each(min(counts), max(counts))}).{elsewhere}"
+    )
+
+
+_ABOUT = (0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
+
+
+def _lost(strategy: str, trials: pd.DataFrame) -> str:
+    """``75% allocating (published: 76%)``."""
+    row = trials.iloc[0]
+    published, kept_up_ns = row["published_lost_percent"], row["published_interval_ns"]
+    if pd.notna(kept_up_ns):
+        published = 0.0 if kept_up_ns <= COMPARISON_INTERVAL_NS else math.nan
+    beside = "" if pd.isna(published) else f" (published: {published:g}%)"
+    return f"{_number(float(trials['lost_ppm'].astype(float).median()) / 1e4, 2)}% {_SIDES[strategy]}{beside}"
 
 
 def beside_batch_study(cells: pd.DataFrame, searches: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:

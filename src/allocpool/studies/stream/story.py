@@ -33,6 +33,7 @@ from allocpool.studies.stream.claims import (
     compare_brackets,
     held,
     held_by_g1,
+    keeping_up,
     millions,
     only,
     verdicts,
@@ -235,7 +236,7 @@ def gaps(trials: pd.DataFrame, searches: pd.DataFrame, plan: pd.DataFrame) -> pd
         for (solution, reason), failed in searches[searches["status"] != "ok"].groupby(["solution", "reason"])
     ]
     for solution, group in trials.groupby("solution", sort=False):
-        behind = group[(group["status"] == "ok") & ~group["kept_up"].fillna(False).astype(bool)]
+        behind = group[(group["status"] == "ok") & ~keeping_up(group)]
         if len(behind):
             least = millions(behind["offered_items_per_second"].min())
             rows.append((solution, len(behind), f"fell behind, at {least} million items a second or more"))
@@ -280,7 +281,7 @@ def collector_table(trials: pd.DataFrame) -> pd.DataFrame:
     """What the collectors did meanwhile, at the commonest rate: pauses, young collections, processors they kept busy,
     their threads; means of the trials that kept up, with intervals."""
     done = commonest_rate(trials)
-    done = done[done["kept_up"].fillna(False).astype(bool)]
+    done = done[keeping_up(done)]
     rows = []
     for (solution, threads), group in done.groupby(["solution", "cooperative_threads"], sort=False):
         names = ["gc_pauses", "young_per_s", "gc_pause_max_ms", "cpu_gc", "cpu_application", "allocated_mb_per_s"]
@@ -327,10 +328,10 @@ def switch_table(switches: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["solution", "from turn to turn", "n", "p10, ns", "p50, ns", "p90, ns"])
 
 
-def claims_grid(measured: Mapping[str, pd.DataFrame], target_ms: float) -> pd.DataFrame:
-    """One row per conclusion: what the source's own figures say of it, and what was found on its collectors and on
-    today's."""
-    every, count = verdicts(measured, target_ms), len(STREAM_CLAIMS)
+def claims_grid(every: Sequence[Verdict]) -> pd.DataFrame:
+    """Of all verdicts of the page one row per conclusion: what the source's own figures say of it, and what was found
+    on its collectors and on today's."""
+    count = len(STREAM_CLAIMS)
     rows = [
         {
             "claim": claim.text,

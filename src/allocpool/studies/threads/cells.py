@@ -69,6 +69,11 @@ class Campaign:
         """What they cost, ns a packet."""
         return self._finished[value].iloc[self._ended.get(cell, [])].dropna().astype(float)
 
+    def without_collector(self, cell: Cell) -> pd.Series:
+        """Their CPU without that of the collector's own threads, ns a packet."""
+        done = self.done(cell)
+        return (done[CPU].astype(float) * (1 - done["gc_cpu_share"].astype(float))).dropna()
+
     def compared(self, one: Cell, other: Cell, value: str = CPU) -> Comparison:
         """One cell over another."""
         return compare(self.costs(one, value), self.costs(other, value))

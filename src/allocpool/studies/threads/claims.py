@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from allocpool.decisions import FEWEST
 from allocpool.evidence import claims
-from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Ordering, Verdict, of_orderings
+from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Verdict, of_orderings
 from allocpool.packets.comparisons import IN_CPP, NOW, SET_UPS, THEN
 from allocpool.packets.specs import DEFAULT_ALLOCATOR
 from allocpool.stats import plural
@@ -45,25 +47,27 @@ def _g1_on_the_heap(solution: Any) -> bool:
     return bool(solution.collector == "g1" and solution.layout == "heap")
 
 
+_Pairs = Callable[[Campaign], list[tuple[Cell, Cell]]]
+"""The cells that a claim compares in a campaign, the one that it says is dearer first."""
+
+
 def _pairs(
     campaign: Campaign, of: _Of, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
-) -> Iterator[Ordering]:
+) -> Iterator[tuple[Cell, Cell]]:
     """Each of ``larger`` over ``smaller`` on such solutions, where the campaign has both of them."""
     present = set(campaign.cells)
     for solution in filter(lambda name: of(campaign.facts[name]), campaign.solutions):
         for topology, name in itertools.product(topologies, larger):
             dear, cheap = (Cell(solution, topology, THREADS, strategy) for strategy in (name, smaller))
             if present.issuperset((dear, cheap)):
-                yield campaign.ordering(dear, cheap)
+                yield dear, cheap
 
 
-def _evidence(
-    of: _Of, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str
-) -> Callable[[Campaign], Evidence]:
-    return lambda campaign: of_orderings(list(_pairs(campaign, of, topologies, larger, smaller)))
+def _each(of: _Of, topologies: tuple[str, ...], larger: tuple[str, ...], smaller: str) -> _Pairs:
+    return lambda campaign: list(_pairs(campaign, of, topologies, larger, smaller))
 
 
-def _remote(campaign: Campaign) -> Evidence:
+def _remote(campaign: Campaign) -> list[tuple[Cell, Cell]]:
     """glibc over each other allocator where every free is remote."""
     by_allocator = {
         row.allocator: Cell(name, "pipeline", THREADS, "alloc")
@@ -71,7 +75,11 @@ def _remote(campaign: Campaign) -> Evidence:
         if row.language == "cpp" and row.layout == "heap"
     }
     plain = by_allocator.pop(DEFAULT_ALLOCATOR, Cell("C++ heap", "pipeline", THREADS, "alloc"))
-    return of_orderings([campaign.ordering(plain, other) for other in by_allocator.values()])
+    return [(plain, other) for other in by_allocator.values()]
+
+
+def _evidence(pairs: _Pairs) -> Callable[[Campaign], Evidence]:
+    return lambda campaign: of_orderings([campaign.ordering(*pair) for pair in pairs(campaign)])
 
 
 def _sentence(evidence: Evidence) -> str:
@@ -87,6 +95,18 @@ def _sentence(evidence: Evidence) -> str:
     return " ".join(parts[1:] if len(few) == total else parts)
 
 
+PAIRS: Mapping[str, _Pairs] = MappingProxyType(
+    {
+        "pool_everywhere": _each(_every, _PLATFORM, ("alloc",), "owner"),
+        "zgc_shared": _each(_generational_zgc, _PLATFORM, SHARED, "alloc"),
+        "g1_shared": _each(_g1_on_the_heap, _PLATFORM, SHARED, "alloc"),
+        "lock_worst": _each(_every, _PLATFORM, ("locked",), "cached"),
+        "copying": _each(_every, _PLATFORM, _POOLS, "copy_on_keep"),
+        "thread_local_virtual": _each(_every, ("virtual",), ("thread_local",), "alloc"),
+        "remote_glibc": _remote,
+    }
+)
+"""By claim: what it compares."""
 OURS = "this study"
 EVERYWHERE = (THEN, NOW, IN_CPP)
 CLAIMS: tuple[Claim[Campaign], ...] = (
@@ -94,7 +114,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "pool_everywhere",
         "In every test pooling beats allocating, also at two threads: where messages go back to their owner.",
         "the article, of one thread",
-        _evidence(_every, _PLATFORM, ("alloc",), "owner"),
+        _evidence(PAIRS["pool_everywhere"]),
         _sentence,
         set_ups=EVERYWHERE,
     ),
@@ -102,7 +122,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "zgc_shared",
         "Under generational ZGC no shared pool beats allocation at two threads.",
         OURS,
-        _evidence(_generational_zgc, _PLATFORM, SHARED, "alloc"),
+        _evidence(PAIRS["zgc_shared"]),
         _sentence,
         set_ups=(NOW,),
     ),
@@ -110,7 +130,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "g1_shared",
         "Under G1 no shared pool beats allocation at two threads.",
         OURS,
-        _evidence(_g1_on_the_heap, _PLATFORM, SHARED, "alloc"),
+        _evidence(PAIRS["g1_shared"]),
         _sentence,
         set_ups=(THEN, NOW),
     ),
@@ -118,7 +138,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "lock_worst",
         "A pool under a lock costs more than one with a cache for each thread.",
         "DPDK Programmer's Guide, Mempool Library",
-        _evidence(_every, _PLATFORM, ("locked",), "cached"),
+        _evidence(PAIRS["lock_worst"]),
         _sentence,
         set_ups=EVERYWHERE,
     ),
@@ -126,7 +146,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "copying",
         "Where one message in sixteen is kept, copying it out costs less than any pool.",
         OURS,
-        _evidence(_every, _PLATFORM, _POOLS, "copy_on_keep"),
+        _evidence(PAIRS["copying"]),
         _sentence,
         asks="most",
         set_ups=EVERYWHERE,
@@ -135,7 +155,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "thread_local_virtual",
         "On virtual threads a pool in a ThreadLocal costs more than allocation.",
         "netty pull request 14607; stormpot pull request 179",
-        _evidence(_every, ("virtual",), ("thread_local",), "alloc"),
+        _evidence(PAIRS["thread_local_virtual"]),
         _sentence,
         set_ups=(NOW,),
     ),
@@ -143,7 +163,7 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
         "remote_glibc",
         "Where every free is remote, glibc costs more than allocators that were made for it.",
         "Leijen, Zorn, de Moura, APLAS 2019",
-        _remote,
+        _evidence(PAIRS["remote_glibc"]),
         _sentence,
         set_ups=(IN_CPP,),
     ),
@@ -152,12 +172,15 @@ CLAIMS: tuple[Claim[Campaign], ...] = (
 
 def evaluate(trials: pd.DataFrame) -> list[Verdict]:
     """Every claim, judged on each of its set-ups."""
+    return claims.evaluate_apart(CLAIMS, partial(on_set_up, trials))
+
+
+def on_set_up(trials: pd.DataFrame, set_up: str) -> Campaign:
+    """The trials that a claim is put to on a set-up."""
+    if set_up == IN_CPP:
+        return Campaign(trials[trials["language"] == "cpp"])
     runtime = trials["runtime"].astype("Int64")
-    among = {
-        THEN: runtime == SET_UPS[THEN].runtime, NOW: runtime == SET_UPS[NOW].runtime,
-        IN_CPP: trials["language"] == "cpp",
-    }  # fmt: skip
-    return claims.evaluate_apart(CLAIMS, lambda set_up: Campaign(trials[among[set_up].fillna(False).astype(bool)]))
+    return Campaign(trials[(runtime == SET_UPS[set_up].runtime).fillna(False).astype(bool)])
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:

@@ -26,7 +26,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict, tally
 from allocpool.evidence.trials import disturbances, failures, finished, records
 from allocpool.packets.specs import BUFFER_BYTES
-from allocpool.studies.threads.cells import CPU, WALL, Campaign, Cell
+from allocpool.studies.threads.cells import WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS, SIMULATED_TURN
 from allocpool.studies.threads.strategies import LABELS, STRATEGIES
 from allocpool.studies.threads.study import FIRST_ASKED, STUDY, ThreadsProfile
@@ -523,12 +523,6 @@ def judged_words(rows: pd.DataFrame) -> str:
     )
 
 
-def _rest(campaign: Campaign, cell: Cell) -> pd.Series:
-    """CPU of trials without that of the collector's own threads, ns a packet."""
-    done = campaign.done(cell)
-    return (done[CPU].astype(float) * (1 - done["gc_cpu_share"].astype(float))).dropna()
-
-
 def of_collectors(trials: pd.DataFrame) -> pd.DataFrame:
     """Of each Java solution the pool that speaks for it: what it and allocating cost, what of that the collector's own
     threads take, and the verdict on the rest; ``rest`` is a word of `_LEADS`."""
@@ -540,7 +534,10 @@ def of_collectors(trials: pd.DataFrame) -> pd.DataFrame:
         pool = Cell(row.solution, row.topology, row.threads, row.strategy)
         pairs.append((pool, pool._replace(strategy="alloc")))
     effect = effect_that_matters()
-    rests = together([partial(compare, _rest(campaign, a), _rest(campaign, b), effect) for a, b in pairs])
+    rests = together([
+        partial(compare, campaign.without_collector(pool), campaign.without_collector(alloc), effect)
+        for pool, alloc in pairs
+    ])  # fmt: skip
     told = []
     for row, (pool, alloc), rest in zip(records(best), pairs, rests, strict=True):
         share = {cell: float(campaign.done(cell)["gc_cpu_share"].astype(float).mean()) for cell in (alloc, pool)}
