@@ -770,12 +770,14 @@ def lost_at_published_sizes(host_id: str | None) -> str:
     here = done[done["host_id"] == host_id]
     done = with_published(here if len(here) else done[done["host_id"] == done["host_id"].min()], published_realtime())
     told, counts = [], []
-    for (case, solution), of in done.groupby(["case", "solution"], observed=True):
-        sides = {strategy: of[of["strategy"] == strategy] for strategy in _SIDES}
-        if all(map(len, sides.values())):
-            losses = " and ".join(_lost(strategy, side) for strategy, side in sides.items())
-            told.append(f"case {case}, {solution} loses {losses}")
-            counts += [len(side) for side in sides.values()]
+    for case, of_case in done.groupby("case", observed=True):
+        cells = []
+        for solution, of in of_case.groupby("solution", observed=True):
+            sides = {strategy: of[of["strategy"] == strategy] for strategy in _SIDES}
+            if all(map(len, sides.values())):
+                cells.append(f"{solution} loses {' and '.join(_lost(name, side) for name, side in sides.items())}")
+                counts += [len(side) for side in sides.values()]
+        told += [f"in case {case} {'; '.join(cells)}"] * bool(cells)
     if not told:
         return ""
     elsewhere = "" if len(here) else " It was measured on another machine."
