@@ -427,8 +427,8 @@ def test_whether_a_processor_for_the_collector_pays_is_decided_on_data(factor: f
 def test_why_g1_does_not_hold_the_target_is_found() -> None:
     """Its pauses are the reason; the other collector is quicker, not quick enough; a thread more makes it worse."""
     tails: dict[tuple[int, int, int], float | None] = {(block, 1, 1000): 40 + block / 10 for block in range(6)}
-    paused = table(tails).assign(gc_pause_max_ms=38.0 + np.arange(6) / 10)
-    crowded = table({(block, 2, 1000): None for block in range(6)})
+    paused = table(tails, pause_target_ms=5).assign(gc_pause_max_ms=38.0 + np.arange(6) / 10)
+    crowded = table({(block, 2, 1000): None for block in range(6)}, pause_target_ms=5)
     zgc = table({key: (tail or 0) / 2 for key, tail in tails.items()}, collector="genzgc", solution=TODAY_S_ZGC)
     trials = pd.concat([paused, crowded, zgc], ignore_index=True)
     measured = {"trials": trials, "searches": NO_SEARCHES, "switches": NO_SWITCHES}

@@ -56,7 +56,9 @@ def _changed(data: Stream, trials: pd.DataFrame) -> Iterator[tuple[str, pd.Serie
     every = finished(data.trials)
     collector, runtime = data.era.solutions["ZGC"]
     solution = label(collector, runtime)
-    yield f"the collector is {solution}", answered_ms(_like(every, trials, solution=solution))
+    # A target for pauses is G1's alone.
+    other = _like(every, trials, solution=solution, pause_target_ms=None)
+    yield f"the collector is {solution}", answered_ms(other)
     cores = int(trials["cores"].max())
     if cores > trials["cooperative_threads"].max():
         yield EVERY_PROCESSOR, answered_ms(_like(every, trials, cooperative_threads=cores))
