@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from allocpool.campaign.schedule import Progress, Question, decisions_of, next_round
-from allocpool.decisions import EFFECT, EQUIVALENT, FEWEST, OPEN
+from allocpool.decisions import B_CHEAPER, EFFECT, EQUIVALENT, FEWEST, OPEN
 
 
 class Machine:
@@ -107,6 +107,16 @@ def test_other_questions_wait_for_primary_ones() -> None:
     first_other = next(k for k, wanted in enumerate(machine.rounds) if "a2" in wanted)
     assert not any("a0" in wanted for wanted in machine.rounds[first_other:])
     assert machine.decided(questions) == 3
+
+
+def test_what_the_time_left_can_not_decide_waits_for_what_it_can() -> None:
+    """A primary question whose trials scatter widely, and another that a few trials decide."""
+    questions = [*pairs(1), Question("a1", "b1", primary=False)]
+    machine = Machine({**cells([1.0], 0.3), "a1": (120.0, 0.15), "b1": (100.0, 0.15)})
+    machine.run(questions, 300)
+    primary, other = decisions_of(questions, machine.progress)
+    assert (primary.verdict, other.verdict) == (OPEN, B_CHEAPER)
+    assert len(machine.costs["a0"]) > 100, "what is left goes to the first one all the same"
 
 
 def test_a_cell_without_figures_is_given_up() -> None:

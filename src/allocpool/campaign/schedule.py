@@ -3,12 +3,13 @@
 A question asks which of two cells costs less. First every cell of a question gets `FEWEST` trials, in whole rounds, so
 that none is early and none late; questions that would take many times what others take for that wait for them.
 Then the time goes to the open questions that are nearest to a decision, by their own variances, up to the next look of
-each; what is decided gets no more. Verdicts stay valid under that: they are made to be looked at whenever one likes
-(`allocpool.decisions`).
+each; what is decided gets no more, and what the time left can't decide waits for what it can. Verdicts stay valid under
+that: they are made to be looked at whenever one likes (`allocpool.decisions`).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections import Counter
@@ -164,9 +165,9 @@ def next_round(
     """
     if begun := first_round(questions, progress, seconds, left_s):
         return begun
-    for primary in (True, False):
+    for most_s, primary in itertools.product((left_s, math.inf), (True, False)):
         asked = [question for question in questions if question.primary == primary]
-        if fitting := _fitting(_towards_decisions(asked, progress, seconds), seconds, left_s):
+        if fitting := _fitting(_towards_decisions(asked, progress, seconds, most_s), seconds, left_s):
             return fitting
     return {}
 

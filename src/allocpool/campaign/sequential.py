@@ -3,8 +3,8 @@
 First every cell of a primary question, and of one that states its number, gets the trials without which nothing is
 decided, in whole rounds over all studies, those whose trials are dear after the others; and those that are near a
 decision get it. Then whatever else is planned runs once. What is left goes to open questions, of all studies as one
-pool: primary ones first, those that are nearest to a decision first of all (`allocpool.campaign.schedule`). The order
-is random within a round, and the seed of the profile fixes it.
+pool: primary ones first, those that are nearest to a decision first of all, and last those that the time left can't
+decide (`allocpool.campaign.schedule`). The order is random within a round, and the seed of the profile fixes it.
 
 The time is that of trials on record, whoever ran them and when: so a campaign that was killed goes on with what is left
 of it, a second one as long as the first measures nothing, and one with more time goes on from there.
