@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from great_tables import GT
 
 from allocpool.evidence import ablation
 from allocpool.evidence.ablation import (
@@ -74,6 +76,17 @@ def test_noise_leaves_a_change_open_and_a_side_without_a_figure_is_not_measured(
     assert gap.outcome == NOT_MEASURED
     assert ablation.table([gap]).empty
     assert "1 change without a figure" in ablation.caption([gap])
+
+
+def test_on_a_page_a_claim_stands_once_above_its_comparisons() -> None:
+    once = asked((1.0, 2.0), (1.0, 0.5))
+    items = [once, replace(once, changed="another"), replace(once, set_up="")]
+    shown = ablation.for_reader(ablation.ablations(items))
+    assert isinstance(shown, GT)
+    above = re.findall(r'<th[^>]*class="gt_group_heading"[^>]*>(.*?)</th>', shown.as_raw_html(), re.DOTALL)
+    assert [text.strip() for text in above] == ["a claim (a set-up)", "a claim"]
+    columns = re.findall(r'<th[^>]*scope="col"[^>]*>(.*?)</th>', shown.as_raw_html())
+    assert columns == ["comparison", "changed", "outcome", "as it is", "after it", "after over before"]
 
 
 def test_a_side_that_is_left_alone_adds_no_noise_to_what_a_change_does() -> None:

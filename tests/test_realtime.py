@@ -146,14 +146,17 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
     bursts = tidy_realtime([record])["bursts"]
     meanwhile = bursts[(bursts["end_ns"] >= stopped_ns) & (bursts["start_ns"] <= stopped_ns + away_ns)]
     lost = meanwhile["lost"].sum()
-    # That tick, unless another one waited longer at another time: the consumer was away for so long at most, and for as
-    # long as it was told at least.
-    least, most = ((length_ns - 100e6) / 1000 for length_ns in (stalled_ns, away_ns))
-    # On a busy machine the queue may have been full before: then the burst is that much longer, and no room is left.
-    sooner_ns = stopped_ns - meanwhile["start_ns"].min()
-    most += (sooner_ns + 100e6) / 1000 if sooner_ns > 0 else 0
-    slip = told["slip_max_ms"] * 1e6 / 1000  # one at either end
-    assert 0.99 * least - 2 * slip <= lost <= 1.01 * most + 2 * slip, (stopped_ns, away_ns, bursts.to_dict("list"))
+    slip_ns = told["slip_max_ms"] * 1e6
+    shown = (stopped_ns, stalled_ns, away_ns, slip_ns, meanwhile[["start_ns", "end_ns", "lost"]].to_dict("split"))
+    # However busy the machine, what the queue can't hold of the stop is lost, and no more than comes between the first
+    # and the last of those losses; a slip at either end moves them.
+    assert lost >= 0.99 * (stalled_ns - 100e6) / 1000 - 2 * slip_ns / 1000, shown
+    from_ns, to_ns = meanwhile["start_ns"].min(), meanwhile["end_ns"].max()
+    assert lost <= (to_ns - from_ns + slip_ns) / 1000 + 1, shown
+    # A machine that kept the consumer away at no other time lost no more than that.
+    alone = len(bursts) == 1 and from_ns >= stopped_ns and to_ns <= stopped_ns + away_ns + slip_ns
+    if alone and slip_ns < 5e6:
+        assert lost <= 1.01 * (away_ns - 100e6) / 1000 + 2 * slip_ns / 1000, shown
 
 
 def test_a_trial_lasts_its_laps_or_says_that_it_did_not_and_tells_where_it_ran(data: Path) -> None:

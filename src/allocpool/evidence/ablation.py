@@ -152,8 +152,11 @@ def _ratio(comparison: Comparison) -> str | None:
 
 
 def for_reader(judged: Sequence[Ablation]) -> tables.TableOrWords:
-    """`table` as a page shows it."""
-    return tables.plain_table(table(judged), "Why claims fail here: one thing changed", caption(judged))
+    """`table` as a page shows it: a claim and what it was judged on stand once, above their comparisons."""
+    rows = table(judged)
+    judged_on = rows["judged on"].map(lambda set_up: f" ({set_up})" if set_up else "")
+    rows = rows.drop(columns="judged on").assign(claim=rows["claim"] + judged_on)
+    return tables.plain_table(rows, "Why claims fail here: one thing changed", caption(judged), under="claim")
 
 
 def caption(judged: Sequence[Ablation]) -> str:

@@ -262,12 +262,15 @@ def heading(column: str) -> str:
     return f"{' '.join(words)}, {unit}" if words and last in _UNITS else " ".join((*words, last))
 
 
-def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> TableOrWords:
-    """Any small table in the same dress; ``None`` and NaN are shown as a dash; of no rows, a sentence in its place."""
+def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | None = None) -> TableOrWords:
+    """Any small table in the same dress; ``None`` and NaN are shown as a dash; of no rows, a sentence in its place.
+
+    ``under``: a column whose texts stand once each, as a line above the rows that share them.
+    """
     if rows.empty:
         return Nothing(of=(title,))
     table = (
-        GT(rows.rename(columns=lambda name: heading(str(name))))
+        GT(rows.rename(columns=lambda name: heading(str(name))), groupname_col=under and heading(under))
         .tab_header(title=title)
         .sub_missing(missing_text="-")
         .tab_options(table_font_size="13px", data_row_padding="4px")
@@ -275,7 +278,7 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "") -> TableOrWords:
         .tab_options(table_margin_left="0px")
     )
     widest_em = _FIRST_EM  # it stays in sight, so it leaves room for the others
-    for name, column in rows.items():
+    for name, column in rows.drop(columns=under or []).items():
         longest = column.map(lambda value: len(value) if isinstance(value, str) else 0).max()
         if longest > _SHORT:
             least = f"min-width:{min(longest / 2, widest_em):g}em"

@@ -769,35 +769,34 @@ def lost_at_published_sizes(host_id: str | None) -> str:
         return ""
     here = done[done["host_id"] == host_id]
     done = with_published(here if len(here) else done[done["host_id"] == done["host_id"].min()], published_realtime())
-    told, counts = [], []
-    for case, of_case in done.groupby("case", observed=True):
-        cells = []
-        for solution, of in of_case.groupby("solution", observed=True):
-            sides = {strategy: of[of["strategy"] == strategy] for strategy in _SIDES}
-            if all(map(len, sides.values())):
-                cells.append(f"{solution} loses {' and '.join(_lost(name, side) for name, side in sides.items())}")
-                counts += [len(side) for side in sides.values()]
-        told += [f"in case {case} {'; '.join(cells)}"] * bool(cells)
-    if not told:
+    rows, counts = [], []
+    for (case, solution), of in done.groupby(["case", "solution"], observed=True):
+        sides = [of[of["strategy"] == strategy] for strategy in _SIDES]
+        if all(map(len, sides)):
+            rows.append(f"| {case} | {solution} | {' | '.join(map(_lost, sides))} |")
+            counts += list(map(len, sides))
+    if not rows:
         return ""
     elsewhere = "" if len(here) else " It was measured on another machine."
-    return (
-        f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time:** {'; '.join(told)} "
-        f"(medians; {stats.trials_each(min(counts), max(counts))}).{elsewhere}"
+    lead = (
+        f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time: what is lost** (medians; "
+        f"{stats.trials_each(min(counts), max(counts))}).{elsewhere}"
     )
+    heading = ("case", "solution", *_SIDES.values())
+    return "\n".join([lead, "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|", *rows])
 
 
 _ABOUT = (0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
 
 
-def _lost(strategy: str, trials: pd.DataFrame) -> str:
-    """``75% allocating (published: 76%)``."""
+def _lost(trials: pd.DataFrame) -> str:
+    """``75% (published: 76%)``."""
     row = trials.iloc[0]
     published, kept_up_ns = row["published_lost_percent"], row["published_interval_ns"]
     if pd.notna(kept_up_ns):
         published = 0.0 if kept_up_ns <= COMPARISON_INTERVAL_NS else math.nan
     beside = "" if pd.isna(published) else f" (published: {published:g}%)"
-    return f"{_number(float(trials['lost_ppm'].astype(float).median()) / 1e4, 2)}% {_SIDES[strategy]}{beside}"
+    return f"{_number(float(trials['lost_ppm'].astype(float).median()) / 1e4, 2)}%{beside}"
 
 
 def beside_batch_study(cells: pd.DataFrame, searches: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:
