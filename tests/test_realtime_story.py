@@ -403,7 +403,7 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     rows = [
         sweep(lost, strategy=strategy, block=block, **facts)
         for block in (0, 1)
-        for facts in (dict[str, Any](), zgc)
+        for facts in (dict[str, Any](), zgc, {**CPP, "heap_factor": None})
         for strategy, lost in (("alloc", 6e5 + 2e4 * block), ("pool", 5e4))
     ]
     others = [sweep(1e6, factor=5.0), sweep(1e6, 10.0), sweep(1e6, interval_ns=500.0), sweep(1e6, scale=0.1)]
@@ -415,6 +415,7 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     assert table == [
         "| case | solution | allocating | with a pool |",
         "|---|---|---|---|",
+        "| C | C++ flat | 61% (published: 0%) | 5.0% (published: 0%) |",
         "| C | heap / Parallel / 11 | 61% (published: 75%) | 5.0% (published: 9%) |",
         "| C | heap / ZGC / 11 | 61% (published: 44%) | 5.0% (published: 0%) |",
     ]

@@ -762,7 +762,8 @@ def lost_at_published_sizes(host_id: str | None) -> str:
     every = hosts.tables_of_hosts(STUDY.name, "article").get("trials")
     if every is None:
         return ""
-    as_there = (every["scale"] == 1) & (every["heap_factor"] == 1) & (every["queue_factor"] == 1)
+    usual_heap = every["heap_factor"].isna() | (every["heap_factor"] == 1)  # C++ has none
+    as_there = (every["scale"] == 1) & usual_heap & (every["queue_factor"] == 1)
     done = finished(every[as_there & every["interval_ns"].between(*_ABOUT) & every["strategy"].isin(list(_SIDES))])
     done = done[done["intermediate_queue_ms"] == 0]
     if done.empty:

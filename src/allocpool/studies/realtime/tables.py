@@ -250,12 +250,17 @@ BURSTS = DataFrameSchema(
     coerce=True,
 )
 
+LISTED_SLIP_NS = 100_000
+"""Shorter slips are counted and have no row: most are shorter, and none fills more than a thousandth of the article's
+queue."""
 SLIPS = DataFrameSchema(
     {
         "trial_id": TRIAL_ID,
         "start_s": Column("float64", description="last clock reading before, after the warm-up's end, s"),
         "start_ns": Column("int64", COUNT, description="the same, CLOCK_MONOTONIC, ns"),
-        "length_ns": Column("int64", COUNT, description="how long the source did not run, ns"),
+        "length_ns": Column(
+            "int64", Check.ge(LISTED_SLIP_NS), description="how long the source did not run, 100 us or longer, ns"
+        ),
     },
     strict=True,
     coerce=True,
@@ -615,7 +620,7 @@ def _rows_of(record: TrialRecord) -> Rows:
     return {
         **rows,
         "bursts": line.bursts(),
-        "slips": line.events(trial.measurement["slips"]),
+        "slips": line.events([(at, ns) for at, ns in trial.measurement["slips"] if ns >= LISTED_SLIP_NS]),
         "samples": line.samples(),
         "delays": line.delays(),
         "pauses": line.events(line.pauses),
