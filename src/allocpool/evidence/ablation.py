@@ -155,7 +155,7 @@ def for_reader(judged: Sequence[Ablation]) -> tables.TableOrWords:
     """`table` as a page shows it: a claim and what it was judged on stand once, above their comparisons."""
     rows = table(judged)
     judged_on = rows["judged on"].map(lambda set_up: f" ({set_up})" if set_up else "")
-    rows = rows.drop(columns="judged on").assign(claim=rows["claim"] + judged_on)
+    rows = rows.drop(columns="judged on").assign(claim=rows["claim"].str.removesuffix(".") + judged_on)
     return tables.plain_table(rows, "Why claims fail here: one thing changed", caption(judged), under="claim")
 
 
