@@ -32,7 +32,7 @@ from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES
 from allocpool.studies.realtime.measurement import Bracket
 from allocpool.studies.realtime.specs import RealtimeSpec, SearchSpec
 from allocpool.studies.realtime.study import RealtimeProfile, estimate_seconds, plan_realtime, searched_cells
-from allocpool.studies.realtime.tables import tidy_realtime
+from allocpool.studies.realtime.tables import LISTED_SLIP_NS, tidy_realtime
 from allocpool.trial.child.gc_log import MAJOR, PAUSING, Collections
 from allocpool.trial.record import TrialRecord
 
@@ -126,6 +126,9 @@ def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> 
     assert samples["lost"].sum() == measurement["account"]["lost"]
     assert samples["generated"].sum() == measurement["account"]["generated"]
     assert sum(count for _, count in measurement["delays"]) == told["received"]
+    start_ns = measurement["figures"]["start_ns"]
+    measurement["slips"] = [[start_ns, LISTED_SLIP_NS - 1], [start_ns, LISTED_SLIP_NS]]
+    assert tidy_realtime([record])["slips"]["length_ns"].tolist() == [LISTED_SLIP_NS]
 
 
 @pytest.mark.parametrize("language", SOLUTIONS)

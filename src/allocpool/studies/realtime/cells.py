@@ -46,6 +46,11 @@ _NEEDED = [
 _FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
 
 
+def usual_heap(rows: pd.DataFrame) -> pd.Series:
+    """Whether each row has the published heap at its scale, in whole MB, or none, as C++ has."""
+    return rows["heap_factor"].isna() | rows["heap_factor"].between(0.95, 1.05)
+
+
 def searches_of(done: pd.DataFrame, goal: str) -> Searches:
     """The searches of one cell, for one goal."""
     passes = done[f"{goal}_ns"].astype(float).fillna(math.inf)
@@ -138,7 +143,7 @@ def realtime_cells(
     ``majors_seen``, ``hit_cap``, ``decides_long_pauses`` and those of the larger heap are what the searches say, put
     together: fewest, any, all. Published figures lie beside.
     """
-    base = searches[searches["heap_factor"].isna() | (searches["heap_factor"] == 1)]
+    base = searches[usual_heap(searches)]
     frame = cells_of(base.filter(items=_NEEDED), _FIGURES, finished, _answer, plan, pairs)
     types = {
         **dict.fromkeys(_NUMBERS, "float64"),
@@ -223,7 +228,7 @@ def similar(trials: pd.DataFrame) -> pd.DataFrame:
         "n",
     ]  # fmt: skip
     done = finished(trials)
-    done = done[(done["heap_factor"].isna() | done["heap_factor"].between(0.95, 1.05)) & (done["stall_ms"] == 0)]
+    done = done[usual_heap(done) & (done["stall_ms"] == 0)]
     rows = []
     for key, cell in done.groupby(list(CONFIGURATION), observed=True):
         for scale in cell["scale"].astype(float).unique():
@@ -273,7 +278,7 @@ def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame
     columns = [*CONFIGURATION, "trials", "losing", *told, "agrees"]
     facts = finished(searches)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "pdr_loss_ratio"]]
     full = probes[probes["kind"].isin(["full", "compared"])].merge(facts, on="trial_id")
-    full = full[full["heap_factor"].isna() | (full["heap_factor"] == 1)]
+    full = full[usual_heap(full)]
     full = full[(full["slip_max_ms"] < full["input_queue_ms"] / 2) & (full["generated"] > 0)]
     trials_of = dict(list(full.groupby(list(CONFIGURATION), observed=True)))
     rows = []

@@ -23,7 +23,7 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks, two_lines
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED
+from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED, usual_heap
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
@@ -224,9 +224,8 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     if done.empty:
         return nothing(_NO_TRIAL)
     done = done[done["intermediate_queue_ms"] == 0]
-    usual_heap = done["heap_factor"].isna() | (done["heap_factor"] == 1)
     by_heap = done[done["heap_factor"].notna() & (done["queue_factor"] == _usual_queue(done))]
-    queue = done[usual_heap].assign(panel=_QUEUE, factor=done["queue_factor"].astype(float))
+    queue = done[usual_heap(done)].assign(panel=_QUEUE, factor=done["queue_factor"].astype(float))
     long = pd.concat([queue, by_heap.assign(panel=_HEAP, factor=by_heap["heap_factor"].astype(float))])
     long = long[long.groupby(["panel", *CONFIGURATION], observed=True)["factor"].transform("nunique") >= _ENOUGH]
     if long.empty:

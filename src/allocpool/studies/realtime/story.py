@@ -32,6 +32,7 @@ from allocpool.studies.realtime.cells import (
     against_batch,
     published_realtime,
     realtime_cells,
+    usual_heap,
 )
 from allocpool.studies.realtime.claims import LARGER_HEAP
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
@@ -389,7 +390,7 @@ def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
 def queue_in_between(trials: pd.DataFrame) -> str:
     """What an intermediate queue does, over the trials that have one and those that differ in nothing else."""
     done = finished(trials)
-    done = done[done["heap_factor"].isna() | done["heap_factor"].between(0.95, 1.05)]
+    done = done[usual_heap(done)]
     told = []
     for (solution, strategy, case), group in done.groupby(["solution", "strategy", "case"], observed=True):
         between = group[group["intermediate_queue_ms"] > 0]
@@ -762,8 +763,7 @@ def lost_at_published_sizes(host_id: str | None) -> str:
     every = hosts.tables_of_hosts(STUDY.name, "article").get("trials")
     if every is None:
         return ""
-    usual_heap = every["heap_factor"].isna() | (every["heap_factor"] == 1)  # C++ has none
-    as_there = (every["scale"] == 1) & usual_heap & (every["queue_factor"] == 1)
+    as_there = (every["scale"] == 1) & usual_heap(every) & (every["queue_factor"] == 1)
     done = finished(every[as_there & every["interval_ns"].between(*_ABOUT) & every["strategy"].isin(list(_SIDES))])
     done = done[done["intermediate_queue_ms"] == 0]
     if done.empty:

@@ -259,7 +259,9 @@ SLIPS = DataFrameSchema(
         "start_s": Column("float64", description="last clock reading before, after the warm-up's end, s"),
         "start_ns": Column("int64", COUNT, description="the same, CLOCK_MONOTONIC, ns"),
         "length_ns": Column(
-            "int64", Check.ge(LISTED_SLIP_NS), description="how long the source did not run, 100 us or longer, ns"
+            "int64",
+            Check.ge(LISTED_SLIP_NS),
+            description=f"how long the source did not run, {LISTED_SLIP_NS / 1e3:g} us or longer, ns",
         ),
     },
     strict=True,
