@@ -88,12 +88,13 @@ def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame, case: str = "B") -
 
 
 def _named(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a per-trial table with a name that tells what the trial of the first repetition was."""
+    """Rows of a per-trial table with a name that tells what the trial of the first repetition was; its queue, where not
+    all have the same."""
     facts = finished(trials)[["trial_id", *CONFIGURATION, "input_queue_ms", "heap_factor", "block"]].copy()
     short, _ = short_names(list(facts["solution"].unique()))
     larger = facts["heap_factor"].map(lambda times: "" if pd.isna(times) or times == 1 else f", heap x{times:g}")
-    queue = facts["input_queue_ms"].map("{:g} ms".format).astype("str")
-    facts["what"] = "case " + facts["case"] + ", queue " + queue + larger.astype("str")
+    queue = facts["input_queue_ms"].map(", queue {:g} ms".format) if facts["input_queue_ms"].nunique() > 1 else ""
+    facts["what"] = "case " + facts["case"] + queue + larger.astype("str")
     facts["short"] = facts["solution"].map(short).astype("str")
     facts["name"] = facts["short"] + ",\n" + facts["strategy"] + ", " + facts["what"]
     return rows.merge(facts[facts["block"] == facts["block"].min()], on="trial_id")
