@@ -235,6 +235,16 @@ def test_what_every_study_with_batch_trials_asks_for_is_run_once() -> None:
     assert shared and shared <= batch
 
 
+def test_long_trials_wait_for_rare_collections_in_the_cases_that_are_named() -> None:
+    plan = campaign.open_study("realtime", "article").plan()
+    long = [item.spec for item in plan if isinstance(item.spec, RealtimeSpec) and item.spec.major_collections == 2]
+    assert {(spec.solution.key, spec.strategy, spec.case, spec.cap_seconds) for spec in long} == {
+        ("java/native/cms/11", "pool", "B", 3600.0), ("java/native/cms/11", "pool", "C", 300.0),
+    }  # fmt: skip
+    assert sorted(spec.block for spec in long) == sorted([*range(5)] * 2)
+    assert {(spec.interval_ns, spec.input_queue_ms, spec.scale) for spec in long} == {(1000.0, 100.0, 1.0)}
+
+
 def test_similar_trials_have_the_queue_of_their_scale_and_that_of_scale_one() -> None:
     specs = [item.spec for item in campaign.open_study("realtime", "standard").plan()]
     similar = [spec for spec in specs if isinstance(spec, RealtimeSpec) and spec.scale == 0.5]

@@ -344,7 +344,9 @@ def test_losses_are_laid_to_the_platform_or_to_the_collector_in_words() -> None:
 def test_a_design_and_its_length_are_told_from_the_profile() -> None:
     profile = campaign.open_study("realtime", "article").profile
     assert isinstance(profile, RealtimeProfile)
-    assert "make 135 cells" in realtime_report.design(profile)
+    told = realtime_report.design(profile)
+    assert "make 135 cells" in told
+    assert "native / CMS / 11 with pool also runs, 5 times, until 2 major collections were seen, at most 3,600 s" in told
 
 
 def test_percentiles_come_from_the_buckets() -> None:

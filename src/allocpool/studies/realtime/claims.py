@@ -67,6 +67,8 @@ CPP = "C++"
 RARE_FULL_S = {"B": 1_100.0, "C": 60.0}
 RARE_LOST_PPM = {"B": 300.0}
 """What is lost meanwhile."""
+_FEWEST_FULL = 2
+"""Full collections from which on a trial tells how often they come."""
 _RARE_WITHIN = 2.0
 LARGER_HEAP = 5.0
 _LEAST_LOST_PPM = 1.0
@@ -628,17 +630,20 @@ def _rare_full_collections(data: Realtime) -> Evidence:
         expected_s = RARE_FULL_S[str(key[-1])]
         name = f"{' '.join(str(part) for part in key)}: a full collection every {expected_s:,.0f} s"
         lasted_s = group["seconds"].astype(float) / group["scale"].astype(float)
-        seen = group["majors"].astype(float).fillna(0) >= 2
-        every_s = (lasted_s / group["majors"].astype(float))[seen]
-        if not seen.all():
+        majors = group["majors"].astype(float).fillna(0)
+        seen = majors >= _FEWEST_FULL
+        # What comes every so often comes less often than this where it was not seen again.
+        at_least_s = lasted_s / (majors + 1)
+        every_s = (lasted_s / majors).where(seen, at_least_s)
+        if not (seen | (at_least_s > _RARE_WITHIN * expected_s)).all():
             why = f"lasted {lasted_s.min():,.0f} s at scale 1 and saw fewer than two full collections"
             findings.append(_not_measured(name, why))
         elif gap := _too_few(len(every_s)):
             findings.append(_not_measured(name, gap))
         else:
             found = decisions.compare_with(every_s.tolist(), expected_s, _RARE_WITHIN)
-            told = f"every {stats.geometric_mean(every_s):,.0f} s"
-            findings.append(_finding(name, told, (found.p_equal, found.p_unequal)))
+            told = f"every {stats.geometric_mean(every_s):,.0f} s" + ("" if seen.all() else " or less often")
+            findings.append(_finding(name, told, (found.p_equal if seen.all() else 1.0, found.p_unequal)))
             if said_ppm := RARE_LOST_PPM.get(str(key[-1])):
                 lost_ppm = group["lost_ppm"].astype(float).clip(lower=_LEAST_LOST_PPM)
                 found = decisions.compare_with(lost_ppm.tolist(), said_ppm, _RARE_WITHIN)

@@ -19,7 +19,7 @@ from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, departures_of, solution_of, solution_order
 from allocpool.packets.comparisons import AS_FAR, UNDECIDED, listed
 from allocpool.packets.published import ARTICLE, with_published
-from allocpool.packets.specs import CASES
+from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import proof
@@ -37,7 +37,14 @@ from allocpool.studies.realtime.cells import (
 from allocpool.studies.realtime.claims import LARGER_HEAP
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, INPUT_QUEUE_MS
-from allocpool.studies.realtime.study import STUDY, MapPart, RealtimeProfile, estimate_seconds, searched_cells
+from allocpool.studies.realtime.study import (
+    STUDY,
+    LongTrials,
+    MapPart,
+    RealtimeProfile,
+    estimate_seconds,
+    searched_cells,
+)
 
 _SMALL = "font-size:0.78em;color:#555"
 _LOSS = "#f7dcd9"
@@ -205,7 +212,19 @@ def design(profile: RealtimeProfile) -> str:
         f"(until {profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
         f"{profile.input_queue_ms:g} ms of ticks, {profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale):g} times "
         f"the published {INPUT_QUEUE_MS:g} ms at this scale. "
-        f"{minutes}"
+        f"{_long_trials(profile.long_trials)}{minutes}"
+    )
+
+
+def _long_trials(part: LongTrials) -> str:
+    """What waits for rare collections, in a sentence; empty where nothing does."""
+    if not (part.solutions and part.cap_seconds):
+        return ""
+    solutions = ", ".join(Solution.parse(text).label for text in part.solutions)
+    caps = ", ".join(f"{seconds:,.0f} s in case {case}" for case, seconds in part.cap_seconds.items())
+    return (
+        f"{solutions} with {', '.join(part.strategies)} also runs, {stats.times(part.blocks)}, until "
+        f"{part.major_collections} major collections were seen, at most {caps}. "
     )
 
 
@@ -781,7 +800,7 @@ def lost_at_published_sizes(host_id: str | None) -> str:
     elsewhere = "" if len(here) else " It was measured on another machine."
     lead = (
         f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time: what is lost** (medians; "
-        f"{stats.trials_each(min(counts), max(counts))}).{elsewhere}"
+        f"{stats.trials_each(min(counts), max(counts))}; what was published is of collectors up to Java 11).{elsewhere}"
     )
     heading = ("case", "solution", *_SIDES.values())
     return "\n".join([lead, "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|", *rows])

@@ -2,7 +2,7 @@
 
 A *cell* is a solution with a strategy and a case; it is searched for its smallest interval in each block. *Sweeps* are
 single trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have helped?
-*Similar* trials are the same cell at several scales, with an input queue that follows the scale and with one that does
+*Long* trials wait at that interval for collections that come once in minutes. *Similar* trials are the same cell at several scales, with an input queue that follows the scale and with one that does
 not. *Batch* trials are those of the batch study, of the cells that are searched, so that a cell's cost in batch can be
 set against its smallest interval.
 
@@ -15,7 +15,7 @@ A search is many trials already, and goes on until its ends are confirmed; what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -112,6 +112,16 @@ class Sweeps(_SingleTrials):
         return _above_0(values, info.field_name)
 
 
+class LongTrials(_SingleTrials):
+    """Cells at the interval of the sweeps, in trials that last until they saw major collections which come seldom."""
+
+    strategies: tuple[StrategyName, ...] = ("pool",)
+    major_collections: int = Field(default=2, ge=1, description="each trial lasts until it has seen so many")
+    cap_seconds: dict[Case, Annotated[float, Field(gt=0, le=86_400)]] = Field(
+        default_factory=dict, description="or so long, by case; cases that are not named have no such trial"
+    )
+
+
 class Similar(_SingleTrials):
     """The same cells at several scales, at several intervals."""
 
@@ -186,8 +196,8 @@ class MapPart(_SingleTrials):
 
 
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; similar and batch trials; and
-    the decision map.
+    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; long, similar and batch trials;
+    and the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
@@ -221,6 +231,7 @@ class RealtimeProfile(StudyProfile):
     warmup_seconds: float = Field(default_factory=scaled_time(WARMUP_SECONDS), ge=0, le=600)
     input_queue_ms: float = Field(default_factory=scaled_time(INPUT_QUEUE_MS), gt=0)
     sweeps: Sweeps = Sweeps()
+    long_trials: LongTrials = LongTrials()
     similar: Similar = Similar()
     batch: BatchPart | None = None
     decision_map: MapPart = MapPart()
@@ -240,17 +251,25 @@ class RealtimeProfile(StudyProfile):
                 f"{self.input_queue_ms:g} outlasts a trial of {self.full_seconds:g} s: give at most "
                 f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
             )
+        for case, cap_s in self.long_trials.cap_seconds.items():
+            if cap_s < self.full_seconds:
+                raise ValueError(
+                    f"long_trials.cap_seconds.{case} {cap_s:g} is below full_seconds {self.full_seconds:g}: give at "
+                    "least that"
+                )
         return self
 
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Searches, sweeps, similar and batch trials, block after block; what two parts ask for runs once. Of the decision
-    map the first trial of each boundary, which alone depends on nothing that is measured, and its searches."""
+    """Searches, sweeps, long, similar and batch trials, block after block; what two parts ask for runs once. Of the
+    decision map the first trial of each boundary, which alone depends on nothing that is measured, and its searches."""
     planned: dict[TrialSpec, Planned] = {}
-    longest = max(profile.blocks, profile.sweeps.blocks, profile.similar.blocks, profile.decision_map.blocks)
+    singles = (profile.sweeps, profile.long_trials, profile.similar, profile.decision_map)
+    longest = max(profile.blocks, *(part.blocks for part in singles))
     for block in range(longest):
         items = [*_searches(profile, block), *_batch(profile, block)] if block < profile.blocks else []
         items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
+        items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
         items += _similar(profile, block) if block < profile.similar.blocks else ()
         items += _first_of_map(profile) if block == 0 else ()
         items += _map_searches(profile, block) if block < profile.decision_map.blocks else ()
@@ -266,6 +285,22 @@ def _batch(profile: RealtimeProfile, block: int) -> list[Planned]:
     sizes = Sizes(profile="batch", scale=profile.scale, **part.model_dump())
     selection = Selection(solutions=searched, strategies=profile.strategies, cases=profile.cases)
     return plan_block(sizes, selection, block)
+
+
+def _long_trials(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
+    part = profile.long_trials
+    for text in part.solutions:
+        solution = Solution.parse(text)
+        for strategy in filter(solution.offers, part.strategies):
+            for case, cap_seconds in part.cap_seconds.items():
+                lasts = {"cap_seconds": cap_seconds, "major_collections": part.major_collections}
+                spec = RealtimeSpec(
+                    **(_common(profile, solution, strategy, case, block, 1.0) | lasts),
+                    interval_ns=profile.sweeps.interval_ns,
+                    seconds=profile.full_seconds,
+                    input_queue_ms=profile.input_queue_ms,
+                )
+                yield Planned(spec, _impossible(solution, strategy))
 
 
 def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
