@@ -216,6 +216,10 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
         (["plan", "realtime", "--set", "sweps.blocks=3"], "unknown key 'sweps' (did you mean sweeps? valid keys: "),
         (["plan", "realtime", "--set", "sweeps.cases=[D]"], "unknown sweeps.cases.0 'D': choose one of A, A10k, B, C"),
         (
+            ["plan", "realtime", "--set", "long_trials.cap_seconds={D: 300}"],
+            "unknown long_trials.cap_seconds.D 'D': choose one of A, A10k, B, C",
+        ),
+        (
             ["plan", "realtime", "--profile", "article", "--set", "long_trials.cap_seconds={C: 1}"],
             "long_trials.cap_seconds.C 1 is below full_seconds 10: give at least that",
         ),

@@ -99,7 +99,7 @@ _KINDS = {"int": "a whole number", "float": "a number", "tuple": "a list in brac
 
 def _complaint(item: Any, model: type[BaseModel], after: Any) -> str:
     """One complaint; the one ``after`` it, if any, tells the valid keys where they are the same."""
-    place = item["loc"]
+    place = tuple(part for part in item["loc"] if part != "[key]")  # pydantic's word for a key of a mapping
     key = ".".join(str(part) for part in place)
     kind, value = item["type"], item["input"]
     choices, known = _place(model, place)
