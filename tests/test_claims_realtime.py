@@ -234,5 +234,5 @@ def test_how_rare_full_collections_are_is_told_at_scale_one(seconds: float, show
     patient = judged(trials=rows.assign(majors=1, seconds=30.0))["native-cms-rare-full", AS_PARALLEL].evidence
     assert patient["shown"].tolist() == ["the other way round"], "in 300 s there was one: not one every 60 s"
     assert patient["found"].tolist() == ["every 150 s or less often"]
-    short = judged(trials=rows.assign(majors=1))["native-cms-rare-full", AS_PARALLEL]
+    short = judged(trials=rows.assign(majors=1, seconds=12.0))["native-cms-rare-full", AS_PARALLEL]
     assert short.outcome == OPEN and "no trial is long enough" in {item.why.partition(":")[0] for item in short.missing}

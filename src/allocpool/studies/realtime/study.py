@@ -2,9 +2,9 @@
 
 A *cell* is a solution with a strategy and a case; it is searched for its smallest interval in each block. *Sweeps* are
 single trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have helped?
-*Long* trials wait at that interval for collections that come once in minutes. *Similar* trials are the same cell at several scales, with an input queue that follows the scale and with one that does
-not. *Batch* trials are those of the batch study, of the cells that are searched, so that a cell's cost in batch can be
-set against its smallest interval.
+*Long* trials wait at that interval for collections that come once in minutes. *Similar* trials are the same cell at
+several scales, with an input queue that follows the scale and with one that does not. *Batch* trials are those of the
+batch study, of the cells that are searched, so that a cell's cost in batch can be set against its smallest interval.
 
 The *decision map* asks, at each of several live sets, whether allocating or pooling keeps up with a smaller interval:
 its trials are placed one after the other (`allocpool.studies.realtime.decision_map`), and it alone declares questions.
@@ -196,8 +196,8 @@ class MapPart(_SingleTrials):
 
 
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; long, similar and batch trials;
-    and the decision map.
+    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; long, similar and batch
+    trials; and the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
