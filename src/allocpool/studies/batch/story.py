@@ -24,6 +24,7 @@ from allocpool.packets.comparisons import (
     sentence,
     verdicts_in_words,
 )
+from allocpool.packets.published import share_of_sizes
 from allocpool.packets.specs import CASES, HEAP_MB, SETTINGS, Solution
 from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
 from allocpool.packets.tables import SECOND_IN_JAVA, comparison_table, highlights, options_grid, options_table
@@ -294,7 +295,7 @@ def design(profile: BatchProfile) -> str:
         f"{cells} configurations; each runs once in each of {stats.plural(profile.blocks, 'block')}, in random "
         f"order inside a block: {cells * profile.blocks} trials, each a fresh process that warms up for "
         f"{profile.warmup_seconds:g} s and "
-        f"measures for {profile.seconds:g} s. Sizes are {profile.scale:g} of the article's: queue and store each hold "
+        f"measures for {profile.seconds:g} s. Sizes are {share_of_sizes(profile.scale)}: queue and store each hold "
         f"{sizes} packets, the pool {round(POOL_SIZE * profile.scale):,}, the mixed pool "
         f"{round(MIX_POOL_SIZE * profile.scale):,}; a heap for heap buffers has "
         f"{round(HEAP_MB['heap'] * profile.scale):,} MB."

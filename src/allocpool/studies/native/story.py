@@ -16,6 +16,7 @@ from allocpool.decisions import Comparison
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import UNDECIDED, decided_in_words, headline, listed, sentence
+from allocpool.packets.published import share_of_sizes
 from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.strategies import CHOICES, Language
 from allocpool.packets.tables import comparison_table, options_table
@@ -49,7 +50,7 @@ def design(profile: NativeProfile) -> str:
         f"Groups: {listed(groups)}. Each configuration runs once in each of {stats.plural(profile.blocks, 'block')}, "
         "in random order "
         f"inside a block, as a fresh process that warms up for {profile.warmup_seconds:g} s and measures for "
-        f"{profile.seconds:g} s. Sizes are {profile.scale:g} of the article's; a resource that never frees has "
+        f"{profile.seconds:g} s. Sizes are {share_of_sizes(profile.scale)}; a resource that never frees has "
         f"{profile.monotonic_mb:,} MB, Epsilon {profile.epsilon_heap_mb:,} MB.{_counting(profile)}"
     )
 

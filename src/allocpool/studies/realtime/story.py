@@ -202,16 +202,17 @@ def design(profile: RealtimeProfile) -> str:
     minutes = f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
     if not cells:
         return f"No cell is searched in this profile: the decision map stands for them. {minutes}"
-    sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} in case {case}" for case in profile.cases)
+    sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} (case {case})" for case in profile.cases)
+    queue = profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale)
+    published = "as published" if math.isclose(queue, 1) else f"{queue:g} times the published {INPUT_QUEUE_MS:g} ms"
     return (
-        f"{len(profile.solutions)} solutions with {', '.join(profile.strategies)} in cases {', '.join(profile.cases)} "
-        f"make {cells} cells, each searched {stats.times(profile.blocks)} from {profile.low_ns:g} to "
-        f"{profile.high_ns:g} ns, "
+        f"{stats.plural(cells, 'cell')}: {stats.plural(len(profile.solutions), 'solution')} with "
+        f"{', '.join(profile.strategies)} in case{'' if len(profile.cases) == 1 else 's'} {', '.join(profile.cases)}, "
+        f"each searched {stats.times(profile.blocks)} from {profile.low_ns:g} to {profile.high_ns:g} ns, "
         f"to a resolution of {profile.resolution:.0%}. At scale {profile.scale:g} a probe lasts "
         f"{profile.probe_seconds:g} s, a trial of full length {profile.full_seconds:g} to {profile.cap_seconds:g} s "
-        f"(until {profile.major_collections} major collections). Queue and store hold {sizes} packets; the input queue "
-        f"{profile.input_queue_ms:g} ms of ticks, {profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale):g} times "
-        f"the published {INPUT_QUEUE_MS:g} ms at this scale. "
+        f"(until {profile.major_collections} major collections). Queue and store each hold {sizes} packets; the input "
+        f"queue holds {profile.input_queue_ms:g} ms of ticks, {published} at this scale. "
         f"{_long_trials(profile.long_trials)}{minutes}"
     )
 
