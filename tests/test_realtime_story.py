@@ -346,7 +346,7 @@ def test_a_design_and_its_length_are_told_from_the_profile() -> None:
     assert isinstance(profile, RealtimeProfile)
     told = realtime_report.design(profile)
     assert told.startswith("135 cells: 16 solutions with alloc, mix, pool in cases A, B, C, each searched 3 times")
-    assert "native / CMS / 11 with pool also runs, 5 times, until 2 major collections were seen, at most 3,6" in told
+    assert "native / CMS / 11 with pool also runs, 5 times, until 3 major collections were seen, at most 3,6" in told
 
 
 def test_percentiles_come_from_the_buckets() -> None:

@@ -211,6 +211,14 @@ def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.D
     return trials[at]
 
 
+def by_length(trials: pd.DataFrame, usual_s: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Trials that last about as long as searches let theirs at most, s, and those that waited for rare collections much
+    longer, which would leave the others a corner of an axis that they share."""
+    longer = trials["seconds"].astype(float) > _MUCH_LONGER * usual_s
+    return trials[~longer], trials[longer]
+
+
+_MUCH_LONGER = 1.5
 FOLLOWS, UNSCALED = "queue follows the scale", "queue of scale 1 at every scale"
 
 

@@ -630,20 +630,24 @@ def _rare_full_collections(data: Realtime) -> Evidence:
         expected_s = RARE_FULL_S[str(key[-1])]
         name = f"{' '.join(str(part) for part in key)}: a full collection every {expected_s:,.0f} s"
         lasted_s = group["seconds"].astype(float) / group["scale"].astype(float)
-        majors = group["majors"].astype(float).fillna(0)
-        seen = majors >= _FEWEST_FULL
-        # What comes every so often comes less often than this where it was not seen again.
-        at_least_s = lasted_s / (majors + 1)
-        every_s = (lasted_s / majors).where(seen, at_least_s)
-        if not (seen | (at_least_s > _RARE_WITHIN * expected_s)).all():
+        least_s, most_s = _between_majors_s(group)
+        seen = most_s.notna()
+        if not (seen | (least_s > _RARE_WITHIN * expected_s)).all():
             why = f"lasted {lasted_s.min():,.0f} s at scale 1 and saw fewer than two full collections"
             findings.append(_not_measured(name, why))
-        elif gap := _too_few(len(every_s)):
+        elif gap := _too_few(len(group)):
             findings.append(_not_measured(name, gap))
         else:
-            found = decisions.compare_with(every_s.tolist(), expected_s, _RARE_WITHIN)
-            told = f"every {stats.geometric_mean(every_s):,.0f} s" + ("" if seen.all() else " or less often")
-            findings.append(_finding(name, told, (found.p_equal if seen.all() else 1.0, found.p_unequal)))
+            least = decisions.compare_with(least_s.tolist(), expected_s)
+            chances, told = (1.0, least.p_above(_RARE_WITHIN)), "s or less often"
+            if seen.all():
+                most = decisions.compare_with(most_s.tolist(), expected_s)
+                chances = (
+                    max(least.p_above(1 / _RARE_WITHIN), most.p_below(_RARE_WITHIN)),
+                    min(1.0, 2 * min(least.p_above(_RARE_WITHIN), most.p_below(1 / _RARE_WITHIN))),
+                )
+                told = f"to {stats.geometric_mean(most_s):,.0f} s"
+            findings.append(_finding(name, f"every {stats.geometric_mean(least_s):,.0f} {told}", chances))
             if said_ppm := RARE_LOST_PPM.get(str(key[-1])):
                 lost_ppm = group["lost_ppm"].astype(float).clip(lower=_LEAST_LOST_PPM)
                 found = decisions.compare_with(lost_ppm.tolist(), said_ppm, _RARE_WITHIN)
@@ -657,6 +661,16 @@ def _rare_full_collections(data: Realtime) -> Evidence:
     if all(math.isnan(item.p) for item in findings):
         missing.append(Missing("native pool", f"no trial is long enough: {needed} times scale"))
     return evidence_of(findings, missing)
+
+
+def _between_majors_s(trials: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """What lies between two major collections at the least and at the most, s at scale 1, where all come after the same
+    time; nobody knows how long before a trial the last one was. One that ends with its k-th lasts k - 1 such times and
+    a part of one; one that its cap ends a part more. Where fewer than two were seen there is no most."""
+    lasted_s = trials["seconds"].astype(float) / trials["scale"].astype(float)
+    majors = trials["majors"].astype(float).fillna(0)
+    ended_by_one = (majors > 0) & ~trials["cap_reached"].astype("boolean").fillna(True).astype(bool)
+    return lasted_s / (majors + 1 - ended_by_one), (lasted_s / (majors - 1)).where(majors >= _FEWEST_FULL)
 
 
 def _percent(ppm: float) -> str:

@@ -150,6 +150,11 @@ def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFra
     return finish(grid, text, 3, "", handles, "seconds after the warm-up")
 
 
+def long_trials(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
+    """`burst_timeline` of the trials that waited for rare collections (`cells.by_length` of this study)."""
+    return burst_timeline(bursts, pauses, slips, trials) if len(trials) else nothing("no trial lasted much longer")
+
+
 def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Delay from due time to consumption at percentiles, one line per trial of the first repetition, a panel for each
     solution."""

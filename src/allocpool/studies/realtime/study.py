@@ -116,7 +116,7 @@ class LongTrials(_SingleTrials):
     """Cells at the interval of the sweeps, in trials that last until they saw major collections which come seldom."""
 
     strategies: tuple[StrategyName, ...] = ("pool",)
-    major_collections: int = Field(default=2, ge=1, description="each trial lasts until it has seen so many")
+    major_collections: int = Field(default=3, ge=1, description="each trial lasts until it has seen so many")
     cap_seconds: dict[Case, Annotated[float, Field(gt=0, le=86_400)]] = Field(
         default_factory=dict, description="or so long, by case; cases that are not named have no such trial"
     )
