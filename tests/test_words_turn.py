@@ -64,8 +64,12 @@ def test_the_answer_of_batch_turns(campaigns: Mapping[str, pd.DataFrame]) -> Non
 def test_cases_and_the_smaller_pool_turn(campaigns: Mapping[str, pd.DataFrame]) -> None:
     told = {dear: batch_story.details(trials) for dear, trials in campaigns.items()}
     assert "Allocating was cheaper on" in told["pool"] and "Allocating was cheaper on" not in told["alloc"]
-    assert "that one is cheaper in 18, allocating in 0" in told["alloc"]
-    assert "that one is cheaper in 0, allocating in 18" in told["mix"]
+    small = "**A small pool that allocates where it is empty (mix)**, in batch with Java: cheaper than "
+    assert f"{small}allocating in 18 of 18 comparisons; " in told["alloc"]
+    assert f"{small}allocating in 0 of 18 comparisons, dearer in 18; " in told["mix"]
+    assert "cheaper than the full pool in 18 of 18 comparisons." in told["pool"]
+    assert "cheaper than the full pool in 0 of 18 comparisons, dearer in 18." in told["mix"]
+    assert batch_story.small_pool(campaigns["mix"][lambda rows: rows["strategy"] != "mix"]) == ""
 
 
 def test_the_answer_in_cpp_turns(campaigns: Mapping[str, pd.DataFrame]) -> None:

@@ -346,6 +346,11 @@ def your_own(measured: Measured) -> str:
     )
 
 
+def small_pool(measured: Measured) -> str:
+    """The third way, in batch: what a small pool that allocates where it is empty does against the other two."""
+    return batch_story.small_pool(measured.batch)
+
+
 def as_published(measured: Measured) -> str:
     """What campaigns at the article's own sizes say, where they are stored beside this one of smaller sizes; otherwise
     empty."""

@@ -35,6 +35,7 @@ def answer(measured: findings.Measured) -> str:
     about = findings.where_and_when(measured, provenance)
     parts = (
         f"{findings.answer(measured)} {findings.certainty(measured, provenance)}",
+        findings.small_pool(measured),
         findings.as_published(measured),
         f"![{verdict_grid.sentence(grid)}]({PICTURE})",
         verdict_grid.caption(grid),

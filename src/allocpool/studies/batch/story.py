@@ -107,14 +107,25 @@ def where_it_turns(trials: pd.DataFrame, compared: pd.DataFrame | None = None) -
     odd = rows[rows["remark"] != ""]
     if len(odd):
         parts.append(f"{_odd(odd)}.")
-    mixed = comparison_table(java, "alloc", "mix")
-    mixed = mixed[mixed["n"] > 0]
-    dearer, cheaper, same = count(mixed, 1), count(mixed, -1), int(mixed["equivalent"].sum())
-    parts += [
-        f"Of {len(mixed)} comparisons of allocating with the smaller pool (mix), that one is cheaper in {dearer}, "
-        f"allocating in {cheaper}; in {same} no difference matters, {len(mixed) - dearer - cheaper - same} are open."
-    ] * (len(mixed) > 0)
+    parts.append(small_pool(trials))
     return "\n\n".join(part for part in parts if part)
+
+
+def small_pool(trials: pd.DataFrame) -> str:
+    """What a small pool that allocates where it is empty does in Java against either of the others; empty where it was
+    not measured."""
+    java, told = _choices(trials), []
+    if cell_data.with_cost(java).empty:
+        return ""
+    for side, words in (("alloc", "allocating"), ("pool", "the full pool")):
+        rows = comparison_table(java, side, "mix")
+        rows = rows[rows["n"] > 0]
+        if len(rows):
+            dearer, cheaper, same = count(rows, -1), count(rows, 1), int(rows["equivalent"].sum())
+            counts = {"dearer": dearer, "no different": same, "open": len(rows) - dearer - cheaper - same}
+            others = "".join(f", {word} in {number}" for word, number in counts.items() if number)
+            told.append(f"cheaper than {words} in {cheaper} of {len(rows)} comparisons{others}")
+    return f"**A small pool that allocates where it is empty (mix)**, in batch with Java: {'; '.join(told)}." if told else ""
 
 
 def _odd(rows: pd.DataFrame) -> str:
