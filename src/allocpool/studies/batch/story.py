@@ -125,7 +125,8 @@ def small_pool(trials: pd.DataFrame) -> str:
             counts = {"dearer": dearer, "no different": same, "open": len(rows) - dearer - cheaper - same}
             others = "".join(f", {word} in {number}" for word, number in counts.items() if number)
             told.append(f"cheaper than {words} in {cheaper} of {len(rows)} comparisons{others}")
-    return f"**A small pool that allocates where it is empty (mix)**, in batch with Java: {'; '.join(told)}." if told else ""
+    small = "**A small pool that allocates where it is empty (mix)**, in batch with Java"
+    return f"{small}: {'; '.join(told)}." if told else ""
 
 
 def _odd(rows: pd.DataFrame) -> str:
