@@ -69,7 +69,8 @@ def test_cases_and_the_smaller_pool_turn(campaigns: Mapping[str, pd.DataFrame]) 
     assert f"{small}allocating in 0 of 18 comparisons, dearer in 18; " in told["mix"]
     assert "cheaper than the full pool in 18 of 18 comparisons." in told["pool"]
     assert "cheaper than the full pool in 0 of 18 comparisons, dearer in 18." in told["mix"]
-    assert batch_story.small_pool(campaigns["mix"][lambda rows: rows["strategy"] != "mix"]) == ""
+    every = campaigns["mix"]
+    assert batch_story.small_pool(every[every["strategy"] != "mix"]) == ""
 
 
 def test_the_answer_in_cpp_turns(campaigns: Mapping[str, pd.DataFrame]) -> None:

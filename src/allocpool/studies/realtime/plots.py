@@ -152,7 +152,9 @@ def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFra
 
 def long_trials(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """`burst_timeline` of the trials that waited for rare collections (`cells.by_length` of this study)."""
-    return burst_timeline(bursts, pauses, slips, trials) if len(trials) else nothing("no trial lasted much longer")
+    if trials.empty:
+        return nothing("no trial lasted much longer")
+    return burst_timeline(bursts, pauses, slips, trials)
 
 
 def delay_distributions(delays: pd.DataFrame, trials: pd.DataFrame) -> Figure:
