@@ -2,7 +2,7 @@
 
 A *cell* is a solution with a strategy and a case; it is searched for its smallest interval in each block. *Sweeps* are
 single trials at one interval whose input queue or heap is varied: would a longer queue, or a larger heap, have helped?
-*Long* trials wait at that interval for collections that come once in minutes. *Similar* trials are the same cell at
+*Long* trials wait at that interval for collections that are rare. *Similar* trials are the same cell at
 several scales, with an input queue that follows the scale and with one that does not. *Batch* trials are those of the
 batch study, of the cells that are searched, so that a cell's cost in batch can be set against its smallest interval.
 
