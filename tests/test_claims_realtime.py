@@ -64,8 +64,8 @@ NO_TRIALS = pd.DataFrame([sweep()]).iloc[:0]
 class Judged:
     """Verdicts by claim and set-up, each by itself, when it is asked for."""
 
-    def __init__(self, cells: pd.DataFrame, trials: pd.DataFrame, highest_ns: float) -> None:
-        self._data = cells, trials, highest_ns
+    def __init__(self, cells: pd.DataFrame, trials: pd.DataFrame) -> None:
+        self._data = cells, trials
 
     def __getitem__(self, key: tuple[str, str]) -> Verdict:
         (claim,) = (one for one in REALTIME_CLAIMS if one.id == key[0])
@@ -76,7 +76,7 @@ class Judged:
 def judged(*searches: pd.DataFrame, trials: pd.DataFrame = NO_TRIALS) -> Judged:
     rows = pd.concat([search(PARALLEL, "mix", "B"), *searches], ignore_index=True)
     cells = realtime_cells(rows)
-    return Judged(cells, trials, float(rows["high_ns"].min()))
+    return Judged(cells, trials)
 
 
 def every_cell(key: str, **intervals_ns: float | None) -> list[pd.DataFrame]:

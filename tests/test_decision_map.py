@@ -20,6 +20,7 @@ from allocpool.studies.realtime import plots, proof, story
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.contrasts import most_loss_chance, of_interval, share_lost
 from allocpool.studies.realtime.loss_boundary import LossBoundary
+from allocpool.studies.realtime.placed import Seen
 from allocpool.studies.realtime.tables import SCHEMAS
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import RESULT, Launch, TrialRecord
@@ -27,18 +28,18 @@ from allocpool.trial.runner import Task
 
 LIVES = (100, 1_000, 10_000)
 DESIGN = maps.Design(LIVES, 100.0, 10_000.0, (10.0, 100.0))
-FASTER = {"alloc": 4.0, "pool": 1.0}
+FASTER = {"alloc": 4.0, "mix": 1.0, "pool": 1.0}
 
 
-def seen(live: int, interval_ns: float, edge_ns: float, slip_ms: float = 0.0) -> maps.Seen:
+def seen(live: int, interval_ns: float, edge_ns: float, slip_ms: float = 0.0) -> Seen:
     """A trial of a boundary without any softness."""
     lost = interval_ns < edge_ns
     share = 1 - interval_ns / edge_ns if lost else 0.0
-    return maps.Seen(live, interval_ns, 100.0, math.inf if lost else 1.0, slip_ms, share)
+    return Seen(live, interval_ns, 100.0, math.inf if lost else 1.0, slip_ms, share)
 
 
-def placed(edge_ns: float, count: int) -> tuple[maps.Seen, ...]:
-    trials: list[maps.Seen] = []
+def placed(edge_ns: float, count: int) -> tuple[Seen, ...]:
+    trials: list[Seen] = []
     for _ in range(count):
         shown = tuple(maps.shown_by(DESIGN, each) for each in trials)
         trials.append(seen(*maps.next_place(DESIGN, shown), edge_ns))
@@ -55,7 +56,7 @@ def placed(edge_ns: float, count: int) -> tuple[maps.Seen, ...]:
 def test_one_trial_tells_of_both_deadlines(
     latest_ms: float, slip_ms: float, short: bool | None, long: bool | None
 ) -> None:
-    trial = maps.Seen(100, 500.0, 100.0, latest_ms, slip_ms)
+    trial = Seen(100, 500.0, 100.0, latest_ms, slip_ms)
     assert (trial.lost(10.0), trial.lost(100.0)) == (short, long)
     assert trial.lost(1_000.0) is None, "its own queue was shorter"
 

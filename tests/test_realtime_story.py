@@ -497,7 +497,7 @@ def test_searches_of_another_host_stand_beside_these_cell_by_cell(
     assert pd.isna(last["here"]) and last["a Xeon (0123)"] == "49.7 ns, n = 1"
     assert told == (
         "**On another host**, a Xeon (0123), 2026-11-01; with an input queue of 10 times the published one; other "
-        "settings there: fresh: 4 cells searched on both, 4 with an interval that passes on both: there the smallest "
+        "settings there: fresh: 4 cells tried on both, 4 with an interval that passes on both: there the smallest "
         "is 2.00 times that here in the median (0.500 to 4.00). Of 2 pairs of pool and allocate, the same side has the "
         "smaller figure on both "
         "hosts in 1, not in heap / Parallel / 11 in case B. So few searches there, at most 1 of a cell, decide nothing "

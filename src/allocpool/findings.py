@@ -117,7 +117,7 @@ class Measured:
     @cached_property
     def realtime(self) -> pd.DataFrame:
         """Its cells."""
-        return realtime_cells(self.searches)
+        return realtime_cells(self.searches, self._table("realtime", "placed"))
 
     @property
     def effect(self) -> float:
@@ -540,6 +540,8 @@ def _matches(data: Both) -> Evidence:
         gap = data.realtime.gap(cell)
         if costs.empty:
             gap = gap or "no figure in batch at its scale"
+        elif searches.empty:
+            gap = gap or "not searched at the scale of its cost"
         elif searches["pdr_ns"].isna().any():
             gap = gap or "no interval passes in every search"
         compared = interval_over_cost(searches.iloc[:0] if gap else searches, costs)
@@ -627,7 +629,7 @@ def judged(measured: Measured) -> list[tables.Judged]:
     of_batch = {FINDINGS_CLAIMS[0].id: measured.batch, FINDINGS_CLAIMS[1].id: same_scale}
 
     def both(claim: Claim[Both], set_up: str) -> Both:
-        realtime = Realtime.of(cells, of_both["realtime"]["trials"], 0.0, set_up)
+        realtime = Realtime.of(cells, of_both["realtime"]["trials"], set_up)
         return Both(Batch(of_batch[claim.id], set_up), realtime, measured.searches)
 
     together = [

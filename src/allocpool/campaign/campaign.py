@@ -307,8 +307,8 @@ class Campaign:
             return
         order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
         meter = self.pace_meter()
-        done = sum(self._record(task) is not None for task in self.tasks)
-        with self.alone(), self._bar(len(order), done) as bar:
+        done = sum(self._record(task) is not None for task in self.all_tasks())
+        with self.alone(), self._bar(len(order) + self._to_place(), done) as bar:
             for which in (1, 2):
                 block = None
                 for task in order:
@@ -325,6 +325,14 @@ class Campaign:
                         bar.update()
             for task in self._placed():
                 self.measure(task, meter, bar)
+                bar.update()
+
+    def _to_place(self) -> int:
+        """How many trials the study places, beside those of the plan, before its questions ask for more."""
+        if self.study.placed is None:
+            return 0
+        fewest = {cell: question.fewest for question in self.questions for cell in question.cells}
+        return sum(max(0, trials - 1) for trials in fewest.values())
 
     def _placed(self) -> Iterator[Task]:
         """The trials without a record that the study places, up to those that its questions ask for first, a block of
@@ -336,8 +344,8 @@ class Campaign:
             cells = [cell for cell in fewest if block < fewest[cell]]
             random.Random(f"{self.profile.order_seed}/{block}").shuffle(cells)
             for cell in cells:
-                task = next(itertools.islice(self._blocks(cell), block, None))
-                if self._record(task) is None:
+                task = next(itertools.islice(self._blocks(cell), block, None), None)
+                if task is not None and self._record(task) is None:
                     yield task
 
     def measure(self, task: Task, meter: PaceMeter, bar: Any) -> TrialRecord:
@@ -373,8 +381,8 @@ class Campaign:
         return task.trial_id in self._planned_ids or (self._adds and self._record(task) is not None)
 
     def _blocks(self, cell: TrialSpec) -> Iterator[Task]:
-        """The cell's trial in one block after the other, without an end: as a plan with more blocks would have it, or
-        where the study places it by what the blocks before have found."""
+        """The cell's trial in one block after the other: as a plan with more blocks would have it, without an end, or
+        where the study places it by what the blocks before have found, until it gives the cell up."""
         earlier: list[TrialRecord] = []
         raw = home.raw_dir()
         for block in itertools.count():
@@ -384,7 +392,10 @@ class Campaign:
                 if self.study.placed is None:
                     spec = cell.model_copy(update={"block": block})
                 else:
-                    spec = self.study.placed(self.profile, cell, block, earlier)
+                    placed = self.study.placed(self.profile, cell, block, earlier)
+                    if placed is None:
+                        return
+                    spec = placed
                 task = task_for(spec, self._launcher, self.host, raw)
                 if self.study.placed is None or known:
                     self._in_block[cell, block] = task

@@ -122,8 +122,8 @@ class Study(Generic[Profile]):
         cost: what its questions compare, of a trial that ended well: above 0, less is better, in one unit for both
             sides of a question, or what their judges take; None where the trial has no such figure.
         placed: the trial of a question's cell in a block, by the first attempts of its earlier blocks, where what is
-            run next depends on what was found; a pure function, so that records alone tell what was run. None: further
-            blocks differ in nothing but their number.
+            run next depends on what was found, or None where the cell is given up; a pure function, so that records
+            alone tell what was run. None: further blocks differ in nothing but their number.
         as_now: stored tables of an earlier version in today's columns and words: what came since has the value of then.
     """
 
@@ -138,5 +138,5 @@ class Study(Generic[Profile]):
     catalogue: Callable[[Profile, Sequence[Planned]], pd.DataFrame]
     questions: Callable[[Profile, Machine], list[Question[TrialSpec]]] = no_questions
     cost: Callable[[TrialRecord], Any] = no_cost
-    placed: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec] | None = None
+    placed: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec | None] | None = None
     as_now: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = field(default=lambda tables: tables)

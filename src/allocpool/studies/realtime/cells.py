@@ -1,4 +1,5 @@
-"""A real-time cell is all searches of one solution, strategy and case: its smallest interval, or what it lost instead.
+"""A real-time cell is one solution, strategy and case: its smallest interval, or what it lost instead; by its searches,
+or by its placed trials where these do not decide.
 
 The figure of a search is the geometric middle of its bracket, that of a cell their geometric mean, with an interval
 that narrows as searches are added and holds the brackets' own width. An interval counts as found where most searches
@@ -22,7 +23,11 @@ from allocpool.packets.cells import cells as batch_cells
 from allocpool.packets.published import LIKELIEST, in_our_words, with_published
 from allocpool.studies.realtime.contrasts import Searches, share_lost
 from allocpool.studies.realtime.loss_boundary import EDGE, SAFE, LossBoundary
+from allocpool.studies.realtime.placed import PlacedTrials, seen_of, told_by
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
 
+SEARCHES, PLACED = "searches", "placed trials"
+"""What a cell's figure rests on."""
 NDR, PDR, LOSES = "ndr", "pdr", "loses"
 _LEAST_LOST_PERCENT = 1e-4
 """One in a million: what a trial that lost nothing counts as in a geometric mean of losses."""
@@ -43,7 +48,11 @@ _NEEDED = [
     "decides_long_pauses", "larger_heap_decides",
 ]  # fmt: skip
 """Of a hundred columns: each step of each cell would go through all of them."""
-_FIGURES = ("answer", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
+_NEEDED_PLACED = [
+    *CONFIGURATION, *SOLUTION_FACTS, "block", "status", "reason", "interval_ns", "input_queue_ms", "slip_max_ms",
+    "lost", "lost_ppm", "delay_max_us", "queue_size", "stored_count", "queue_factor", "majors", "decides_long_pauses",
+]  # fmt: skip
+_FIGURES = ("answer", "by", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
 
 
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
@@ -98,8 +107,53 @@ def _over(done: pd.DataFrame, name: str, fold: Callable[[Iterable[Any]], Any]) -
 
 
 def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
+    """By searches where there are enough of them or nothing else, or else by placed trials."""
     done = done.sort_values("block", kind="stable")
-    answer: dict[str, Any] = {"answer": LOSES}
+    if _BY not in done:
+        return _by_searches(done)
+    searches, placed = (done[done[_BY] == by] for by in (SEARCHES, PLACED))
+    if placed.empty or (len(searches) and searches_of(searches, PDR).decides):
+        return _by_searches(searches) | {"n": len(searches)}
+    return _by_placed(placed) | {"n": len(placed)}
+
+
+_BY = "by"
+
+
+def placed_of(done: pd.DataFrame, goal: str) -> PlacedTrials:
+    """The placed trials of one cell, for one goal."""
+    seen = [seen_of(row) for row in records(done)]
+    told = told_by(seen, PDR_LOSS_RATIO if goal == PDR else 0.0)
+    highest_ns = max((interval_ns for interval_ns, _ in told), default=math.nan)
+    return PlacedTrials(told, len(seen) - len(told), highest_ns)
+
+
+def _by_placed(done: pd.DataFrame) -> dict[str, Any]:
+    answer: dict[str, Any] = {"answer": LOSES, "by": PLACED}
+    for goal in (PDR, NDR):
+        found = placed_of(done, goal)
+        answer[f"every_{goal}"] = found
+        answer["n_ndr" if goal == NDR else "n_passes"] = found.n if found.passes else 0
+        if found.passes:
+            answer["answer"] = goal
+            ends = ("", "low_", "high_")
+            answer |= {f"{goal}_{end}ns": ns for end, ns in zip(ends, found.interval_ns(), strict=True)}
+    of_all: PlacedTrials = answer[f"every_{PDR}"]
+    # What an interval that passes rests on; where none does, all.
+    passing = done[done["lost_ppm"].astype(float) <= 1e6 * PDR_LOSS_RATIO] if of_all.passes else done
+    answer |= {
+        "repeated": of_all.decides, "highest_ns": of_all.highest_ns, "queue_factor": _one_of(done, "queue_factor"),
+        "pdr_loss_ratio": PDR_LOSS_RATIO, "majors_seen": _over(passing, "majors", min),
+        "decides_long_pauses": _over(passing, "decides_long_pauses", all),
+    }  # fmt: skip
+    compared = done[np.isclose(done["interval_ns"].astype(float), COMPARISON_INTERVAL_NS)]
+    if answer["answer"] != LOSES or compared.empty:
+        return answer
+    return answer | {"compared_ns": COMPARISON_INTERVAL_NS, **_lost("lost", compared, "lost_ppm")}
+
+
+def _by_searches(done: pd.DataFrame) -> dict[str, Any]:
+    answer: dict[str, Any] = {"answer": LOSES, "by": SEARCHES}
     for goal in (PDR, NDR):
         found = searches_of(done, goal)
         answer[f"every_{goal}"] = found
@@ -128,9 +182,13 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
 
 
 def realtime_cells(
-    searches: pd.DataFrame, plan: pd.DataFrame | None = None, pairs: Iterable[tuple[str, str]] = ()
+    searches: pd.DataFrame,
+    placed: pd.DataFrame | None = None,
+    plan: pd.DataFrame | None = None,
+    pairs: Iterable[tuple[str, str]] = (),
 ) -> pd.DataFrame:
-    """One row per solution, strategy and case of the searches at the published heap.
+    """One row per solution, strategy and case of the searches at the published heap and of the placed trials; ``by``
+    tells which of them its figure rests on.
 
     ``answer`` is ``ndr`` (nothing was lost from ``ndr_ns`` on), ``pdr`` (few were, ``pdr_loss_ratio`` at most) or
     ``loses`` (most searches found no interval), or None where there is a ``gap``, as `cells_of` makes it. ``ndr_ns`` is
@@ -142,9 +200,15 @@ def realtime_cells(
     ``larger_heap_factor`` times the published one. ``repeated`` says that there are searches and confirmations enough.
     ``majors_seen``, ``hit_cap``, ``decides_long_pauses`` and those of the larger heap are what the searches say, put
     together: fewest, any, all. Published figures lie beside.
+
+    By placed trials ``ndr_ns`` is the boundary with its interval, ``every_ndr`` a `PlacedTrials`, and ``n`` counts
+    trials; what is lost is told of those at the interval of the published losses, and no larger heap was tried.
     """
-    base = searches[usual_heap(searches)]
-    frame = cells_of(base.filter(items=_NEEDED), _FIGURES, finished, _answer, plan, pairs)
+    base = searches[usual_heap(searches)].filter(items=_NEEDED)
+    if placed is not None and len(placed):
+        others = placed.filter(items=_NEEDED_PLACED).assign(**{_BY: PLACED})
+        base = pd.concat([base.assign(**{_BY: SEARCHES}), others], ignore_index=True) if len(base) else others
+    frame = cells_of(base, _FIGURES, finished, _answer, plan, pairs)
     types = {
         **dict.fromkeys(_NUMBERS, "float64"),
         **dict.fromkeys(_COUNTS, "Int64"),

@@ -42,19 +42,14 @@ from allocpool.packets.comparisons import (
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
 from allocpool.studies.realtime.cells import LOSES, published_cells, published_sweeps, realtime_cells, sweep_trials
-from allocpool.studies.realtime.contrasts import (
-    CONFIRMATIONS,
-    ENOUGH_SEARCHES,
-    most_loss_chance,
-    p_fails,
-    p_smaller,
-    p_works,
-)
+from allocpool.studies.realtime.contrasts import most_loss_chance, p_fails, p_works
+from allocpool.studies.realtime.placed import p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
 
 FAMILIES = ("CMS", "G1", "ZGC")
 LONG_INTERVAL_NS = 10_000.0
 """The longest that the article tried."""
+_NEARLY = 0.99
 LONGER_QUEUE = 10.0
 """One second, over the published input queue."""
 NOT_SHORTER = 0.9
@@ -115,21 +110,17 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class Realtime:
-    """What a claim is put to, of one set-up: the cells of the searches and the single trials of the sweeps.
-
-    ``highest_ns`` is the longest interval that every search tried.
-    """
+    """What a claim is put to, of one set-up: the cells and the single trials of the sweeps."""
 
     cells: pd.DataFrame
     sweeps: pd.DataFrame
-    highest_ns: float
     set_up: str
 
     @classmethod
-    def of(cls, cells: pd.DataFrame, trials: pd.DataFrame, highest_ns: float, set_up: str) -> Realtime:
+    def of(cls, cells: pd.DataFrame, trials: pd.DataFrame, set_up: str) -> Realtime:
         """The cells and trials that belong to a set-up."""
         choices = cells[~cells["collector"].isin(CONTROLS)]
-        return cls(with_families(choices, set_up), with_families(finished(trials), set_up), highest_ns, set_up)
+        return cls(with_families(choices, set_up), with_families(finished(trials), set_up), set_up)
 
     def gap(self, row: Any) -> str | None:
         """Why a cell decides nothing, or None: no figure, or too few searches for a spread."""
@@ -137,10 +128,8 @@ class Realtime:
             return str(row.gap)
         if self.set_up == PUBLISHED:
             return None
-        if row.n < ENOUGH_SEARCHES:
-            return f"fewer than {ENOUGH_SEARCHES} searches: no spread"
-        if row.confirmations < CONFIRMATIONS:
-            return f"fewer than {CONFIRMATIONS} trials confirm each end of its brackets"
+        if row.every_pdr.gap is not None:
+            return str(row.every_pdr.gap)
         queue = getattr(row, "queue_factor", None)
         if queue is not None and pd.notna(queue) and not 0.95 <= queue <= 1.05:
             return f"its input queue is {queue:.3g} times the published one at this scale: another experiment"
@@ -426,9 +415,9 @@ def _longer_interval_is_no_help(data: Realtime) -> Evidence:
     for row in records(wanted.among(data.cells)):
         if (gap := data.gap(row)) or (row.answer != LOSES and (gap := _saw_too_little(data, row))):
             findings.append(_not_measured(_name(row), gap))
-        elif row.answer == LOSES and data.highest_ns < LONG_INTERVAL_NS:
+        elif row.answer == LOSES and row.highest_ns < _NEARLY * LONG_INTERVAL_NS:
             findings.append(
-                _not_measured(_name(row), f"tried up to {data.highest_ns:,.0f} ns, not {LONG_INTERVAL_NS:,.0f}")
+                _not_measured(_name(row), f"tried up to {row.highest_ns:,.0f} ns, not {LONG_INTERVAL_NS:,.0f}")
             )
         else:
             works, fails = _works(data, row)
@@ -696,9 +685,8 @@ def _sentence(evidence: Evidence) -> str:
 
 @cache
 def published() -> Realtime:
-    """The published table as a claim takes it: no sweeps, for its losses with both heaps are in its cells; the article
-    tried intervals up to its longest."""
-    return Realtime.of(published_cells(), published_sweeps().iloc[:0], LONG_INTERVAL_NS, PUBLISHED)
+    """The published table as a claim takes it: no sweeps, for its losses with both heaps are in its cells."""
+    return Realtime.of(published_cells(), published_sweeps().iloc[:0], PUBLISHED)
 
 
 def _claim(
@@ -833,16 +821,13 @@ REALTIME_CLAIMS = (
 )
 
 
-def evaluate(cells: pd.DataFrame, trials: pd.DataFrame, searches: pd.DataFrame | None = None) -> list[Verdict]:
-    """Put every claim to the cells of a campaign (`realtime_cells`), its single trials and, for the intervals that were
-    tried, its searches; each set-up apart."""
-    tried = pd.Series(dtype=float) if searches is None else finished(searches)["high_ns"].astype(float)
-    highest_ns = float(tried.min()) if len(tried) else 0.0
-    return claims.evaluate_apart(REALTIME_CLAIMS, lambda set_up: Realtime.of(cells, trials, highest_ns, set_up))
+def evaluate(cells: pd.DataFrame, trials: pd.DataFrame) -> list[Verdict]:
+    """Put every claim to the cells of a campaign (`realtime_cells`) and its single trials; each set-up apart."""
+    return claims.evaluate_apart(REALTIME_CLAIMS, lambda set_up: Realtime.of(cells, trials, set_up))
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
     """The verdicts of a campaign, on what it left, as its page and the first page show them."""
     swept = settings.get("sweeps")
     trials = sweep_trials(tables["trials"], settings["scale"], swept["interval_ns"]) if swept else tables["trials"]
-    return evaluate(realtime_cells(tables["searches"]), trials, tables["searches"])
+    return evaluate(realtime_cells(tables["searches"], tables["placed"]), trials)

@@ -76,9 +76,18 @@ class Searches:
         return sum(math.isfinite(passes) for _, passes in self.brackets)
 
     @property
+    def gap(self) -> str | None:
+        """Why they decide nothing, or None."""
+        if self.n < ENOUGH_SEARCHES:
+            return f"fewer than {ENOUGH_SEARCHES} searches: no spread"
+        if self.confirmations < CONFIRMATIONS:
+            return f"fewer than {CONFIRMATIONS} trials confirm each end of its brackets"
+        return None
+
+    @property
     def decides(self) -> bool:
         """Whether there are enough of them, with confirmations enough."""
-        return self.n >= ENOUGH_SEARCHES and self.confirmations >= CONFIRMATIONS
+        return self.gap is None
 
     @property
     def middles(self) -> list[float]:

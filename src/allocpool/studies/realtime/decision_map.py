@@ -43,6 +43,7 @@ from allocpool.stats import plural
 from allocpool.studies.realtime.cells import NDR, searches_of
 from allocpool.studies.realtime.contrasts import of_interval
 from allocpool.studies.realtime.loss_boundary import Point
+from allocpool.studies.realtime.placed import SOFTNESS, Seen, live_in, log_chances, on_steps, seen_of
 
 Array = npt.NDArray[np.float64]
 
@@ -52,34 +53,6 @@ UNKNOWN = "open"
 REGIONS = (EITHER, POOL_ONLY, ALLOCATE_ONLY, NEITHER)
 FEWEST_TRIALS = 8
 """Of a boundary, two for each of its coefficients: with fewer nothing is told of it."""
-
-
-class Seen(NamedTuple):
-    """What one trial says of its boundary.
-
-    Attributes:
-        live: messages alive.
-        interval_ns: between messages.
-        queue_ms: the longest deadline that it tells of.
-        latest_ms: the longest that a message waited; infinite where one was lost.
-        slip_ms: the longest time that the source itself stood still.
-        lost_share: of the messages generated; it helps to place the next trial, and to nothing else.
-    """
-
-    live: int
-    interval_ns: float
-    queue_ms: float
-    latest_ms: float
-    slip_ms: float
-    lost_share: float = 0.0
-
-    def lost(self, deadline_ms: float) -> bool | None:
-        """Whether a queue of this length would have lost a message; None where the trial can't tell: the source stood
-        still for half of it, or its own queue is shorter."""
-        if self.slip_ms >= deadline_ms / 2 or deadline_ms > self.queue_ms * (1 + 1e-9):
-            return None
-        # A queue that lost nothing kept its own deadline, whatever the coarse buckets of delays say.
-        return math.isinf(self.latest_ms) or (deadline_ms < self.queue_ms * (1 - 1e-9) and self.latest_ms > deadline_ms)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -128,9 +101,9 @@ def _fitted(told: tuple[tuple[int, float, bool], ...], lives: tuple[int, ...]) -
     box = [ends] * 3
     for _ in range(_FINER):
         nodes, at, likely = _grid(tuple(box), lives, _GRID)
-        likely = np.stack([likely] * len(_SOFTNESS))
+        likely = np.stack([likely] * len(SOFTNESS))
         for (live, _, lost), log_ns in zip(told, logs, strict=True):
-            likely = likely + _log_chances(at[lives.index(live)], log_ns)[0 if lost else 1]
+            likely = likely + log_chances(at[lives.index(live)], log_ns)[0 if lost else 1]
         best = likely.max(axis=0)
         near = best > best.max() - _OUT_OF_THE_QUESTION
         steps = [(high - low) / (_GRID - 1) for low, high in box]
@@ -208,14 +181,8 @@ class Design:
 
 _GRID, _PLACES = 25, 19
 """Values of each of the three that give a boundary, for a fit and for placing the next trial."""
-_SOFTNESS = (0.01, 0.04, 0.15)
-"""Of the logistic edge, over the logarithm of the interval: from a twentieth to nineteen twentieths 6, 27 and 140%."""
-_LAPSE = 0.05
-"""Trials that lose, or don't, whatever their interval."""
 _BEND, _LEAN = 1.5, 3.0
 """How far a boundary bends and rises from the smallest to the largest live set, in standard deviations (logarithms)."""
-_STEP = 0.05
-"""Of the intervals that trials are placed at, in logarithms."""
 _SEED = 20_190_117
 _OTHER_DEADLINE = 0.5
 """What is unknown at a deadline that is not the last counts so much."""
@@ -236,20 +203,14 @@ def _grid(box: tuple[tuple[float, float], ...], lives: tuple[int, ...], points: 
     return np.stack([first, middle, last]), np.stack(at), likely
 
 
-def _log_chances(at: Array, log_ns: float) -> tuple[Array, Array]:
-    """Logarithms of the chances that a trial at this interval loses, and that it does not, for each softness."""
-    chances = _LAPSE + (1 - 2 * _LAPSE) * scipy.special.expit((at - log_ns) / np.array(_SOFTNESS)[:, None])
-    return np.log(chances), np.log1p(-chances)
-
-
 @functools.lru_cache(maxsize=32)
 def _belief(design: Design, shown: tuple[Shown, ...]) -> tuple[Array, ...]:
     """For each deadline the logarithm of how likely each boundary is, for each softness, after these trials."""
     _, at, beforehand = _grid(design.box, design.lives, _PLACES)
     if not shown:
-        return (np.stack([beforehand] * len(_SOFTNESS)),) * len(design.deadlines_ms)
+        return (np.stack([beforehand] * len(SOFTNESS)),) * len(design.deadlines_ms)
     number, log_ns, losses = shown[-1]
-    losing, passing = _log_chances(at[number], log_ns)
+    losing, passing = log_chances(at[number], log_ns)
     before = _belief(design, shown[:-1])
     return tuple(
         belief if lost is None else belief + (losing if lost else passing)
@@ -280,32 +241,14 @@ def next_place(design: Design, shown: tuple[Shown, ...], without: frozenset[int]
             if spread > best * (1 + 1e-9):
                 best, found = spread, (design.lives[number], mean)
     live, log_ns = found
-    # On a grid, so that the last digits of a mean change no trial.
-    return live, float(f"{math.exp(_STEP * round(log_ns / _STEP)):.4g}")
+    return live, on_steps(log_ns)
 
 
 def shown_by(design: Design, trial: Seen) -> Shown:
     """What a trial says of each deadline, in the form that places the next one. One that loses a large share would lose
     at longer intervals, too, at least up to that at which what it has handled would be all."""
     losses = tuple(trial.lost(deadline_ms) for deadline_ms in design.deadlines_ms)
-    log_ns = math.log(trial.interval_ns) - _NEARLY * math.log1p(-min(trial.lost_share, _MOST_LOST))
-    return design.lives.index(trial.live), log_ns, losses
-
-
-_NEARLY, _MOST_LOST = 0.8, 0.99
-
-
-def seen_of(row: Any) -> Seen:
-    """What a row of table ``map`` says."""
-    latest_ms = math.inf if row.lost > 0 else float(row.delay_max_us) / 1e3
-    return Seen(
-        _live(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.slip_max_ms),
-        float(row.lost_ppm) / 1e6,
-    )  # fmt: skip
-
-
-def _live(row: Any) -> int:
-    return int(row.queue_size + row.stored_count)
+    return design.lives.index(trial.live), trial.keeps_up_from, losses
 
 
 def deadlines_of(queue_ms: float) -> tuple[float, float]:
@@ -328,8 +271,8 @@ def _sides(trials: pd.DataFrame) -> dict[tuple[str, str], _Side]:
         rows = records(group.sort_values("block", kind="stable"))
         seen = tuple(seen_of(row) for row in rows if row.status == "ok")
         there = {trial.live for trial in seen}
-        failed = [row for row in rows if row.status != "ok" and _live(row) not in there]
-        gaps = {_live(row): str(row.status if pd.isna(row.reason) else row.reason) for row in failed}
+        failed = [row for row in rows if row.status != "ok" and live_in(row) not in there]
+        gaps = {live_in(row): str(row.status if pd.isna(row.reason) else row.reason) for row in failed}
         sides[str(solution), str(strategy)] = _Side(seen, gaps)
     return sides
 
@@ -382,7 +325,7 @@ def tried_without_loss_ns(trials: pd.DataFrame) -> dict[tuple[str, str, float, i
 
 def lives_of(trials: pd.DataFrame) -> tuple[int, ...]:
     """The live sets of a map, rising."""
-    return tuple(sorted({_live(row) for row in records(trials)}))
+    return tuple(sorted({live_in(row) for row in records(trials)}))
 
 
 def _no_boundary(told: Sequence[bool]) -> str:

@@ -28,6 +28,7 @@ from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED, usual_hea
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
 _LANES = {"losses": "#b00020", "pauses": style.SKY, "slips of the source, 1 ms or longer": style.SILVER}
+_OPEN_END = 3.0
 _ENOUGH = 3
 """Points that make a line; fewer are a table."""
 _NO_TRIAL = "no single trial has finished yet"
@@ -35,12 +36,15 @@ _NO_TRIAL = "no single trial has finished yet"
 
 def rates(cells: pd.DataFrame) -> Figure:
     """Packets per second without a loss, per solution (rows), case (panels) and strategy (marker): the mean of a
-    cell's searches, each search, and its interval."""
+    cell's searches, each search, and its interval; or where every other of its placed trials loses."""
     done, without = cells[cells["ndr_ns"].notna()], cells[cells["ndr_ns"].isna()]
     if done.empty:
         return nothing("no interval passes without a loss yet")
     order, hue = solution_order(cells), strategy_looks(cells)
     told = done.assign(rate=1e3 / done["ndr_ns"], low=1e3 / done["ndr_high_ns"], high=1e3 / done["ndr_low_ns"])
+    # An end without a bound leaves the picture.
+    told["low"] = told["low"].clip(lower=told["rate"].min() / _OPEN_END).where(told["low"].notna())
+    told["high"] = told["high"].clip(upper=told["rate"].max() * _OPEN_END).where(told["high"].notna())
     every = [[1e3 / math.exp(log) for log in row.every_ndr.middles] for row in records(done)]
     grid = packets.points(told, "rate", order, hue, "million packets per second (log scale)",
                           col_order=present(CASES, cells["case"]),

@@ -1,7 +1,7 @@
-"""``python -m allocpool.studies.realtime.proof``: how often the decision map is wrong, by simulation.
+"""``python -m allocpool.studies.realtime.proof``: how often the decision map and placed cells are wrong, by simulation.
 
-Writes `FILE` to ``data/simulated/``. The truth is made up, so that it is known; trials are placed, fitted, judged and
-named by `allocpool.studies.realtime.decision_map` itself.
+Writes `FILE` and `CELLS_FILE` to ``data/simulated/``. The truth is made up, so that it is known; trials are placed,
+fitted, judged and named by `allocpool.studies.realtime.decision_map` and by `allocpool.studies.realtime.placed`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ import numpy as np
 import pandas as pd
 
 from allocpool import home
-from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
+from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
 from allocpool.studies.realtime import decision_map as maps
+from allocpool.studies.realtime import placed
+from allocpool.studies.realtime.placed import Seen
+from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 
-FILE = "decision_map.csv"
+FILE, CELLS_FILE = "decision_map.csv", "placed_cells.csv"
 SEED = 20_190_117
 DESIGN = maps.Design((1_000, 8_000, 30_000, 80_000), 100.0, 10_000.0, maps.deadlines_of(100.0))
 TRUTHS: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType(
@@ -39,10 +42,10 @@ _SOONER = 1.5
 """The boundary of the shorter deadline over that of the longer one."""
 
 
-def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.random.Generator) -> tuple[maps.Seen, ...]:
+def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.random.Generator) -> tuple[Seen, ...]:
     """Trials of one boundary, placed one after the other."""
     soft = math.log1p(width) / (2 * math.log(19))
-    seen: list[maps.Seen] = []
+    seen: list[Seen] = []
     for _ in range(count):
         live, interval_ns = maps.next_place(DESIGN, tuple(maps.shown_by(DESIGN, each) for each in seen))
         edge_ns = edges_ns[DESIGN.lives.index(live)]
@@ -53,7 +56,7 @@ def trials_of(edges_ns: Sequence[float], width: float, count: int, rng: np.rando
         )
         latest_ms = math.inf if lost else 50.0 if late else 1.0
         share = max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0
-        seen.append(maps.Seen(live, interval_ns, DESIGN.deadlines_ms[-1], latest_ms, 0.0, share))
+        seen.append(Seen(live, interval_ns, DESIGN.deadlines_ms[-1], latest_ms, 0.0, share))
     return tuple(seen)
 
 
@@ -117,16 +120,90 @@ def _once(
     return told
 
 
+CELL_RATIOS, CELL_WIDTHS, CELL_SIZES = (1.0, 1.5, 3.0), (0.05, 0.4, 1.0), (6, 10, 15)
+_SHORTEST_NS, _LONGEST_NS = 20.0, 10_000.0
+_EDGES_NS = (60.0, 3_000.0)
+"""Between these lies the smaller of two boundaries, anywhere alike in logarithms."""
+_BEYOND_NS = 1e6
+"""Where no interval that is tried passes."""
+
+
+def placed_of(edge_ns: float, width: float, count: int, rng: np.random.Generator) -> tuple[Seen, ...]:
+    """Trials of one cell, placed one after the other."""
+    soft = math.log1p(width) / (2 * math.log(19))
+    seen: list[Seen] = []
+    for _ in range(count):
+        shown = tuple(placed.shown_by(each, PDR_LOSS_RATIO) for each in seen)
+        interval_ns = placed.next_interval(_SHORTEST_NS, _LONGEST_NS, shown)
+        chance = 1 / (1 + math.exp(min(500.0, math.log(interval_ns / edge_ns) / soft)))
+        lost = bool(rng.random() < LAPSE or rng.random() < chance)
+        share = max(0.001, 1 - interval_ns / edge_ns) if lost else 0.0
+        seen.append(Seen(2, interval_ns, 100.0, math.inf if lost else 1.0, 0.0, share))
+    return tuple(seen)
+
+
+def _cell(seen: Sequence[Seen]) -> placed.PlacedTrials:
+    return placed.PlacedTrials(placed.told_by(seen, PDR_LOSS_RATIO), 0, max(each.interval_ns for each in seen))
+
+
+def cell_errors(repetitions: int, sizes: Sequence[int] = CELL_SIZES) -> pd.DataFrame:
+    """How often placed cells are wrong, two of them at a time, whose boundaries lie ``ratio`` apart.
+
+    Columns: ``ratio``, ``width`` (of the soft edge), ``n`` (trials of a cell), ``repetitions``, ``holds`` (share of the
+    intervals that hold the truth), ``factor`` (high over low, in the median), ``false`` (share of verdicts that are
+    wrong), ``decided`` (share that is decided), ``false_claims`` (share of pairs where the wrong one is shown to be
+    smaller, at the level of one claim), ``loses`` (share of cells without an interval that passes which are shown to
+    have none), ``false_loses`` (share of the others that are).
+    """
+    rows = []
+    for ratio in CELL_RATIOS:
+        for width in CELL_WIDTHS:
+            for n in sizes:
+                rng = np.random.default_rng([SEED, n, round(100 * width), round(100 * ratio)])
+                told = pd.DataFrame([_two_cells(ratio, width, n, rng) for _ in range(repetitions)])
+                shares = told.drop(columns="factor").mean().to_dict() | {"factor": told["factor"].median()}
+                rows.append({"ratio": ratio, "width": width, "n": n, "repetitions": repetitions, **shares})
+    columns = [
+        "ratio", "width", "n", "repetitions", "holds", "factor", "false", "decided", "false_claims", "loses",
+        "false_loses",
+    ]  # fmt: skip
+    return pd.DataFrame(rows)[columns]
+
+
+def _two_cells(ratio: float, width: float, n: int, rng: np.random.Generator) -> dict[str, float]:
+    small_ns = math.exp(rng.uniform(math.log(_EDGES_NS[0]), math.log(_EDGES_NS[1])))
+    edges_ns = (ratio * small_ns, small_ns)
+    sides = [placed_of(edge_ns, width, n, rng) for edge_ns in edges_ns]
+    larger, smaller = map(_cell, sides)
+    never = _cell(placed_of(_BEYOND_NS, width, n, rng))
+    verdict = placed.PlacedJudge(PDR_LOSS_RATIO)(sides[0], sides[1], EFFECT).verdict
+    wrong = {A_CHEAPER: True, B_CHEAPER: ratio <= 1, EQUIVALENT: ratio > EFFECT, OPEN: False}[verdict]
+    ends = [cell.interval_ns() for cell in (larger, smaller)]
+    # An interval that is not told misses nothing.
+    holds = [not (edge < low or edge > high) for (_, low, high), edge in zip(ends, edges_ns, strict=True)]
+    return {
+        "holds": float(np.mean(holds)),
+        "factor": ends[1][2] / max(ends[1][1], 1e-9), "false": float(wrong), "decided": float(verdict != OPEN),
+        "false_claims": float(placed.p_smaller(larger, smaller) <= ALPHA), "loses": float(never.p_loses() <= ALPHA),
+        "false_loses": float(any(cell.p_loses() <= ALPHA for cell in (larger, smaller))),
+    }  # fmt: skip
+
+
 def main(repetitions: int) -> None:
-    """Simulate the table."""
+    """Simulate the tables."""
     folder = home.home() / "data" / "simulated"
     folder.mkdir(parents=True, exist_ok=True)
     errors(repetitions).to_csv(folder / FILE, index=False, float_format="%.4g")
+    cell_errors(_CELLS * repetitions).to_csv(folder / CELLS_FILE, index=False, float_format="%.4g")
 
 
-def load() -> pd.DataFrame:
-    """The table, as it was simulated last."""
-    return pd.read_csv(home.home() / "data" / "simulated" / FILE)
+_CELLS = 25
+"""Pairs of cells for each map: they take so much less time."""
+
+
+def load(file: str = FILE) -> pd.DataFrame:
+    """A table, as it was simulated last."""
+    return pd.read_csv(home.home() / "data" / "simulated" / file)
 
 
 if __name__ == "__main__":

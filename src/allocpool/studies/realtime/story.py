@@ -13,7 +13,7 @@ from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import campaign, hosts
-from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, OPEN
+from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, FEWEST, OPEN
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, departures_of, solution_of, solution_order
@@ -28,6 +28,8 @@ from allocpool.studies.realtime.cells import (
     LOSES,
     NDR,
     PDR,
+    PLACED,
+    SEARCHES,
     UNSCALED,
     against_batch,
     published_realtime,
@@ -35,14 +37,17 @@ from allocpool.studies.realtime.cells import (
     usual_heap,
 )
 from allocpool.studies.realtime.claims import LARGER_HEAP
-from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance, p_smaller
-from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, INPUT_QUEUE_MS
+from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance
+from allocpool.studies.realtime.placed import p_smaller
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, FULL_SECONDS, INPUT_QUEUE_MS
 from allocpool.studies.realtime.study import (
     STUDY,
     LongTrials,
     MapPart,
+    PlacedPart,
     RealtimeProfile,
     estimate_seconds,
+    placed_cells,
     searched_cells,
 )
 
@@ -93,14 +98,19 @@ def _measured(row: pd.Series) -> tuple[str, list[str]]:
         return f"lost {_number(row['lost_percent'])}%", [*notes, *_marks_of(row)]
     goal = str(row["answer"])
     low, high, found = row[f"{goal}_low_ns"], row[f"{goal}_high_ns"], row["n_ndr" if goal == NDR else "n_passes"]
-    notes = ["one search, spread unknown" if pd.isna(low) else f"{_number(low)}\u2013{_number(high)}"]
-    if found < row["n"]:
+    alone = "too few trials" if row["by"] == PLACED else "one search, spread unknown"
+    notes = [alone if pd.isna(low) else f"{_bound(low)}\u2013{_bound(high)}"]
+    if found < row["n"] and row["by"] != PLACED:
         notes.append(f"passes in {found} of {row['n']}")
     if goal == PDR:
         notes.append("few lost")
     elif row["pdr_ns"] < row["ndr_ns"]:
         notes.append(f"few lost at {_number(row['pdr_ns'])}")
     return _number(row[f"{goal}_ns"]), [*notes, *_marks_of(row)]
+
+
+def _bound(ns: float) -> str:
+    return _number(ns) if 0 < ns < math.inf else "no bound"
 
 
 def _marks_of(row: pd.Series) -> list[str]:
@@ -119,7 +129,8 @@ def _cell_html(row: pd.Series) -> str:
         head = f"<em>{html.escape(str(row['gap']))}</em>"
     else:
         figure, notes = _measured(row)
-        head, notes = f"<strong>{figure}</strong>", [*notes, f"n = {row['n']}"]
+        unit = " placed trials" if row["by"] == PLACED else ""
+        head, notes = f"<strong>{figure}</strong>", [*notes, f"n = {row['n']}{unit}"]
     small = "<br>".join([*notes, *([published] if published else [])])
     return f'{head}<br><span style="{_SMALL}">{small}</span>'
 
@@ -154,10 +165,11 @@ def summary_table(cells: pd.DataFrame, title: str, subtitle: str) -> GT:
     few = cells["pdr_loss_ratio"].dropna()
     few_lost = f"; few lost: at most {_number(1e6 * few.iloc[0])} of a million" if len(few) else ""
     return table.tab_source_note(
-        "Geometric mean of the searches, each the middle of its bracket, with 95% (Student, the brackets' own half "
-        f"width added); an interval passes when trials of full length lose nothing{few_lost}. Where most searches find "
-        "none: loss at another interval, geometric mean with 95% (Student) over trials; resampled: their mean with "
-        "95% of the bootstrap over trials. cap: a trial that the figure "
+        "Of searches their geometric mean, each the middle of its bracket, with 95% (Student, the brackets' own half "
+        f"width added); an interval passes when trials of full length lose nothing{few_lost}. Of placed trials the "
+        "interval at which every other one loses, with 95% whenever one looks. Where none is found: loss at another "
+        "interval, geometric mean with 95% (Student) over trials; resampled: their mean with 95% of the bootstrap over "
+        "trials. cap: a trial that the figure "
         "rests on reached its longest length before its major collections. Green: smallest overall, amber: of Java, "
         f"though others may not be shown to be larger; red: loses at any rate tried. pub.: {ARTICLE}, on another "
         "machine and Java 8 (ZGC: 11)."
@@ -199,9 +211,10 @@ def cost_sentence(searches: pd.DataFrame) -> str:
 def design(profile: RealtimeProfile) -> str:
     """What the campaign consists of, from its profile."""
     cells = len(searched_cells(profile))
-    minutes = f"Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
+    minutes = f"{_placed(profile.placed)}Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
     if not cells:
-        return f"No cell is searched in this profile: the decision map stands for them. {minutes}"
+        instead = "placed trials stand" if profile.placed.solutions else "the decision map stands"
+        return f"No cell is searched in this profile: {instead} for them. {minutes}"
     sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} (case {case})" for case in profile.cases)
     queue = profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale)
     published = "as published" if math.isclose(queue, 1) else f"{queue:g} times the published {INPUT_QUEUE_MS:g} ms"
@@ -214,6 +227,19 @@ def design(profile: RealtimeProfile) -> str:
         f"(until {profile.major_collections} major collections). Queue and store each hold {sizes} packets; the input "
         f"queue holds {profile.input_queue_ms:g} ms of ticks, {published} at this scale. "
         f"{_long_trials(profile.long_trials)}{minutes}"
+    )
+
+
+def _placed(part: PlacedPart) -> str:
+    """What placed trials consist of, in sentences; empty where there are none."""
+    if not part.solutions:
+        return ""
+    sizes = ", ".join(f"{round(CASES[case] * part.scale):,} (case {case})" for case in part.cases)
+    return (
+        f"{stats.plural(placed_cells(part), 'cell')} of {stats.plural(len(part.solutions), 'solution')} with "
+        f"{', '.join(part.strategies)} have {part.trials} placed trials each, from {part.low_ns:g} to "
+        f"{part.high_ns:g} ns, of {FULL_SECONDS * part.scale:g} s: at scale {part.scale:g} queue and store each hold "
+        f"{sizes} packets and the input queue {INPUT_QUEUE_MS * part.scale:g} ms of ticks. "
     )
 
 
@@ -233,11 +259,11 @@ def verdict(cells: pd.DataFrame) -> str:
     """Who keeps up where, in sentences."""
     measured = cells[cells["n"] > 0]
     if measured.empty:
-        return "**Open.** No search has finished on this machine yet."
+        return "**Open.** No cell was measured on this machine yet."
     lines = []
     for case, group in measured.groupby("case"):
         passing = group[group["answer"] != LOSES]
-        text = f"**Case {case}**: in {len(passing)} of {len(group)} cells most searches find an interval that passes"
+        text = f"**Case {case}**: in {len(passing)} of {len(group)} cells some interval passes"
         for who, rows in (("smallest", group), ("of Java", group[group["language"] == "java"])):
             if rows["ndr_ns"].notna().any():
                 best = rows.nsmallest(1, "ndr_ns").iloc[0]
@@ -248,7 +274,9 @@ def verdict(cells: pd.DataFrame) -> str:
 
 def _searched(row: pd.Series) -> str:
     """A cell's smallest interval with its spread."""
-    ns, low, high = (_number(row[f"ndr_{end}ns"]) for end in ("", "low_", "high_"))
+    ns, low, high = (_bound(row[f"ndr_{end}ns"]) for end in ("", "low_", "high_"))
+    if row["by"] == PLACED:
+        return f"{ns} ns ({low} to {high}, {row['n_ndr']} placed trials)"
     return f"{ns} ns in its only search" if row["n_ndr"] == 1 else f"{ns} ns ({low} to {high}, {row['n_ndr']} searches)"
 
 
@@ -267,7 +295,7 @@ def take_home(profile: str) -> str:
     if provenance is None:
         return "**Open.** Real time was not measured under this profile."
     similar = not_similar(tables["searches"], tables["trials"])
-    return f"{conclusion(tables, realtime_cells(tables['searches']))}\n\n{similar}"
+    return f"{conclusion(tables, realtime_cells(tables['searches'], tables['placed']))}\n\n{similar}"
 
 
 def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
@@ -281,11 +309,11 @@ POOLING, ALLOCATING, NEITHER, UNSHOWN = "pooling", "allocating", "neither passes
 
 
 def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
-    """Per Java solution and case with searches of both: which keeps up with a smaller interval; all decided together,
+    """Per Java solution and case with figures of both: which keeps up with a smaller interval; all decided together,
     so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57, 1995).
 
     Columns: solution, case, alloc and pool (smallest intervals in words), ratio (alloc over pool, to three digits; NaN
-    where one of them has none), n (searches of the smaller side), enough (searches and confirmations for a verdict),
+    where one of them has none), n (searches or placed trials of the smaller side), enough (of these for a verdict),
     decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
@@ -317,7 +345,7 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
 def _interval(row: Any) -> str:
     if row.answer == LOSES:
         return "none passes" if not row.n_passes else f"passes in {row.n_passes} of {row.n}"
-    spread = "" if pd.isna(row.pdr_low_ns) else f" ({_number(row.pdr_low_ns)} to {_number(row.pdr_high_ns)})"
+    spread = "" if pd.isna(row.pdr_low_ns) else f" ({_bound(row.pdr_low_ns)} to {_bound(row.pdr_high_ns)})"
     return f"{_number(row.pdr_ns)} ns{spread}"
 
 
@@ -325,18 +353,19 @@ def _headline(measured: pd.DataFrame) -> str:
     """Pool or allocate, over the Java cells that have both."""
     both = pool_or_allocate(measured)
     if both.empty:
-        return "**Open.** No Java solution was searched both ways."
+        return "**Open.** No Java solution was tried both ways."
     counts = {word: int((both["decided"] == word).sum()) for word in (POOLING, ALLOCATING, NEITHER, UNSHOWN)}
     pool, alloc = counts[POOLING], counts[ALLOCATING]
     if not pool + alloc:
         why = (
-            f"A verdict takes {ENOUGH_SEARCHES} searches a side, whose ends {CONFIRMATIONS} trials each confirm."
+            f"A verdict takes {ENOUGH_SEARCHES} searches a side, whose ends {CONFIRMATIONS} trials each confirm, or "
+            f"{FEWEST} placed trials that tell."
             if not both["enough"].any()
-            else "Their searches do not decide."
+            else "Their trials do not decide."
         )
         neither = f" In {counts[NEITHER]} no interval passes either way." if counts[NEITHER] else ""
         return (
-            f"**Open.** Of {len(both)} Java solutions and cases that were searched both ways none is decided. "
+            f"**Open.** Of {len(both)} Java solutions and cases that were tried both ways none is decided. "
             f"{why}{neither}"
         )
     word = "pool" if pool and not alloc else "allocate" if alloc and not pool else "it depends"
@@ -377,6 +406,7 @@ def _ends(ns: float, low_ns: float, high_ns: float) -> str:
 
 def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
     """Whether the fits and the searches agree, and what trials without a loss bound."""
+    cells = cells[cells["by"] != PLACED]
     measured = int((cells["n"] > 0).sum())
     if not measured:
         return "No cell was searched, so no trials show where losses begin."
@@ -454,12 +484,19 @@ def spread(cells: pd.DataFrame) -> str:
     done = cells[(cells["n"] > 0) & (cells["answer"] == NDR)]
     if done.empty:
         return "No interval passes without a loss."
-    low, high = int(done["n"].min()), int(done["n"].max())
-    n_text = f"n = {low}" if low == high else f"n = {low} to {high}"
-    return (
-        f"{n_text} searches per cell. Large mark: their geometric mean; small ones: each search; bars: 95% (Student), "
-        "with the brackets' own half width."
-    )
+    told = []
+    for by, rows in done.groupby("by", sort=False):
+        low, high = int(rows["n"].min()), int(rows["n"].max())
+        told.append(f"n = {low} {by} per cell" if low == high else f"n = {low} to {high} {by} per cell")
+    text = f"{' or '.join(told)}."
+    if (done["by"] == SEARCHES).any():
+        text += (
+            " Large mark: geometric mean of the searches; small ones: each search; bars: 95% (Student), with the "
+            "brackets' own half width."
+        )
+    if (done["by"] == PLACED).any():
+        text += " Of placed trials the mark is where every other one loses; bars: 95%, whenever one looks."
+    return text
 
 
 def not_similar(searches: pd.DataFrame, trials: pd.DataFrame) -> str:
@@ -823,7 +860,8 @@ def _lost(trials: pd.DataFrame) -> str:
 def beside_batch_study(cells: pd.DataFrame, searches: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:
     """The cells that this study searched and the batch study measured: smallest interval and cost, each with its scale,
     and the interval over the cost; the smallest ratio first."""
-    both = against_batch(cells, batch).merge(
+    searched = cells[cells["by"] == SEARCHES]
+    both = against_batch(searched, batch).merge(
         finished(searches)[[*CONFIGURATION, "scale"]].drop_duplicates(list(CONFIGURATION)), on=list(CONFIGURATION)
     )
     scales = finished(batch)[[*CONFIGURATION, "scale"]].drop_duplicates(list(CONFIGURATION))
@@ -868,19 +906,27 @@ def beside_batch_sentence(rows: pd.DataFrame) -> str:
     return text.strip()
 
 
-def elsewhere(profile: str, searches: pd.DataFrame, cells: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def elsewhere(
+    profile: str, searches: pd.DataFrame, cells: pd.DataFrame, placed: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, str]:
     """Smallest intervals of this campaign and of those of other hosts at the same scale, cell by cell and never mixed;
     and in words how they compare.
 
     Columns: solution, strategy, case, here, and one with the name of each other host; empty without another one.
     """
-    every = hosts.tables_of_hosts(STUDY.name, profile).get("searches", searches)
+    stored = hosts.tables_of_hosts(STUDY.name, profile)
     labels = {host.host_id: host.label for host in hosts.of_hosts(STUDY.name, profile)}
-    theirs = every[~every["host_id"].isin(set(searches["host_id"])) & every["scale"].isin(set(searches["scale"]))]
+    ours = {"searches": searches, "placed": searches.iloc[:0] if placed is None else placed}
+    own = {host_id for rows in ours.values() for host_id in rows["host_id"]}
+    theirs = {}
+    for name, rows in ours.items():
+        every = stored.get(name, rows)
+        theirs[name] = every[~every["host_id"].isin(own) & every["scale"].isin(set(rows["scale"]))]
     here = cells[cells["n"] > 0]
     table, facts, told = _smallest(here, "here"), [here], []
-    for host_id, rows in theirs.groupby("host_id"):
-        every_cell = realtime_cells(rows)
+    for host_id in sorted({host_id for rows in theirs.values() for host_id in rows["host_id"]}):
+        of_host = [rows[rows["host_id"] == host_id] for rows in theirs.values()]
+        every_cell = realtime_cells(*of_host)
         there = every_cell[every_cell["n"] > 0]
         # Settings of two hosts' campaigns may differ, and are told.
         plain = [solution_of(row).as_published.label for row in records(there)]
@@ -888,7 +934,7 @@ def elsewhere(profile: str, searches: pd.DataFrame, cells: pd.DataFrame) -> tupl
         label = labels[str(host_id)]
         table = table.merge(_smallest(there, label), on=list(CONFIGURATION), how="outer")
         facts.append(there)
-        told.append(_beside(here, there, label, rows))
+        told.append(_beside(here, there, label, next(rows for rows in of_host if len(rows))))
     if not told:
         return table.iloc[:0], by_host.ONE_HOST
     place = {solution: k for k, solution in enumerate(solution_order(pd.concat(facts)))}
@@ -904,14 +950,14 @@ def _smallest(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*CONFIGURATION, column])
 
 
-def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, searches: pd.DataFrame) -> str:
+def _beside(here: pd.DataFrame, there: pd.DataFrame, host: str, trials: pd.DataFrame) -> str:
     """How the smallest intervals of another host compare with those of this one, and on which side a pool is."""
     both = here.merge(there, on=list(CONFIGURATION), suffixes=("", "_there"))
     queues = both.loc[both["queue_factor"] != both["queue_factor_there"], "queue_factor_there"].dropna()
     queue = f"with an input queue of {stats.span(queues)} times the published one" if len(queues) else ""
     settings = sorted({word for row in records(there) for word in departures_of(row)})
     other = f"other settings there: {listed(settings)}" if settings else ""
-    text = f"{by_host.on_another(host, searches, queue, other)}: {stats.plural(len(both), 'cell')} searched on both"
+    text = f"{by_host.on_another(host, trials, queue, other)}: {stats.plural(len(both), 'cell')} tried on both"
     found = both[both["pdr_ns"].notna() & both["pdr_ns_there"].notna()]
     if found.empty:
         return f"{text}, none with an interval that passes on both."

@@ -6,10 +6,11 @@ single trials at one interval whose input queue or heap is varied: would a longe
 several scales, with an input queue that follows the scale and with one that does not. *Batch* trials are those of the
 batch study, of the cells that are searched, so that a cell's cost in batch can be set against its smallest interval.
 
-The *decision map* asks, at each of several live sets, whether allocating or pooling keeps up with a smaller interval:
-its trials are placed one after the other (`allocpool.studies.realtime.decision_map`), and it alone declares questions.
-A search is many trials already, and goes on until its ends are confirmed; what is decided by searches is decided by
-`allocpool.studies.realtime.contrasts`.
+*Placed* trials find the smallest interval of a cell in place of a search, in a fifth of its time: single trials, each
+where it is least known (`allocpool.studies.realtime.placed`). The *decision map* asks, at each of several live sets,
+whether allocating or pooling keeps up with a smaller interval: its trials are placed one after the other, too
+(`allocpool.studies.realtime.decision_map`). These two declare questions. A search is many trials already, and goes on
+until its ends are confirmed; what is decided by searches is decided by `allocpool.studies.realtime.contrasts`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Annotated, Any, Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from allocpool.campaign.schedule import Question
+from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.packets.laps import COLLECTIONS
@@ -45,6 +46,8 @@ from allocpool.studies.realtime.decision_map import (
     shown_by,
 )
 from allocpool.studies.realtime.measurement import RealtimeMeasurement, RingMeasurement, SearchMeasurement
+from allocpool.studies.realtime.placed import PlacedJudge, next_interval
+from allocpool.studies.realtime.placed import shown_by as shown
 from allocpool.studies.realtime.specs import (
     CAP_SECONDS,
     COMPARISON_INTERVAL_NS,
@@ -60,6 +63,7 @@ from allocpool.studies.realtime.specs import (
     PROBE_WARMUP_SECONDS,
     PROLOGUE_SECONDS,
     WARMUP_SECONDS,
+    LiveSpec,
     RealtimeSpec,
     RingSpec,
     SearchSpec,
@@ -195,9 +199,30 @@ class MapPart(_SingleTrials):
         return Design(self.live_messages, self.low_ns, self.high_ns, deadlines_of(self.deadline_ms))
 
 
+class PlacedPart(BaseModel):
+    """Cells whose smallest interval is found by trials of one length, each placed by those before it; their times, heap
+    and input queue follow their own scale."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[SolutionKey, ...] = ()
+    strategies: tuple[StrategyName, ...] = ("alloc", "mix", "pool")
+    cases: tuple[Case, ...] = PUBLISHED_CASES
+    scale: float = Field(default=1.0, gt=0, le=4)
+    low_ns: float = Field(default=20.0, gt=0, le=LONGEST_INTERVAL_NS)
+    high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
+    trials: int = Field(default=10, ge=1, le=1000, description="of each cell before questions ask for more")
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if self.low_ns >= self.high_ns:
+            raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        return self
+
+
 class RealtimeProfile(StudyProfile):
-    """A real-time campaign: searches for every solution x strategy x case x heap; sweeps; long, similar and batch
-    trials; and the decision map.
+    """A real-time campaign: searches for every solution x strategy x case x heap; placed trials; sweeps; long, similar
+    and batch trials; and the decision map.
 
     Its times follow ``scale`` unless they are given.
     """
@@ -234,6 +259,7 @@ class RealtimeProfile(StudyProfile):
     long_trials: LongTrials = LongTrials()
     similar: Similar = Similar()
     batch: BatchPart | None = None
+    placed: PlacedPart = PlacedPart()
     decision_map: MapPart = MapPart()
 
     @field_validator("heap_factors")
@@ -251,6 +277,11 @@ class RealtimeProfile(StudyProfile):
                 f"{self.input_queue_ms:g} outlasts a trial of {self.full_seconds:g} s: give at most "
                 f"{1e3 * self.full_seconds / self.input_queue_ms:g}"
             )
+        if self.cap_seconds == self.full_seconds and self.major_collections == 0:
+            raise ValueError(
+                f"cap_seconds {self.cap_seconds:g} is full_seconds, with major_collections 0 what placed trials have: "
+                "give a longer cap, or wait for major_collections"
+            )
         for case, cap_s in self.long_trials.cap_seconds.items():
             if cap_s < self.full_seconds:
                 raise ValueError(
@@ -261,8 +292,9 @@ class RealtimeProfile(StudyProfile):
 
 
 def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
-    """Searches, sweeps, long, similar and batch trials, block after block; what two parts ask for runs once. Of the
-    decision map the first trial of each boundary, which alone depends on nothing that is measured, and its searches."""
+    """Searches, sweeps, long, similar and batch trials, block after block; what two parts ask for runs once. Of placed
+    cells and of the decision map the first trial of each boundary, which alone depends on nothing that is measured, and
+    the map's searches."""
     planned: dict[TrialSpec, Planned] = {}
     singles = (profile.sweeps, profile.long_trials, profile.similar, profile.decision_map)
     longest = max(profile.blocks, *(part.blocks for part in singles))
@@ -271,7 +303,7 @@ def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
         items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
         items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
         items += _similar(profile, block) if block < profile.similar.blocks else ()
-        items += _first_of_map(profile) if block == 0 else ()
+        items += (*_first_placed(profile.placed), *_first_of_map(profile)) if block == 0 else ()
         items += _map_searches(profile, block) if block < profile.decision_map.blocks else ()
         planned |= {item.spec: item for item in items}
     return list(planned.values())
@@ -319,6 +351,21 @@ def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                                 input_queue_ms=queue_ms, major_collections=profile.major_collections,
                             )  # fmt: skip
                             yield Planned(spec, _impossible(solution, strategy))
+
+
+def _first_placed(part: PlacedPart) -> Iterator[Planned]:
+    """The first trial of each cell of a part."""
+    for text in part.solutions:
+        solution = Solution.parse(text)
+        for strategy in filter(solution.offers, part.strategies):
+            for case in part.cases:
+                seconds = FULL_SECONDS * part.scale
+                spec = RealtimeSpec(
+                    **solution.model_dump(exclude_none=True),
+                    strategy=strategy, case=case, scale=part.scale, block=0,
+                    interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds, cap_seconds=seconds,
+                )  # fmt: skip
+                yield Planned(spec, _impossible(solution, strategy))
 
 
 def _sizes_of(live: int, strategy: str) -> dict[str, int]:
@@ -374,19 +421,51 @@ def _map_searches(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
                 yield Planned(spec, _impossible(Solution.parse(text), strategy))
 
 
-def place_trial(profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]) -> RealtimeSpec:
-    """The trial of a boundary in a block, placed by those before it."""
+def place_trial(
+    profile: RealtimeProfile, cell: TrialSpec, block: int, earlier: Sequence[TrialRecord]
+) -> RealtimeSpec | None:
+    """The trial of a boundary in a block, placed by those before it; None for a cell whose first trials all failed."""
     if not isinstance(cell, RealtimeSpec):
-        raise ValueError("only boundaries of the decision map are placed")
-    design = profile.decision_map.design
+        raise ValueError("only cells with placed trials and boundaries of the decision map are placed")
     seen = [each for record in earlier if record.status == "ok" and (each := seen_in(record)) is not None]
+    if cell.min_laps > 0:
+        if not seen and sum(record.status != "ok" for record in earlier) >= GIVEN_UP_AFTER:
+            return None
+        part = profile.placed
+        interval_ns = next_interval(part.low_ns, part.high_ns, tuple(shown(each, PDR_LOSS_RATIO) for each in seen))
+        return cell.model_copy(update={"block": block, "interval_ns": interval_ns})
+    design = profile.decision_map.design
     without = {
         record.spec["queue_size"] + record.spec["stored_count"] for record in earlier
         if record.status == "out_of_memory"
     }  # fmt: skip
-    shown = tuple(shown_by(design, each) for each in seen)
-    place = next_place(design, shown, frozenset(without))
+    place = next_place(design, tuple(shown_by(design, each) for each in seen), frozenset(without))
     return _map_trial(profile.decision_map, cell.solution.key, cell.strategy, block, place)
+
+
+def questions(profile: RealtimeProfile, machine: Machine) -> list[Question[TrialSpec]]:
+    """Those of placed cells, then those of the decision map."""
+    return [*questions_of_cells(profile.placed), *questions_of_map(profile, machine)]
+
+
+def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
+    """Does a cell keep up with a smaller interval than the same one with another strategy? Allocating against the pool
+    is what the study asks first."""
+    cells = {
+        (spec.solution.key, spec.case, spec.strategy): spec
+        for item in _first_placed(part)
+        if isinstance(spec := item.spec, RealtimeSpec) and not item.unavailable
+    }
+    judge = PlacedJudge(PDR_LOSS_RATIO)
+    return [
+        Question(one, other, primary=(strategy, against) == STRATEGIES, judge=judge, fewest=part.trials)
+        for (solution, case, strategy), one in cells.items()
+        for against in _AGAINST.get(strategy, ())
+        if (other := cells.get((solution, case, against))) is not None
+    ]
+
+
+_AGAINST = {"alloc": ("pool", "mix"), "mix": ("pool",)}
 
 
 def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
@@ -414,6 +493,11 @@ def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Questi
     return questions
 
 
+def placed_cells(part: PlacedPart) -> int:
+    """How many cells of a part make sense."""
+    return sum(not item.unavailable for item in _first_placed(part))
+
+
 def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
     """Solution, strategy and case of every search that makes sense."""
     specs = (item.spec for item in _searches(profile, 0) if not item.unavailable)
@@ -424,8 +508,12 @@ def estimate_seconds(profile: RealtimeProfile) -> float:
     """About how long the whole campaign takes, seconds, with the trials that the decision map places at first; from
     lengths and sizes alone."""
     planned = [item.spec for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable]
-    first = [item.spec for item in _first_of_map(profile) if not item.unavailable]
-    placed_s = (profile.decision_map.trials - 1) * sum(spec.expected_seconds() for spec in first)
+    parts = (
+        (profile.decision_map.trials, _first_of_map(profile)), (profile.placed.trials, _first_placed(profile.placed)),
+    )  # fmt: skip
+    placed_s = sum(
+        (trials - 1) * item.spec.expected_seconds() for trials, items in parts for item in items if not item.unavailable
+    )
     return placed_s + sum(spec.expected_seconds() for spec in planned)
 
 
@@ -512,9 +600,13 @@ def _common(
 
 
 def catalogue(profile: RealtimeProfile, planned: Sequence[Planned]) -> pd.DataFrame:
-    """One row per solution of the study, with what the profile searches of it and why the rest is left out."""
+    """One row per solution of the study, with what the profile searches or places of it and why the rest is left
+    out."""
     known = (solution.key for solution in every_solution())
-    return catalogue_of(profile.profile, profile.solutions, known, planned, SearchSpec)
+    wanted = tuple(dict.fromkeys((*profile.solutions, *profile.placed.solutions)))
+    placed = {item.spec for item in _first_placed(profile.placed)}
+    of_cells = [item for item in planned if isinstance(item.spec, SearchSpec) or item.spec in placed]
+    return catalogue_of(profile.profile, wanted, known, of_cells, LiveSpec)
 
 
 STUDY = Study(
@@ -541,7 +633,7 @@ STUDY = Study(
     tidy=tidy_realtime,
     schemas=SCHEMAS,
     catalogue=catalogue,
-    questions=questions_of_map,
+    questions=questions,
     cost=seen_in,
     placed=place_trial,
     as_now=as_now,

@@ -1,5 +1,5 @@
-"""Tidy tables of the real-time study: searches and their probes; trials with bursts, slips, samples and delays; and
-the batch trials of the cells that are searched."""
+"""Tidy tables of the real-time study: searches and their probes; trials with bursts, slips, samples and delays; those
+that are placed one after the other; and the batch trials of the cells that are searched."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ from allocpool.packets.laps import LAPS
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
-from allocpool.studies.realtime.decision_map import Seen, seen_of
 from allocpool.studies.realtime.measurement import (
     Burst,
     Delays,
@@ -62,6 +61,7 @@ from allocpool.studies.realtime.measurement import (
     SearchMeasurement,
     SourceRun,
 )
+from allocpool.studies.realtime.placed import Seen, seen_of
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
 from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
@@ -304,6 +304,7 @@ PAUSES = DataFrameSchema(
 SCHEMAS = {
     "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS, "slips": SLIPS, "samples": SAMPLES,
     "delays": DELAYS, "pauses": PAUSES, "batch": BATCH, "map": TRIALS, "map_searches": SEARCHES,
+    "placed": TRIALS,
 }  # fmt: skip
 
 
@@ -525,10 +526,19 @@ def is_of_map(record: TrialRecord) -> bool:
     return bool(record.spec["min_laps"] == 0)
 
 
+def is_placed(record: TrialRecord) -> bool:
+    """Whether it is one of the trials that find a cell's smallest interval: these alone have one length and wait for
+    nothing, at the sizes of a case."""
+    spec = record.spec
+    if spec["mode"] != "realtime" or is_of_map(record):
+        return False
+    return bool(spec["cap_seconds"] == spec["seconds"] and spec["major_collections"] == 0)
+
+
 @lru_cache(maxsize=1024)
 def seen_in(record: TrialRecord) -> Seen | None:
-    """What a trial of the decision map says of its boundary; None of any other trial."""
-    if record.spec["mode"] != "realtime" or not is_of_map(record):
+    """What a trial of the decision map, or a placed one, says of its boundary; None of any other trial."""
+    if record.spec["mode"] != "realtime" or not (is_of_map(record) or is_placed(record)):
         return None
     measured = read_trial(record, RealtimeMeasurement).measurement
     if measured is None:
@@ -615,6 +625,8 @@ def _rows_of(record: TrialRecord) -> Rows:
     trial = read_trial(record, RealtimeMeasurement)
     if is_of_map(record):
         return {"map": [trial_columns(trial)]}
+    if is_placed(record):
+        return {"placed": [trial_columns(trial)]}
     rows = {"trials": [trial_columns(trial)]}
     if trial.measurement is None:
         return rows

@@ -1,0 +1,326 @@
+"""The smallest interval of one cell by single trials, each placed where it is least known.
+
+A search takes about 35 trials of full length, three of them are needed before a cell decides anything, and most of
+these trials lie where the answer is known already. Here a cell has one series of trials instead, in blocks that hold
+every cell once: each is a process of its own, of one fixed length, at the interval that those before it leave most
+open (Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric slope and threshold", Vision Research 39,
+1999). So its trials are as far apart in time as those of any other comparison.
+
+To them one chance of a loss is fitted: logistic in the logarithm of the interval, around a boundary where it is a half,
+with an edge from 6 to 140% wide between one trial in twenty that loses and nineteen, and with one trial in twenty that
+loses, or does not, for reasons of its own (Wichmann and Hill, "The psychometric function: I. Fitting, sampling, and
+goodness of fit", Perception and Psychophysics 63, 2001). Chances are those of the ratio of likelihoods, each the
+largest over all edges; two cells are compared by the likelihood of both together, the largest over all pairs of
+boundaries that lie so far apart. They hold at the looks of `allocpool.decisions`, so that more trials may be added at
+any time; how often they are wrong is simulated (`allocpool.studies.realtime.proof`).
+
+Where the source itself stood still for half of the input queue a trial tells nothing, whether it lost or not.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from allocpool.decisions import ALPHA, FEWEST, OPEN, Comparison, Decision, effect_that_matters, look_at, nominal_level
+from allocpool.decisions import repeated_p as repeated
+from allocpool.studies.realtime import contrasts
+from allocpool.studies.realtime.contrasts import Searches, of_interval
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
+
+Array = npt.NDArray[np.float64]
+
+SOFTNESS = (0.01, 0.04, 0.15)
+"""Of the logistic edge, over the logarithm of the interval: from a twentieth to nineteen twentieths 6, 27 and 140%."""
+LAPSE = 0.05
+"""Trials that lose, or don't, whatever their interval."""
+STEP = 0.05
+"""Of the intervals that trials are placed at, in logarithms."""
+_NEARLY, _MOST_LOST = 0.8, 0.99
+
+
+class Seen(NamedTuple):
+    """What one trial says of its boundary.
+
+    Attributes:
+        live: messages alive.
+        interval_ns: between messages.
+        queue_ms: the longest deadline that it tells of.
+        latest_ms: the longest that a message waited; infinite where one was lost.
+        slip_ms: the longest time that the source itself stood still.
+        lost_share: of the messages generated; it helps to place the next trial, and tells whether few were lost.
+    """
+
+    live: int
+    interval_ns: float
+    queue_ms: float
+    latest_ms: float
+    slip_ms: float
+    lost_share: float = 0.0
+
+    def lost(self, deadline_ms: float) -> bool | None:
+        """Whether a queue of this length would have lost a message; None where the trial can't tell: the source stood
+        still for half of it, or its own queue is shorter."""
+        if self.slip_ms >= deadline_ms / 2 or deadline_ms > self.queue_ms * (1 + 1e-9):
+            return None
+        # A queue that lost nothing kept its own deadline, whatever the coarse buckets of delays say.
+        return math.isinf(self.latest_ms) or (deadline_ms < self.queue_ms * (1 - 1e-9) and self.latest_ms > deadline_ms)
+
+    def lost_more_than(self, share: float) -> bool | None:
+        """Whether its own queue lost more than this share; None where the trial can't tell."""
+        lost = self.lost(self.queue_ms)
+        return None if lost is None else lost and self.lost_share > share
+
+    @property
+    def keeps_up_from(self) -> float:
+        """The logarithm of an interval up to which it would lose, too: one that loses a large share would at least up
+        to that at which what it has handled would be all."""
+        return math.log(self.interval_ns) - _NEARLY * math.log1p(-min(self.lost_share, _MOST_LOST))
+
+
+def seen_of(row: Any) -> Seen:
+    """What a row of table ``map`` or ``placed`` says."""
+    latest_ms = math.inf if row.lost > 0 else float(row.delay_max_us) / 1e3
+    return Seen(
+        live_in(row), float(row.interval_ns), float(row.input_queue_ms), latest_ms, float(row.slip_max_ms),
+        float(row.lost_ppm) / 1e6,
+    )  # fmt: skip
+
+
+def live_in(row: Any) -> int:
+    """Messages alive in a trial."""
+    return int(row.queue_size + row.stored_count)
+
+
+def log_chances(boundary: Array, log_ns: float) -> tuple[Array, Array]:
+    """Logarithms of the chances that a trial at this interval loses, and that it does not: a row for each softness."""
+    chances = LAPSE + (1 - 2 * LAPSE) * scipy.special.expit((boundary - log_ns) / np.array(SOFTNESS)[:, None])
+    return np.log(chances), np.log1p(-chances)
+
+
+def on_steps(log_ns: float) -> float:
+    """The interval, ns, on a grid, so that the last digits of a mean change no trial."""
+    return float(f"{math.exp(STEP * round(log_ns / STEP)):.4g}")
+
+
+_GRAIN = 0.02
+_AXIS = np.arange(0.0, math.log(1e6), _GRAIN)
+"""Logarithms of all boundaries that are thought of, from 1 ns to a thousand packets a second."""
+
+Told = tuple[float, bool]
+"""An interval, ns, and whether the trial at it lost."""
+
+
+def told_by(seen: Sequence[Seen], more_than: float) -> tuple[Told, ...]:
+    """What trials say that can tell, in order; losing is to lose more than a share."""
+    lost = ((each.interval_ns, each.lost_more_than(more_than)) for each in seen)
+    return tuple((interval_ns, how) for interval_ns, how in lost if how is not None)
+
+
+@functools.lru_cache(maxsize=1024)
+def _likely(told: tuple[Told, ...]) -> Array:
+    """The logarithm of the likelihood of each boundary of the axis, with the edge that suits it best, less its
+    largest."""
+    likely = np.zeros((len(SOFTNESS), len(_AXIS)))
+    for interval_ns, lost in told:
+        likely += log_chances(_AXIS, math.log(interval_ns))[0 if lost else 1]
+    best: Array = likely.max(axis=0)
+    return best - float(best.max())
+
+
+@dataclass(frozen=True)
+class PlacedTrials:
+    """The trials of one cell for one goal, in order of time.
+
+    Attributes:
+        told: those that can tell.
+        silent: how many can't.
+        highest_ns: the longest interval tried.
+    """
+
+    told: tuple[Told, ...]
+    silent: int
+    highest_ns: float
+
+    @property
+    def n(self) -> int:
+        return len(self.told)
+
+    @property
+    def losing(self) -> int:
+        """Of these, those that lost."""
+        return sum(lost for _, lost in self.told)
+
+    @property
+    def gap(self) -> str | None:
+        """Why it decides nothing, or None."""
+        silent = f", {self.silent} beside one in which the source stood still" if self.silent else ""
+        return None if self.n >= FEWEST else f"fewer than {FEWEST} trials that tell{silent}"
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are enough of them."""
+        return self.gap is None
+
+    @property
+    def middles(self) -> list[float]:
+        """No trial has a figure of its own."""
+        return []
+
+    @property
+    def used(self) -> tuple[Told, ...]:
+        """The trials up to the latest look."""
+        return self.told[: look_at(self.n) or self.n]
+
+    @property
+    def edge_ns(self) -> float:
+        """The likeliest boundary, in the middle of those that are equally likely; the shortest interval tried where
+        none lost, infinite where it lies beyond all that were tried."""
+        best = _AXIS[_likely(self.used) > -_ALIKE]
+        low, high = float(best[0]), float(best[-1])
+        if high >= _AXIS[-1]:
+            return math.inf
+        if low <= _AXIS[0]:
+            return min(interval_ns for interval_ns, _ in self.used)
+        return math.exp((low + high) / 2)
+
+    @property
+    def passes(self) -> bool:
+        """Whether the boundary is more likely among the intervals tried than beyond."""
+        return bool(self.told) and self.edge_ns <= self.highest_ns
+
+    def interval_ns(self) -> tuple[float, float, float]:
+        """The boundary, and 95% around it, whenever one looks; ends are 0 and infinite where it is not bounded, all
+        NaN where it lies beyond the intervals tried."""
+        if not self.passes:
+            return math.nan, math.nan, math.nan
+        if not self.decides:
+            return self.edge_ns, math.nan, math.nan
+        low, high = _ends(_likely(self.used), _AXIS, len(self.used), ALPHA)
+        return self.edge_ns, math.exp(low), math.exp(high)
+
+    def p_reaches(self) -> float:
+        """The chance of so much evidence for a boundary among the intervals tried, did half of the trials lose at the
+        longest, or more."""
+        return self.p_below(self.highest_ns)
+
+    def p_loses(self) -> float:
+        """The chance of so much evidence that no interval passes, did at most half of the trials lose at the
+        longest."""
+        return self.p_above(self.highest_ns)
+
+    def p_below(self, limit_ns: float) -> float:
+        """The chance of so much evidence that the boundary is below ``limit_ns``, were it not."""
+        return self._p(math.log(limit_ns) <= _AXIS)
+
+    def p_above(self, limit_ns: float) -> float:
+        """As `p_below`, above it; 1 where no interval so long was tried."""
+        return self._p(math.log(limit_ns) >= _AXIS) if limit_ns <= self.highest_ns * (1 + 1e-9) else 1.0
+
+    def _p(self, otherwise: npt.NDArray[Any]) -> float:
+        return _chance(_likely(self.used), otherwise, len(self.used)) if self.decides else 1.0
+
+
+_ALIKE = 1e-6
+"""Likelihoods that differ by less are alike."""
+
+
+def _chance(likely: Array, otherwise: npt.NDArray[Any], used: int) -> float:
+    """The one-sided chance, over all looks, of so much less likelihood where things are ``otherwise``."""
+    deviance = -2 * float(likely[otherwise].max(initial=-math.inf))
+    nominal = 0.5 if deviance <= 0 else float(scipy.stats.chi2.sf(deviance, 1)) / 2
+    return repeated(max(nominal, _SMALLEST), used)
+
+
+_SMALLEST = 1e-300
+
+
+def _ends(likely: Array, axis: Array, used: int, alpha: float) -> tuple[float, float]:
+    """The ends of what is likely enough, of an axis of logarithms; infinite where its own end is."""
+    inside = axis[likely >= -float(scipy.stats.chi2.ppf(1 - nominal_level(alpha, used), 1)) / 2]
+    low, high = float(inside[0]) - _GRAIN, float(inside[-1]) + _GRAIN
+    return -math.inf if low <= axis[0] else low, math.inf if high >= axis[-1] else high
+
+
+_APART = np.arange(1 - len(_AXIS), len(_AXIS), dtype=np.float64) * _GRAIN
+
+
+@functools.lru_cache(maxsize=1024)
+def _apart(left: tuple[Told, ...], right: tuple[Told, ...]) -> Array:
+    """The logarithm of the likelihood of each ratio of two boundaries, left over right, less its largest."""
+    one, other = _likely(left), _likely(right)
+    size = len(_AXIS)
+    likely: Array = np.array([
+        float((one[max(0, k) : size + min(0, k)] + other[max(0, -k) : size - max(0, k)]).max())
+        for k in range(1 - size, size)
+    ])  # fmt: skip
+    best = float(likely.max())
+    return likely - best
+
+
+def p_smaller(left: Searches | PlacedTrials, right: Searches | PlacedTrials, by: float = 1.0) -> float:
+    """The chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``, did it
+    not; 1 where one side was searched and the other was not: they are not of one kind."""
+    if isinstance(left, Searches) and isinstance(right, Searches):
+        return contrasts.p_smaller(left, right, by)
+    if isinstance(left, Searches) or isinstance(right, Searches):
+        return 1.0
+    used = min(len(left.used), len(right.used))
+    if not (left.decides and right.decides):
+        return 1.0
+    return _chance(_apart(left.used[:used], right.used[:used]), -math.log(by) - 1e-9 <= _APART, used)
+
+
+@dataclass(frozen=True)
+class PlacedJudge:
+    """Compares two cells by what their trials have shown (`Seen`, in order of time): the smaller interval is the
+    cheaper side. A trial loses where it loses more than ``more_than`` of its packets."""
+
+    more_than: float
+
+    def __call__(
+        self, a: Sequence[Any], b: Sequence[Any], effect: float | None = None, alpha: float = ALPHA
+    ) -> Comparison:
+        """``a`` and ``b``: what the trials of each side have shown."""
+        one, other = (told_by(side, self.more_than) for side in (a, b))
+        n = min(len(one), len(other))
+        used = look_at(n)
+        if used is None:
+            told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, FEWEST - n, alpha, math.nan, "")
+            return Comparison(told, math.nan, math.nan, math.nan, effect or effect_that_matters())
+        likely = _apart(one[:used], other[:used])
+        best = _APART[likely > -_ALIKE]
+        return of_interval(float(best.mean()), *_ends(likely, _APART, used, alpha), n, effect, alpha)
+
+
+@functools.lru_cache(maxsize=4096)
+def next_interval(low_ns: float, high_ns: float, shown: tuple[tuple[float, bool | None], ...]) -> float:
+    """The interval, ns, of the next trial of a cell, between the shortest and the longest: the first at that of the
+    published losses, the next ones at the mean of where its boundary may lie after these. ``shown``: logarithms of
+    intervals (`Seen.keeps_up_from` where a trial lost), and whether each lost."""
+    if not shown:
+        return min(max(COMPARISON_INTERVAL_NS, low_ns), high_ns)
+    # Beyond the ends, or no mean would ever come near them.
+    axis = np.arange(math.log(low_ns) - _BEYOND, math.log(high_ns) + _BEYOND, _GRAIN)
+    belief = np.zeros((len(SOFTNESS), len(axis)))
+    for log_ns, lost in shown:
+        if lost is not None:
+            belief += log_chances(axis, min(log_ns, math.log(high_ns)))[0 if lost else 1]
+    likely = np.exp(belief - belief.max()).sum(axis=0)
+    return min(max(on_steps(float(likely @ axis / likely.sum())), low_ns), high_ns)
+
+
+_BEYOND = math.log(3.0)
+
+
+def shown_by(seen: Seen, more_than: float) -> tuple[float, bool | None]:
+    """What a trial says, in the form that places the next one."""
+    lost = seen.lost_more_than(more_than)
+    return (seen.keeps_up_from if lost else math.log(seen.interval_ns)), lost

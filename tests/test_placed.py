@@ -1,0 +1,198 @@
+"""Cells by placed trials: where the next one goes, what they show, and what a page says of them, on made-up truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+import pytest
+from test_decision_map import Runner, runner
+from test_realtime_story import search
+
+from allocpool.campaign import campaign, sequential, tidy
+from allocpool.campaign.schedule import GIVEN_UP_AFTER
+from allocpool.decisions import B_CHEAPER, OPEN
+from allocpool.errors import UserError
+from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
+from allocpool.packets.comparisons import NOW
+from allocpool.studies.realtime import claims, placed, plots, proof, story
+from allocpool.studies.realtime.cells import LOSES, PLACED, SEARCHES, realtime_cells
+from allocpool.studies.realtime.placed import PlacedTrials, Seen
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
+
+__all__ = ["runner"]
+LOW_NS, HIGH_NS = 20.0, 10_000.0
+
+
+def seen(interval_ns: float, edge_ns: float, slip_ms: float = 0.0) -> Seen:
+    """A trial of a boundary without any softness, with a queue of 30 ms."""
+    lost = interval_ns < edge_ns
+    return Seen(2, interval_ns, 30.0, math.inf if lost else 1.0, slip_ms, 1 - interval_ns / edge_ns if lost else 0.0)
+
+
+def series(edge_ns: float, count: int, silent: Sequence[int] = ()) -> list[Seen]:
+    """Trials placed one after the other; the source stands still in the silent ones."""
+    trials: list[Seen] = []
+    for number in range(count):
+        shown = tuple(placed.shown_by(each, PDR_LOSS_RATIO) for each in trials)
+        trials.append(seen(placed.next_interval(LOW_NS, HIGH_NS, shown), edge_ns, 20.0 if number in silent else 0.0))
+    return trials
+
+
+def cell(edge_ns: float, count: int = 10) -> PlacedTrials:
+    trials = series(edge_ns, count)
+    told = placed.told_by(trials, PDR_LOSS_RATIO)
+    return PlacedTrials(told, 0, max(each.interval_ns for each in trials))
+
+
+@pytest.mark.parametrize("edge_ns", [30.0, 140.0, 900.0, 7_000.0])
+def test_trials_gather_where_losses_begin(edge_ns: float) -> None:
+    trials = series(edge_ns, 10)
+    assert trials[0].interval_ns == COMPARISON_INTERVAL_NS, "the published losses are of this interval"
+    assert all(LOW_NS <= each.interval_ns <= HIGH_NS for each in trials)
+    assert all(abs(math.log(each.interval_ns / edge_ns)) < 0.5 for each in trials[-4:])
+    middle, low, high = cell(edge_ns).interval_ns()
+    assert low < edge_ns < high < 2 * low, "ten trials know it within a factor of two"
+    assert abs(math.log(middle / edge_ns)) < 0.3
+
+
+def test_a_silent_trial_is_asked_again_and_tells_nothing() -> None:
+    trials = series(140.0, 11, silent=(0,))
+    assert trials[1].interval_ns != trials[2].interval_ns
+    assert len(placed.told_by(trials, PDR_LOSS_RATIO)) == 10
+    few = PlacedTrials(placed.told_by(series(140.0, 8, silent=range(4)), PDR_LOSS_RATIO), 4, HIGH_NS)
+    assert few.gap == "fewer than 5 trials that tell, 4 beside one in which the source stood still"
+    assert (few.p_below(1e5), few.p_above(20.0), few.p_reaches()) == (1.0, 1.0, 1.0)
+
+
+def test_few_lost_is_no_loss_where_few_may_be() -> None:
+    trial = Seen(2, 500.0, 30.0, math.inf, 0.0, 1e-4)
+    assert trial.lost_more_than(0.0) and trial.lost_more_than(PDR_LOSS_RATIO) is False
+
+
+def test_a_boundary_is_shown_to_lie_on_a_side_of_a_limit_and_no_further() -> None:
+    known = cell(140.0)
+    assert known.p_below(300.0) < 0.01 < 0.5 <= known.p_above(300.0)
+    assert known.p_above(70.0) < 0.01 < 0.5 <= known.p_below(70.0)
+    assert min(known.p_below(140.0), known.p_above(140.0)) > 0.05
+    assert known.p_reaches() < 0.01 and known.p_loses() >= 0.5
+    assert known.p_above(2 * known.highest_ns) == 1.0, "nothing so long was tried"
+
+
+def test_where_no_interval_passes_the_longest_is_tried_until_that_is_shown() -> None:
+    lost = cell(1e6)
+    assert lost.highest_ns == HIGH_NS and not lost.passes and lost.p_loses() < 0.01
+    assert all(map(math.isnan, lost.interval_ns()))
+    works = cell(140.0)
+    assert placed.p_smaller(works, lost) < 0.01 and placed.p_smaller(lost, works) >= 0.5
+
+
+def test_where_nothing_is_lost_the_shortest_tried_bounds_it() -> None:
+    quick = cell(1.0)
+    assert quick.interval_ns()[:2] == (LOW_NS, 0.0) or quick.interval_ns()[1] < 1.1
+    assert quick.p_below(1.5 * LOW_NS) < 0.05
+
+
+def test_two_cells_are_told_apart_by_their_trials_and_more_only_help() -> None:
+    left, right = cell(140.0), cell(420.0)
+    assert placed.p_smaller(left, right) < 0.01 and placed.p_smaller(left, right, by=4.0) > 0.05
+    assert placed.p_smaller(left, left) > 0.05
+    assert placed.p_smaller(cell(140.0, 15), cell(420.0, 15)) < placed.p_smaller(left, right)
+    judge = placed.PlacedJudge(PDR_LOSS_RATIO)
+    told = judge(series(420.0, 10), series(140.0, 10))
+    assert told.verdict == B_CHEAPER and told.decision.low < 3 < told.decision.high
+    few = judge(series(420.0, 4), series(140.0, 10))
+    assert few.verdict == OPEN and few.decision.blocks_needed == 1
+    one = realtime_cells(pd.DataFrame([search(block=block) for block in range(3)]))["every_pdr"].iloc[0]
+    assert placed.p_smaller(left, one) == placed.p_smaller(one, left) == 1.0, "one was searched, the other was not"
+
+
+def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
+    stored, again = proof.load(proof.CELLS_FILE), proof.cell_errors(60, (10,))
+    for rates in (stored, again):
+        room = 3 * math.sqrt(0.05 / rates["repetitions"].iloc[0])
+        assert rates["holds"].min() > 0.95 - room
+        assert rates[["false", "false_claims", "false_loses"]].max().max() < 0.05 + room
+        assert rates.loc[(rates["ratio"] == 3) & (rates["n"] == 10), "decided"].min() > 0.9
+
+
+KEY = "java/heap/g1/25"
+CASES = ["B", "C"]
+
+
+def opened(trials: int = 10) -> campaign.Campaign:
+    part = {"solutions": [KEY], "cases": CASES, "scale": 0.01, "trials": trials}
+    settings = {"sweeps": {}, "decision_map": {}, "schedule": "fixed", "placed": part}
+    return campaign.open_study("realtime", "quick", settings)
+
+
+def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> None:
+    runner.ends_after = 25
+    with pytest.raises(KeyboardInterrupt):
+        opened().run_plan()
+    runner.ends_after = 10_000
+    chosen = opened()
+    chosen.run_plan()
+    assert len(runner.order) == 60 == len({task.trial_id for task in runner.order}), "three strategies, two cases"
+    chosen.run_plan()
+    assert len(runner.order) == 60 == chosen.status().finished
+    questions = chosen.questions_table()
+    assert len(questions) == 6 and questions["primary"].sum() == 2
+    assert set(questions.loc[questions["primary"], "verdict"]) == {B_CHEAPER}
+
+    tables = tidy.tables_of(chosen.study, chosen.records())
+    assert len(tables["placed"]) == 60 and tables["trials"].empty and tables["map"].empty
+    plan = chosen.plan_summary()
+    pairs = [(strategy, case) for strategy in ("alloc", "mix", "pool") for case in CASES]
+    cells = realtime_cells(tables["searches"], tables["placed"], plan, pairs)
+    assert len(cells) == 6 and set(cells["by"]) == {PLACED} and cells["repeated"].all()
+    both = story.pool_or_allocate(cells)
+    assert both["decided"].tolist() == [story.POOLING] * 2 and (both["ratio"].between(3, 5)).all()
+    assert story.verdict(cells).startswith("**In real time: pool.**") and "10 placed trials" in story.verdict(cells)
+    assert "n = 10 placed trials" in story.summary_table(cells, "t", "s").as_raw_html()
+    assert "n = 10 placed trials per cell" in story.spread(cells)
+    assert "6 cells of 1 solution with alloc, mix, pool have 10 placed trials each" in story.design(chosen.profile)
+    assert len(plots.rates(cells).axes) == 2
+    found = claims.POOL_EVERYWHERE.evidence(claims.Realtime.of(cells, tables["trials"], NOW))
+    assert found.rows["shown"].tolist() == [AS_PUBLISHED] * 2
+    verdicts = claims.evaluate(cells, tables["trials"])
+    assert all(told.outcome != REPRODUCED for told in verdicts), "of one solution in two cases no claim is whole"
+
+
+def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:
+    chosen = opened(6)
+    sequential.measure([chosen], None) if chosen.is_sequential else chosen.run_plan()
+    tables = tidy.tables_of(chosen.study, chosen.records())
+    solution = {"collector": "g1", "runtime": 25, "solution": "heap / G1 / 25", "case": "B"}
+    for count, by in ((3, SEARCHES), (1, PLACED)):
+        searches = pd.DataFrame([search(block=block, **solution) for block in range(count)])
+        cells = realtime_cells(searches, tables["placed"])
+        (row,) = cells[(cells["case"] == "B") & (cells["strategy"] == "pool")].to_dict("records")
+        assert (row["by"], row["n"]) == (by, 3 if by == SEARCHES else 6)
+
+
+def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner) -> None:
+    runner.too_many = 2_500
+    opened(5).run_plan()
+    tables = tidy.tables_of(opened(5).study, opened(5).records())
+    cells = realtime_cells(tables["searches"], tables["placed"]).set_index(["strategy", "case"])
+    assert cells.loc[("pool", "C"), "gap"] == "out of memory: Java heap space"
+    assert pd.isna(cells.loc[("pool", "B"), "gap"]) and cells.loc[("pool", "B"), "answer"] != LOSES
+    failed = tables["placed"][tables["placed"]["status"] != "ok"]
+    assert failed.groupby("strategy").size().eq(GIVEN_UP_AFTER).all(), "and is not tried again and again"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"placed": {"low_ns": 500.0, "high_ns": 100.0}}, "low_ns 500 is not below high_ns 100"),
+        ({"placed": {"strategies": ["best"]}}, "alloc"),
+        ({"placed": {"trails": 3}}, "trails"),
+        ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_line(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        campaign.open_study("realtime", "quick", settings)
+    assert said in str(error.value) and "\n" not in str(error.value).strip()
