@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 from test_decision_map import Runner, runner
-from test_realtime_story import search
+from test_realtime_story import JAVA, search
 
 from allocpool.campaign import campaign, sequential, tidy
 from allocpool.campaign.schedule import GIVEN_UP_AFTER
@@ -16,10 +16,12 @@ from allocpool.decisions import B_CHEAPER, OPEN
 from allocpool.errors import UserError
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.comparisons import NOW
+from allocpool.studies.realtime import cells as cell_rows
 from allocpool.studies.realtime import claims, placed, plots, proof, story
 from allocpool.studies.realtime.cells import LOSES, PLACED, SEARCHES, realtime_cells
 from allocpool.studies.realtime.placed import PlacedTrials, Seen
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO
+from allocpool.studies.realtime.study import RealtimeProfile
 
 __all__ = ["runner"]
 LOW_NS, HIGH_NS = 20.0, 10_000.0
@@ -121,22 +123,25 @@ KEY = "java/heap/g1/25"
 CASES = ["B", "C"]
 
 
-def opened(trials: int = 10) -> campaign.Campaign:
+def opened(trials: int = 10, schedule: str = "fixed") -> campaign.Campaign:
     part = {"solutions": [KEY], "cases": CASES, "scale": 0.01, "trials": trials}
-    settings = {"sweeps": {}, "decision_map": {}, "schedule": "fixed", "placed": part}
+    settings = {"sweeps": {}, "decision_map": {}, "schedule": schedule, "placed": part}
     return campaign.open_study("realtime", "quick", settings)
 
 
 def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> None:
     runner.ends_after = 25
+    assert len(opened().first_round_specs()) == 60 and "60 trials in all" in sequential.plan_in_words(opened())
     with pytest.raises(KeyboardInterrupt):
         opened().run_plan()
+    status = opened().status()
+    assert (status.planned, status.finished, status.missing) == (60, 25, 35)
     runner.ends_after = 10_000
     chosen = opened()
     chosen.run_plan()
     assert len(runner.order) == 60 == len({task.trial_id for task in runner.order}), "three strategies, two cases"
     chosen.run_plan()
-    assert len(runner.order) == 60 == chosen.status().finished
+    assert len(runner.order) == 60 == chosen.status().finished and chosen.status().complete
     questions = chosen.questions_table()
     assert len(questions) == 6 and questions["primary"].sum() == 2
     assert set(questions.loc[questions["primary"], "verdict"]) == {B_CHEAPER}
@@ -152,8 +157,12 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
     assert story.verdict(cells).startswith("**In real time: pool.**") and "10 placed trials" in story.verdict(cells)
     assert "n = 10 placed trials" in story.summary_table(cells, "t", "s").as_raw_html()
     assert "n = 10 placed trials per cell" in story.spread(cells)
+    assert isinstance(chosen.profile, RealtimeProfile)
     assert "6 cells of 1 solution with alloc, mix, pool have 10 placed trials each" in story.design(chosen.profile)
     assert len(plots.rates(cells).axes) == 2
+    limits = cell_rows.limits(cells, tables["placed"])
+    assert len(limits) == 6 and "What keeps 6 cells from smaller intervals" in story.limits_sentence(limits)
+    assert len(story.limits_table(limits)) == 6
     found = claims.POOL_EVERYWHERE.evidence(claims.Realtime.of(cells, tables["trials"], NOW))
     assert found.rows["shown"].tolist() == [AS_PUBLISHED] * 2
     verdicts = claims.evaluate(cells, tables["trials"])
@@ -162,7 +171,7 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
 
 def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:
     chosen = opened(6)
-    sequential.measure([chosen], None) if chosen.is_sequential else chosen.run_plan()
+    chosen.run_plan()
     tables = tidy.tables_of(chosen.study, chosen.records())
     solution = {"collector": "g1", "runtime": 25, "solution": "heap / G1 / 25", "case": "B"}
     for count, by in ((3, SEARCHES), (1, PLACED)):
@@ -172,15 +181,43 @@ def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:
         assert (row["by"], row["n"]) == (by, 3 if by == SEARCHES else 6)
 
 
-def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner) -> None:
+@pytest.mark.parametrize("schedule", ["fixed", "sequential"])
+def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner, schedule: str) -> None:
     runner.too_many = 2_500
-    opened(5).run_plan()
-    tables = tidy.tables_of(opened(5).study, opened(5).records())
+    chosen = opened(5, schedule)
+    if schedule == "fixed":
+        chosen.run_plan()
+    else:
+        sequential.measure([chosen], None)
+    tables = tidy.tables_of(chosen.study, chosen.records())
     cells = realtime_cells(tables["searches"], tables["placed"]).set_index(["strategy", "case"])
     assert cells.loc[("pool", "C"), "gap"] == "out of memory: Java heap space"
-    assert pd.isna(cells.loc[("pool", "B"), "gap"]) and cells.loc[("pool", "B"), "answer"] != LOSES
+    (fits,) = cells.loc[[("pool", "B")]].to_dict("records")
+    assert pd.isna(fits["gap"]) and fits["answer"] != LOSES
     failed = tables["placed"][tables["placed"]["status"] != "ok"]
     assert failed.groupby("strategy").size().eq(GIVEN_UP_AFTER).all(), "and is not tried again and again"
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit"),
+    [
+        ({"interval_ns": 210.0}, cell_rows.WORK),
+        ({"gc_pause_max_ms": 20.0}, cell_rows.PAUSES),
+        ({"gc_pause_max_ms": 2.0}, cell_rows.OTHERS),
+        ({"gc_pause_max_ms": None}, cell_rows.OTHERS),
+        ({"gc_pause_max_ms": 20.0, "slip_max_ms": 25.0}, cell_rows.WORK),
+    ],
+)
+def test_what_limits_a_cell_is_told_by_trials_that_lose_with_time_for_the_work(
+    changes: dict[str, float | None], limit: str
+) -> None:
+    trial = {
+        **JAVA, "strategy": "pool", "case": "C", "status": "ok", "interval_ns": 1_000.0, "input_queue_ms": 30.0,
+        "slip_max_ms": 1.0, "lost_ppm": 5e4, "prologue_ns_per_packet": 200.0, "gc_pause_max_ms": 2.0,
+    }  # fmt: skip
+    row = {**JAVA, "strategy": "pool", "case": "C", "by": PLACED, "n": 5, "pdr_ns": 1_100.0}
+    told = cell_rows.limits(pd.DataFrame([row]), pd.DataFrame([{**trial, **changes}] * 3))
+    assert told["limit"].tolist() == [limit]
 
 
 @pytest.mark.parametrize(

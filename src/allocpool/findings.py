@@ -115,9 +115,14 @@ class Measured:
         return self._table("realtime", "searches")
 
     @cached_property
+    def placed(self) -> pd.DataFrame:
+        """Its placed trials."""
+        return self._table("realtime", "placed")
+
+    @cached_property
     def realtime(self) -> pd.DataFrame:
         """Its cells."""
-        return realtime_cells(self.searches, self._table("realtime", "placed"))
+        return realtime_cells(self.searches, self.placed)
 
     @property
     def effect(self) -> float:
@@ -243,10 +248,10 @@ def _told_ratio(row: pd.Series) -> str:
 
 
 def _to_spare(measured: Measured, by_map: bool) -> str:
-    """What a deadline is here: the time that the input queue spares, of the searches; of the map's trials at their
-    longest, and with how much alive."""
-    trials = measured.mapped if by_map else measured.searches
-    queues = finished(trials)["input_queue_ms"].dropna().astype(float)
+    """What a deadline is here: the time that the input queue spares, of the searches and the placed trials; of the
+    map's trials at their longest, and with how much alive."""
+    tables_of = [measured.mapped] if by_map else [measured.searches, measured.placed]
+    queues = pd.concat([finished(trials)["input_queue_ms"].dropna().astype(float) for trials in tables_of])
     if queues.empty:
         return "with a deadline"
     alive = verdict_grid.live_of_map(measured.every_batch, measured.mapped) if by_map else None
@@ -296,7 +301,7 @@ def _finer(effect: float, machine: Machine) -> str:
 
 def cheapest(measured: Measured) -> str:
     """What costs least whatever the strategy, of all solutions of all studies, by scale and case; then the smallest
-    interval of all that were searched in real time. As Markdown."""
+    interval of all that were tried in real time. As Markdown."""
     told = [
         f"{words}, cheapest of all {cell_data.with_cost(trials)['solution'].nunique()} solutions, whatever the "
         f"strategy:\n\n{lines}"
@@ -319,8 +324,8 @@ def _fastest(cells: pd.DataFrame) -> list[str]:
         lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
     if not lines:
         return []
-    searched = cells.loc[cells["n"] > 0, "solution"].nunique()
-    of_all = f"Smallest interval that passes, of all {searched} solutions searched in real time"
+    tried = cells.loc[cells["n"] > 0, "solution"].nunique()
+    of_all = f"Smallest interval that passes, of all {tried} solutions tried in real time"
     return [f"{of_all}, though others may not be shown to be larger:\n\n" + "\n".join(lines)]
 
 
@@ -546,7 +551,7 @@ def _matches(data: Both) -> Evidence:
             gap = gap or "no interval passes in every search"
         compared = interval_over_cost(searches.iloc[:0] if gap else searches, costs)
         expected.append(Equality(f"smallest interval of {in_batch}", "its cost in batch", compared, gap or ""))
-    return of_orderings(expected, () if expected else [Missing("allocating in case A", "not searched in real time")])
+    return of_orderings(expected, () if expected else [Missing("allocating in case A", "not tried in real time")])
 
 
 def _allocating_in_a(data: Both) -> list[Any]:

@@ -98,7 +98,7 @@ def with_deadline(
     """The grid with a column for real time: which way keeps up with the higher rate in this case; in reading order.
 
     ``trials`` are those of the grid, ``cells`` those of real time, and ``mapped`` the trials of the decision map, which
-    tells, at `live_of_map`, of solutions that were not searched, or whose searches do not show who is ahead where it
+    tells, at `live_of_map`, of solutions that are not among the cells, or whose cells do not show who is ahead where it
     does: its deadline is another one. ``by_map`` says whose a row is.
     """
     named = table.drop_duplicates("solution").set_index("solution")["label"]
@@ -207,7 +207,7 @@ def caption(table: pd.DataFrame) -> str:
     mapped = int(table["by_map"].eq(True).sum()) if "by_map" in table else 0
     searched = (table["column"] == DEADLINE).sum() - mapped
     of_map = (
-        f" Of those with a deadline {mapped} are the decision map's, whose deadline is another one, where no search "
+        f" Of those with a deadline {mapped} are the decision map's, whose deadline is another one, where nothing else "
         "shows who is ahead."
         if mapped and searched
         else ""

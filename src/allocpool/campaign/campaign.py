@@ -308,7 +308,7 @@ class Campaign:
         order = shuffled_in_blocks(((task.spec.block, task) for task in self.tasks), self.profile.order_seed)
         meter = self.pace_meter()
         done = sum(self._record(task) is not None for task in self.all_tasks())
-        with self.alone(), self._bar(len(order) + self._to_place(), done) as bar:
+        with self.alone(), self._bar(len(self.first_round_specs()), done) as bar:
             for which in (1, 2):
                 block = None
                 for task in order:
@@ -327,12 +327,12 @@ class Campaign:
                 self.measure(task, meter, bar)
                 bar.update()
 
-    def _to_place(self) -> int:
-        """How many trials the study places, beside those of the plan, before its questions ask for more."""
-        if self.study.placed is None:
-            return 0
-        fewest = {cell: question.fewest for question in self.questions for cell in question.cells}
-        return sum(max(0, trials - 1) for trials in fewest.values())
+    def _to_place(self) -> list[TrialSpec]:
+        """Of a fixed plan, the trials that its study has yet to place: how many there are is known, and about where."""
+        if self.is_sequential or self.study.placed is None:
+            return []
+        there = {task.spec for task in self.all_tasks()}
+        return [spec for spec in self.first_round_specs() if spec not in there]
 
     def _placed(self) -> Iterator[Task]:
         """The trials without a record that the study places, up to those that its questions ask for first, a block of
@@ -373,9 +373,9 @@ class Campaign:
         """The trials of a question's cell: what is planned, and what a schedule has added to it, as records tell."""
         return list(itertools.takewhile(self._is_part, self._blocks(cell)))
 
-    def next_trial_of(self, cell: TrialSpec) -> Task:
-        """The first trial of a question's cell that has no record."""
-        return next(task for task in self._blocks(cell) if self._record(task) is None)
+    def next_trial_of(self, cell: TrialSpec) -> Task | None:
+        """The first trial of a question's cell that has no record; None where its study gives the cell up."""
+        return next((task for task in self._blocks(cell) if self._record(task) is None), None)
 
     def _is_part(self, task: Task) -> bool:
         return task.trial_id in self._planned_ids or (self._adds and self._record(task) is not None)
@@ -448,11 +448,12 @@ class Campaign:
         return tidy.frame(rows, QUESTIONS)
 
     def first_round_specs(self) -> list[TrialSpec]:
-        """All that is planned and can run here; in a sequential campaign also the first trials of its questions."""
+        """All that is planned and can run here; where a campaign is sequential, or its study places trials, also the
+        first trials of its questions."""
         specs = [item.spec for item in self.planned if not item.unavailable]
         asked = [question for question in self.questions if question.comes_first]
         fewest = {cell: question.fewest for question in asked for cell in question.cells}
-        if self.is_sequential:
+        if self._adds:
             specs += [task.spec for cell, n in fewest.items() for task in itertools.islice(self._blocks(cell), n)]
         return list(dict.fromkeys(specs))
 
@@ -514,15 +515,15 @@ class Campaign:
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
         """How far the campaign is, without running anything."""
-        tasks, records = self.all_tasks(), self.records()
+        tasks, records, to_place = self.all_tasks(), self.records(), len(self._to_place())
         unavailable = sum(item.unavailable is not None for item in self.planned)
         primary, secondary = self.verdicts()
         return CampaignStatus(
-            planned=len(tasks) + unavailable,
+            planned=len(tasks) + to_place + unavailable,
             finished=len(records),
             failed=sum(record.status != "ok" for record in records),
             unavailable=unavailable,
-            missing=len(tasks) - len(records),
+            missing=len(tasks) + to_place - len(records),
             repeated=len(self._stood_in_for()),
             seconds=seconds,
             primary=primary,
@@ -531,7 +532,7 @@ class Campaign:
 
     def missing_specs(self) -> list[TrialSpec]:
         """The trials that can run and have no record yet."""
-        return [task.spec for task in self.all_tasks() if not self._attempts(task)]
+        return [*(task.spec for task in self.all_tasks() if not self._attempts(task)), *self._to_place()]
 
     def records(self) -> list[TrialRecord]:
         """The records of the trials that took place, in plan order: of two attempts the one that counts."""

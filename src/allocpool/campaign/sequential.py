@@ -71,7 +71,7 @@ def measure(
             bar.set_postfix_str(counts_in_words(*work.verdicts()), refresh=False)
             for place, next_task in due:
                 campaign, task = campaigns[place], next_task()
-                if not work.fits(task):
+                if task is None or not work.fits(task):
                     continue
                 bar.set_description_str(
                     f"{campaign.where}{campaign.study.name} ({place + 1} of {len(campaigns)})", refresh=False
@@ -85,8 +85,9 @@ def measure(
     return took_s
 
 
-Due = tuple[int, Callable[[], Task]]
-"""The number of a campaign, and which trial of it to run: chosen when its turn comes, so that no block is left out."""
+Due = tuple[int, Callable[[], Task | None]]
+"""The number of a campaign, and which trial of it to run: chosen when its turn comes, so that no block is left out; None
+where its cell was given up meanwhile."""
 
 
 class Work:
@@ -178,7 +179,8 @@ class Work:
             for cell in campaign.cells:
                 if self._owner[cell] == place:
                     costs[cell], failures[cell] = its.costs[cell], its.failures[cell]
-                    if campaign.next_trial_of(cell).trial_id in self._ran:  # its record can't be read
+                    coming = campaign.next_trial_of(cell)
+                    if coming is None or coming.trial_id in self._ran:  # its record can't be read
                         failures[cell] = sys.maxsize
         return Progress(costs, failures)
 
@@ -196,7 +198,7 @@ class Work:
         random.Random(f"{self._seed}/{self._trials}").shuffle(trials)
         return [(self._owner[cell], self._next_of(cell)) for cell in trials]
 
-    def _next_of(self, cell: TrialSpec) -> Callable[[], Task]:
+    def _next_of(self, cell: TrialSpec) -> Callable[[], Task | None]:
         campaign = self.campaigns[self._owner[cell]]
         return lambda: campaign.next_trial_of(cell)
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from allocpool import stats
+from allocpool.decisions import effect_that_matters
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, cells_of, solution_order
@@ -53,6 +54,11 @@ _NEEDED_PLACED = [
     "lost", "lost_ppm", "delay_max_us", "queue_size", "stored_count", "queue_factor", "majors", "decides_long_pauses",
 ]  # fmt: skip
 _FIGURES = ("answer", "by", *_NUMBERS, *_COUNTS, *_MARKS, *_EVERY, "larger_heap_gap")
+
+
+def bound(ns: float) -> str:
+    """An end of an interval in words; an end of 0 or at infinity bounds nothing."""
+    return stats.significant(float(ns)) if 0 < ns < math.inf else "no bound"
 
 
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
@@ -114,7 +120,7 @@ def _answer(_group: pd.DataFrame, done: pd.DataFrame) -> dict[str, Any]:
     searches, placed = (done[done[_BY] == by] for by in (SEARCHES, PLACED))
     if placed.empty or (len(searches) and searches_of(searches, PDR).decides):
         return _by_searches(searches) | {"n": len(searches)}
-    return _by_placed(placed) | {"n": len(placed)}
+    return _by_placed(placed)
 
 
 _BY = "by"
@@ -139,6 +145,7 @@ def _by_placed(done: pd.DataFrame) -> dict[str, Any]:
             ends = ("", "low_", "high_")
             answer |= {f"{goal}_{end}ns": ns for end, ns in zip(ends, found.interval_ns(), strict=True)}
     of_all: PlacedTrials = answer[f"every_{PDR}"]
+    answer["n"] = of_all.n or len(done)
     # What an interval that passes rests on; where none does, all.
     passing = done[done["lost_ppm"].astype(float) <= 1e6 * PDR_LOSS_RATIO] if of_all.passes else done
     answer |= {
@@ -328,6 +335,42 @@ def against_batch(cells: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:
     cost = cost[cost["ns"].notna()][[*CONFIGURATION, "ns", "low", "high"]]
     both = cells[cells["pdr_ns"].notna()].merge(cost, on=list(CONFIGURATION))
     return both.assign(ratio=both["pdr_ns"] / both["ns"])
+
+
+WORK, PAUSES, OTHERS = "the work", "pauses", "what else takes the cores"
+
+
+def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
+    """What keeps each placed cell from smaller intervals, by the trials that lose although there is time for the work.
+
+    The work is what a packet takes by the batch path of the same processes, before the source starts; there is time for
+    it where an interval is longer by more than what matters. Such a trial loses by a pause if its longest one takes
+    half of the input queue; or else because something beside the consumer ran on the cores: the collector's own
+    threads, the source, the system.
+
+    Columns: solution, strategy, case, ``edge_ns`` (NaN where no interval passes), ``work_ns`` (median over trials),
+    ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those beside such a pause),
+    ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for it loses,
+    `PAUSES` where most of these lose by a pause, or else `OTHERS`).
+    """
+    done = finished(placed)
+    of_cell = dict(list(done.groupby(list(CONFIGURATION), observed=True)))
+    rows = []
+    for cell in records(cells[(cells["by"] == PLACED) & (cells["n"] > 0)]):
+        trials = of_cell[cell.solution, cell.strategy, cell.case]
+        work_ns = float(trials["prologue_ns_per_packet"].astype(float).median())
+        told = trials[trials["slip_max_ms"] < trials["input_queue_ms"] / 2]
+        losing = told[told["lost_ppm"].astype(float) > 1e6 * PDR_LOSS_RATIO]
+        with_time = losing[losing["interval_ns"] > effect_that_matters() * work_ns]
+        pause_ms = with_time["gc_pause_max_ms"].astype(float)
+        by_pauses = int((pause_ms >= with_time["input_queue_ms"] / 2).sum())
+        limit = WORK if with_time.empty else PAUSES if 2 * by_pauses > len(with_time) else OTHERS
+        rows.append([
+            cell.solution, cell.strategy, cell.case, cell.pdr_ns, work_ns, len(with_time), by_pauses, pause_ms.median(),
+            limit,
+        ])  # fmt: skip
+    columns = [*CONFIGURATION, "edge_ns", "work_ns", "with_time", "by_pauses", "pause_ms", "limit"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def boundaries(cells: pd.DataFrame, searches: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:

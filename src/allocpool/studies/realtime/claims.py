@@ -41,7 +41,14 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import PUBLISHED_CASES
-from allocpool.studies.realtime.cells import LOSES, published_cells, published_sweeps, realtime_cells, sweep_trials
+from allocpool.studies.realtime.cells import (
+    LOSES,
+    bound,
+    published_cells,
+    published_sweeps,
+    realtime_cells,
+    sweep_trials,
+)
 from allocpool.studies.realtime.contrasts import most_loss_chance, p_fails, p_works
 from allocpool.studies.realtime.placed import p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
@@ -181,7 +188,7 @@ def _outcome(row: Any) -> str:
     if row.answer == LOSES:
         return f"loses {_lost(row)}"
     spread = "" if pd.isna(getattr(row, "pdr_low_ns", math.nan)) else (
-        f" ({stats.significant(row.pdr_low_ns)} to {stats.significant(row.pdr_high_ns)})"
+        f" ({bound(row.pdr_low_ns)} to {bound(row.pdr_high_ns)})"
     )  # fmt: skip
     return f"{stats.significant(row.pdr_ns)} ns{spread}"
 

@@ -23,7 +23,8 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks, two_lines
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime.cells import FOLLOWS, LOSES, UNSCALED, usual_heap
+from allocpool.studies.realtime.cells import FOLLOWS, LOSES, PLACED, UNSCALED, usual_heap
+from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
@@ -64,13 +65,20 @@ def _floored(lost_ppm: pd.Series) -> tuple[pd.Series, float]:
     return lost_ppm.astype(float).clip(lower=foot), foot
 
 
-def loss_curves(probes: pd.DataFrame, searches: pd.DataFrame, case: str = "B") -> Figure:
-    """Loss against interval, every measurement of every search with its own heap: large marks are of full length,
-    small ones probes; a panel for each solution that was searched in this case, or where none was in the lightest."""
+def loss_curves(
+    probes: pd.DataFrame, searches: pd.DataFrame, placed: pd.DataFrame | None = None, case: str = "B"
+) -> Figure:
+    """Loss against interval, every measurement of every search with its own heap, and every placed trial: large marks
+    are of full length, small ones probes; a panel for each solution that was tried in this case, or where none was in
+    the lightest."""
     facts = ["trial_id", *CONFIGURATION, "pdr_loss_ratio", "language", "layout", "collector", "runtime"]
     joined = probes[probes["kind"] != "larger heap"].merge(searches[facts], on="trial_id")
+    if placed is not None and len(placed):
+        alone = finished(placed).assign(kind=PLACED, pdr_loss_ratio=PDR_LOSS_RATIO)
+        alone = alone[[*facts, "kind", "interval_ns", "lost_ppm"]]
+        joined = pd.concat([joined, alone], ignore_index=True) if len(joined) else alone
     if joined.empty:
-        return nothing("no search has finished yet")
+        return nothing("no search and no placed trial has finished yet")
     cases = present(CASES, joined["case"])
     case = case if case in cases else cases[0]
     joined = joined[joined["case"] == case].astype({"interval_ns": float})

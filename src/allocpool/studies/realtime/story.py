@@ -27,11 +27,15 @@ from allocpool.studies.realtime.cells import (
     FOLLOWS,
     LOSES,
     NDR,
+    OTHERS,
+    PAUSES,
     PDR,
     PLACED,
     SEARCHES,
     UNSCALED,
+    WORK,
     against_batch,
+    bound,
     published_realtime,
     realtime_cells,
     usual_heap,
@@ -99,7 +103,7 @@ def _measured(row: pd.Series) -> tuple[str, list[str]]:
     goal = str(row["answer"])
     low, high, found = row[f"{goal}_low_ns"], row[f"{goal}_high_ns"], row["n_ndr" if goal == NDR else "n_passes"]
     alone = "too few trials" if row["by"] == PLACED else "one search, spread unknown"
-    notes = [alone if pd.isna(low) else f"{_bound(low)}\u2013{_bound(high)}"]
+    notes = [alone if pd.isna(low) else f"{bound(low)}\u2013{bound(high)}"]
     if found < row["n"] and row["by"] != PLACED:
         notes.append(f"passes in {found} of {row['n']}")
     if goal == PDR:
@@ -107,10 +111,6 @@ def _measured(row: pd.Series) -> tuple[str, list[str]]:
     elif row["pdr_ns"] < row["ndr_ns"]:
         notes.append(f"few lost at {_number(row['pdr_ns'])}")
     return _number(row[f"{goal}_ns"]), [*notes, *_marks_of(row)]
-
-
-def _bound(ns: float) -> str:
-    return _number(ns) if 0 < ns < math.inf else "no bound"
 
 
 def _marks_of(row: pd.Series) -> list[str]:
@@ -274,7 +274,7 @@ def verdict(cells: pd.DataFrame) -> str:
 
 def _searched(row: pd.Series) -> str:
     """A cell's smallest interval with its spread."""
-    ns, low, high = (_bound(row[f"ndr_{end}ns"]) for end in ("", "low_", "high_"))
+    ns, low, high = (bound(row[f"ndr_{end}ns"]) for end in ("", "low_", "high_"))
     if row["by"] == PLACED:
         return f"{ns} ns ({low} to {high}, {row['n_ndr']} placed trials)"
     return f"{ns} ns in its only search" if row["n_ndr"] == 1 else f"{ns} ns ({low} to {high}, {row['n_ndr']} searches)"
@@ -345,7 +345,7 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
 def _interval(row: Any) -> str:
     if row.answer == LOSES:
         return "none passes" if not row.n_passes else f"passes in {row.n_passes} of {row.n}"
-    spread = "" if pd.isna(row.pdr_low_ns) else f" ({_bound(row.pdr_low_ns)} to {_bound(row.pdr_high_ns)})"
+    spread = "" if pd.isna(row.pdr_low_ns) else f" ({bound(row.pdr_low_ns)} to {bound(row.pdr_high_ns)})"
     return f"{_number(row.pdr_ns)} ns{spread}"
 
 
@@ -400,8 +400,7 @@ def _ends(ns: float, low_ns: float, high_ns: float) -> str:
         return "none found"
     if pd.isna(low_ns):
         return _number(ns)
-    low = _number(low_ns) if low_ns > 0 else "no bound"
-    return f"{_number(ns)} ({low} to {'no bound' if math.isinf(high_ns) else _number(high_ns)})"
+    return f"{_number(ns)} ({bound(low_ns)} to {bound(high_ns)})"
 
 
 def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
@@ -766,6 +765,63 @@ def map_errors() -> pd.DataFrame:
             "regions, wrong name": f"{row.misnamed:.1%}", "named": f"{row.named:.0%}",
         }
         for row in records(proof.load())
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def loss_caption(tables: Mapping[str, pd.DataFrame]) -> str:
+    """How losses against intervals are read, and which placed trials tell nothing."""
+    text = "One mark per measurement. Lowest: nothing lost."
+    done = finished(tables["placed"])
+    if done.empty:
+        return text
+    silent = int((done["slip_max_ms"] >= done["input_queue_ms"] / 2).sum())
+    return (
+        f"{text} In {silent} of {stats.plural(len(done), 'placed trial')} the source itself stood still for half of "
+        "the input queue or longer: these tell nothing and are asked again."
+    )
+
+
+def limits_table(limits: pd.DataFrame) -> pd.DataFrame:
+    """`allocpool.studies.realtime.cells.limits` in words, for a reader."""
+    return pd.DataFrame({
+        "solution": limits["solution"], "strategy": limits["strategy"], "case": limits["case"],
+        "smallest interval, ns": [_number(ns) if pd.notna(ns) else "none passes" for ns in limits["edge_ns"]],
+        "the work takes, ns": limits["work_ns"].map(_number),
+        "lose with time for it": limits["with_time"],
+        "of these beside a long pause": limits["by_pauses"],
+        "their longest pause, ms": [_number(ms) if pd.notna(ms) else "-" for ms in limits["pause_ms"]],
+        "limited by": limits["limit"],
+    })  # fmt: skip
+
+
+def limits_sentence(limits: pd.DataFrame) -> str:
+    """What limits how many cells, by strategy."""
+    if limits.empty:
+        return "No cell has placed trials, which would tell what limits it."
+    told = []
+    for limit in (WORK, PAUSES, OTHERS):
+        rows = limits[limits["limit"] == limit]
+        by_strategy = ", ".join(f"{count} {name}" for name, count in rows["strategy"].value_counts().items())
+        told.append(f"{limit} in {len(rows)}{f' ({by_strategy})' if by_strategy else ''}")
+    return (
+        f"What keeps {stats.plural(len(limits), 'cell')} from smaller intervals: {'; '.join(told)}. A pause counts where "
+        "it takes half of the input queue; what else takes the cores are the collector's own threads, the source and "
+        "the system."
+    )
+
+
+def placed_errors() -> pd.DataFrame:
+    """How often placed cells are wrong, as simulated last."""
+    rows = [
+        {
+            "truth": "the same" if row.ratio == 1 else f"{row.ratio:g} times apart", "soft edge": f"{row.width:.0%}",
+            "trials": row.n, "pairs": row.repetitions, "bands that hold": f"{row.holds:.1%}",
+            "high over low, median": _number(row.factor, 2), "verdicts, false": f"{row.false:.1%}",
+            "decided": f"{row.decided:.0%}", "claims, false": f"{row.false_claims:.1%}",
+            "losing shown where none passes": f"{row.loses:.0%}", "and where some do": f"{row.false_loses:.1%}",
+        }
+        for row in records(proof.load(proof.CELLS_FILE))
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
