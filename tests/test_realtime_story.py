@@ -503,6 +503,10 @@ def test_searches_of_another_host_stand_beside_these_cell_by_cell(
         "hosts in 1, not in heap / Parallel / 11 in case B. So few searches there, at most 1 of a cell, decide nothing "
         "by themselves."
     )
+    elsewhere = theirs[theirs["scale"] == 1.0]
+    monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"searches": elsewhere}, {}))
+    table, told = realtime_report.elsewhere("standard", ours, realtime_cells.realtime_cells(ours))
+    assert table.empty and told.startswith("Also measured on a Xeon (0123), at another scale")
     found.pop()
     table, told = realtime_report.elsewhere("standard", ours, realtime_cells.realtime_cells(ours))
     assert table.empty and told == by_host.ONE_HOST

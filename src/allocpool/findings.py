@@ -231,8 +231,10 @@ def _told_ratio(row: pd.Series) -> str:
     if who == verdict_grid.NOT_MEASURED or pd.isna(ratio):
         return f"{who}.**"
     turned = who == verdict_grid.ALLOC
-    low, high = (1 / row["high"], 1 / row["low"]) if turned else (row["low"], row["high"])
-    spread = f"({'' if math.isnan(low) else f'{stats.ends(low, high)}, '}n = {row['n']})"
+    low, high = (1 / row["high"], 1 / (row["low"] or math.nan)) if turned else (row["low"], row["high"])
+    bounded = math.isfinite(high)
+    ends = "" if math.isnan(low) else f"{stats.ends(low, high) if bounded else f'at least {stats.significant(low)}'}, "
+    spread = f"({ends}n = {row['n']})"
     side, other = ("a pool", "allocating") if turned else ("allocating", "a pool")
     times = stats.significant(1 / ratio if turned else ratio)
     how = (

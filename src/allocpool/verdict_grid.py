@@ -106,7 +106,7 @@ def with_deadline(
     facts = facts.assign(label=named.reindex(facts.index).fillna(facts["label"]))
     found, boundaries = pool_or_allocate(cells), comparisons(mapped)
     found = found[found["case"] == case]
-    found = found.assign(who=found["decided"].map(_KEEPS_UP), low=math.nan, high=math.nan, by_map=False)
+    found = found.assign(who=found["decided"].map(_KEEPS_UP), by_map=False)
     boundaries = boundaries[boundaries["live_messages"] == live_of_map(trials, mapped, case)]
     boundaries = boundaries.assign(who=boundaries["verdict"].map(_KEEPS_UP), by_map=True)
     shown = found["who"].isin(_SHOWN)

@@ -278,6 +278,16 @@ def p_smaller(left: Searches | PlacedTrials, right: Searches | PlacedTrials, by:
     return _chance(_apart(left.used[:used], right.used[:used]), -math.log(by) - 1e-9 <= _APART, used)
 
 
+def times_apart(left: Searches | PlacedTrials, right: Searches | PlacedTrials) -> tuple[float, float]:
+    """Between which ratios that of two boundaries lies, left over right, 95% whenever one looks; 0 and infinite where
+    it is not bounded, NaN where it is not two cells of placed trials enough."""
+    if isinstance(left, Searches) or isinstance(right, Searches) or not (left.decides and right.decides):
+        return math.nan, math.nan
+    used = min(len(left.used), len(right.used))
+    low, high = _ends(_apart(left.used[:used], right.used[:used]), _APART, used, ALPHA)
+    return math.exp(low), math.exp(high)
+
+
 @dataclass(frozen=True)
 class PlacedJudge:
     """Compares two cells by what their trials have shown (`Seen`, in order of time): the smaller interval is the

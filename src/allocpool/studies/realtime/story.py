@@ -42,7 +42,7 @@ from allocpool.studies.realtime.cells import (
 )
 from allocpool.studies.realtime.claims import LARGER_HEAP
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance
-from allocpool.studies.realtime.placed import p_smaller
+from allocpool.studies.realtime.placed import p_smaller, times_apart
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, FULL_SECONDS, INPUT_QUEUE_MS
 from allocpool.studies.realtime.study import (
     STUDY,
@@ -230,6 +230,13 @@ def design(profile: RealtimeProfile) -> str:
     )
 
 
+def sizes(profile: RealtimeProfile) -> str:
+    """A profile and the scales of its cells, in a few words."""
+    scales = [f"searches at scale {profile.scale:g}"] if profile.solutions else []
+    scales += [f"placed trials at scale {profile.placed.scale:g}"] if profile.placed.solutions else []
+    return ", ".join([f"profile {profile.profile}", *scales])
+
+
 def _placed(part: PlacedPart) -> str:
     """What placed trials consist of, in sentences; empty where there are none."""
     if not part.solutions:
@@ -313,7 +320,8 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
     so that of what is decided one in twenty is false in expectation (Benjamini and Hochberg, JRSS B 57, 1995).
 
     Columns: solution, case, alloc and pool (smallest intervals in words), ratio (alloc over pool, to three digits; NaN
-    where one of them has none), n (searches or placed trials of the smaller side), enough (of these for a verdict),
+    where one of them has none), low and high (between which it lies by placed trials; NaN by searches), n (searches or
+    placed trials of the smaller side), enough (of these for a verdict),
     decided (`POOLING`, `ALLOCATING`, `NEITHER` or `UNSHOWN`).
     """
     java = cells[(cells["language"] == "java") & (cells["n"] > 0)]
@@ -336,10 +344,19 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
         decided = POOLING if for_pool <= ALPHA else ALLOCATING if for_alloc <= ALPHA else NEITHER if none else UNSHOWN
         rows.append({
             "solution": pool.solution, "case": pool.case, "alloc": _interval(alloc), "pool": _interval(pool),
-            "ratio": float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"), "n": min(pool.n, alloc.n),
+            "ratio": float(f"{alloc.pdr_ns / pool.pdr_ns:.3g}"),
+            **dict(zip(("low", "high"), times_apart(alloc.every_pdr, pool.every_pdr), strict=True)),
+            "n": min(pool.n, alloc.n),
             "enough": bool(pool.repeated and alloc.repeated), "decided": decided,
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["solution", "case", "alloc", "pool", "ratio", "n", "enough", "decided"])
+    columns = ["solution", "case", "alloc", "pool", "ratio", "low", "high", "n", "enough", "decided"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pool_or_allocate_table(both: pd.DataFrame) -> pd.DataFrame:
+    """`pool_or_allocate` for a reader."""
+    ratios = [_ends(row.ratio, row.low, row.high) if pd.notna(row.ratio) else "-" for row in records(both)]
+    return both.assign(ratio=ratios).drop(columns=["low", "high"]).rename(columns={"ratio": "alloc / pool"})
 
 
 def _interval(row: Any) -> str:
@@ -992,7 +1009,13 @@ def elsewhere(
         facts.append(there)
         told.append(_beside(here, there, label, next(rows for rows in of_host if len(rows))))
     if not told:
-        return table.iloc[:0], by_host.ONE_HOST
+        others = sorted(label for host_id, label in labels.items() if host_id not in own)
+        if not others:
+            return table.iloc[:0], by_host.ONE_HOST
+        return table.iloc[:0], (
+            f"Also measured on {listed(others)}, at another scale or other cells: no smallest interval there can be set "
+            "beside one here."
+        )
     place = {solution: k for k, solution in enumerate(solution_order(pd.concat(facts)))}
     order = table.assign(place=table["solution"].map(place)).sort_values(["place", "case", "strategy"]).index
     return table.loc[order].reset_index(drop=True), "\n\n".join(told)
