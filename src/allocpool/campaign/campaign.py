@@ -323,7 +323,11 @@ class Campaign:
                     self.measure(attempt, meter, bar)
                     if which == 1:
                         bar.update()
+            block = None
             for task in self._placed():
+                if task.spec.block != block:
+                    block = task.spec.block
+                    bar.set_postfix_str(sequential.counts_in_words(*self.verdicts()))
                 self.measure(task, meter, bar)
                 bar.update()
 
