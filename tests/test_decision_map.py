@@ -12,7 +12,7 @@ import pytest
 from test_realtime_story import losing, search, three
 
 from allocpool import verdict_grid
-from allocpool.campaign import campaign, sequential, tidy
+from allocpool.campaign import campaign, hosts, sequential, tidy
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN
 from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
@@ -232,7 +232,9 @@ def opened(trials: int, schedule: str = "sequential") -> campaign.Campaign:
 
 
 @pytest.mark.parametrize("schedule", ["sequential", "fixed"])
-def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner: Runner, schedule: str) -> None:
+def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
+    runner: Runner, schedule: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def run() -> campaign.Campaign:
         chosen = opened(12, schedule)
         if schedule == "fixed":
@@ -260,6 +262,13 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(runner:
     assert set(maps.comparisons(tables["map"])["verdict"]) == {B_CHEAPER}
     told = story.decision_map(tables, (1_000.0, 1e9 / 1_200))
     assert "pooling keeps up with a higher rate in 3, allocating in 0" in told and f": {maps.POOL_ONLY}." in told
+    there = hosts.OfHost("there", "a Xeon (0123)", tmp_path)
+    monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter([there]))
+    monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {"map": tables["map"].assign(host_id="there")})
+    beside = story.maps_elsewhere("quick", tables)
+    assert beside.startswith("**On another host**, a Xeon (0123): ") and "pooling keeps up with a higher rate in 3" in beside
+    monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {})
+    assert story.maps_elsewhere("quick", tables) == ""
     figure = plots.decision_map(tables, (1_000.0, 1e6))
     titles = [axis.get_title() for axis in figure.axes]
     assert titles == ["heap / G1 / 25\nwithin 100 ms"], "within 10 ms no trial tells anything"

@@ -86,8 +86,8 @@ def measure(
 
 
 Due = tuple[int, Callable[[], Task | None]]
-"""The number of a campaign, and which trial of it to run: chosen when its turn comes, so that no block is left out; None
-where its cell was given up meanwhile."""
+"""The number of a campaign, and which trial of it to run: chosen when its turn comes, so that no block is left out;
+None where its cell was given up meanwhile."""
 
 
 class Work:
@@ -211,7 +211,7 @@ def _cell(spec: TrialSpec) -> TrialSpec:
     return spec.model_copy(update={"block": 0})
 
 
-def _just(task: Task) -> Callable[[], Task]:
+def _just(task: Task) -> Callable[[], Task | None]:
     return lambda: task
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from allocpool import stats
-from allocpool.decisions import effect_that_matters
 from allocpool.evidence import reference
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, SOLUTION_FACTS, cells_of, solution_order
@@ -338,20 +337,21 @@ def against_batch(cells: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:
 
 
 WORK, PAUSES, OTHERS = "the work", "pauses", "what else takes the cores"
+AMPLE = 2.0
 
 
 def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     """What keeps each placed cell from smaller intervals, by the trials that lose although there is time for the work.
 
     The work is what a packet takes by the batch path of the same processes, before the source starts; there is time for
-    it where an interval is longer by more than what matters. Such a trial loses by a pause if its longest one takes
+    it where an interval is `AMPLE` times as long. Such a trial loses by a pause if its longest one takes
     half of the input queue; or else because something beside the consumer ran on the cores: the collector's own
     threads, the source, the system.
 
     Columns: solution, strategy, case, ``edge_ns`` (NaN where no interval passes), ``work_ns`` (median over trials),
     ``with_time`` (losing trials that had time for the work), ``by_pauses`` (of these, those beside such a pause),
-    ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for it loses,
-    `PAUSES` where most of these lose by a pause, or else `OTHERS`).
+    ``pause_ms`` (their longest pause, median; NaN without any), ``limit`` (`WORK` where no trial with time for it
+    loses, `PAUSES` where most of these lose by a pause, or else `OTHERS`).
     """
     done = finished(placed)
     of_cell = dict(list(done.groupby(list(CONFIGURATION), observed=True)))
@@ -361,7 +361,7 @@ def limits(cells: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
         work_ns = float(trials["prologue_ns_per_packet"].astype(float).median())
         told = trials[trials["slip_max_ms"] < trials["input_queue_ms"] / 2]
         losing = told[told["lost_ppm"].astype(float) > 1e6 * PDR_LOSS_RATIO]
-        with_time = losing[losing["interval_ns"] > effect_that_matters() * work_ns]
+        with_time = losing[losing["interval_ns"] >= AMPLE * work_ns]
         pause_ms = with_time["gc_pause_max_ms"].astype(float)
         by_pauses = int((pause_ms >= with_time["input_queue_ms"] / 2).sum())
         limit = WORK if with_time.empty else PAUSES if 2 * by_pauses > len(with_time) else OTHERS

@@ -24,6 +24,7 @@ from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, 
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import proof
 from allocpool.studies.realtime.cells import (
+    AMPLE,
     FOLLOWS,
     LOSES,
     NDR,
@@ -688,6 +689,18 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     return text
 
 
+def maps_elsewhere(profile: str, tables: Mapping[str, pd.DataFrame]) -> str:
+    """What the decision maps of other hosts show, each by itself; empty where there is none."""
+    labels = {host.host_id: host.label for host in hosts.of_hosts(STUDY.name, profile)}
+    every = hosts.tables_of_hosts(STUDY.name, profile).get("map", tables["map"])
+    theirs = every[~every["host_id"].isin(set(tables["map"]["host_id"]))]
+    told = [
+        f"**On another host**, {labels[str(host_id)]}: {decision_map({'map': rows})}"
+        for host_id, rows in theirs.groupby("host_id")
+    ]
+    return "\n\n".join(told)
+
+
 def _map_headline(pool: int, alloc: int, equal: int, asked: int) -> str:
     """Who keeps up with more, in a few words, from how many boundaries are shown to lie which way round."""
     decided = pool + alloc + equal
@@ -805,7 +818,7 @@ def limits_table(limits: pd.DataFrame) -> pd.DataFrame:
         "solution": limits["solution"], "strategy": limits["strategy"], "case": limits["case"],
         "smallest interval, ns": [_number(ns) if pd.notna(ns) else "none passes" for ns in limits["edge_ns"]],
         "the work takes, ns": limits["work_ns"].map(_number),
-        "lose with time for it": limits["with_time"],
+        f"lose with {AMPLE:g} times that or more": limits["with_time"],
         "of these beside a long pause": limits["by_pauses"],
         "their longest pause, ms": [_number(ms) if pd.notna(ms) else "-" for ms in limits["pause_ms"]],
         "limited by": limits["limit"],
@@ -822,9 +835,10 @@ def limits_sentence(limits: pd.DataFrame) -> str:
         by_strategy = ", ".join(f"{count} {name}" for name, count in rows["strategy"].value_counts().items())
         told.append(f"{limit} in {len(rows)}{f' ({by_strategy})' if by_strategy else ''}")
     return (
-        f"What keeps {stats.plural(len(limits), 'cell')} from smaller intervals: {'; '.join(told)}. A pause counts where "
-        "it takes half of the input queue; what else takes the cores are the collector's own threads, the source and "
-        "the system."
+        f"What keeps {stats.plural(len(limits), 'cell')} from smaller intervals: {'; '.join(told)}. By the trials that "
+        f"lose at {AMPLE:g} times what the work takes, or more; where none does it is the work. A pause counts where it "
+        "takes half of the input queue; what else takes the cores are the collector's own threads, the source and the "
+        "system."
     )
 
 
@@ -1013,8 +1027,8 @@ def elsewhere(
         if not others:
             return table.iloc[:0], by_host.ONE_HOST
         return table.iloc[:0], (
-            f"Also measured on {listed(others)}, at another scale or other cells: no smallest interval there can be set "
-            "beside one here."
+            f"Also measured on {listed(others)}, at another scale or other cells: no smallest interval there can be "
+            "set beside one here."
         )
     place = {solution: k for k, solution in enumerate(solution_order(pd.concat(facts)))}
     order = table.assign(place=table["solution"].map(place)).sort_values(["place", "case", "strategy"]).index
