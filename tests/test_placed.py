@@ -195,7 +195,9 @@ def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner, schedule: str
     (fits,) = cells.loc[[("pool", "B")]].to_dict("records")
     assert pd.isna(fits["gap"]) and fits["answer"] != LOSES
     failed = tables["placed"][tables["placed"]["status"] != "ok"]
-    assert failed.groupby("strategy").size().eq(GIVEN_UP_AFTER).all(), "and is not tried again and again"
+    failures = failed.groupby("strategy").size()
+    assert failures.max() == GIVEN_UP_AFTER, "and is not tried again and again"
+    assert schedule == "sequential" or failures.eq(GIVEN_UP_AFTER).all()
 
 
 @pytest.mark.parametrize(

@@ -836,9 +836,9 @@ def limits_sentence(limits: pd.DataFrame) -> str:
         told.append(f"{limit} in {len(rows)}{f' ({by_strategy})' if by_strategy else ''}")
     return (
         f"What keeps {stats.plural(len(limits), 'cell')} from smaller intervals: {'; '.join(told)}. By the trials that "
-        f"lose at {AMPLE:g} times what the work takes, or more; where none does it is the work. A pause counts where it "
-        "takes half of the input queue; what else takes the cores are the collector's own threads, the source and the "
-        "system."
+        f"lose at {AMPLE:g} times what the work takes, or more; where none does it is the work. A pause counts where "
+        "it takes half of the input queue; what else takes the cores are the collector's own threads, the source and "
+        "the system."
     )
 
 
