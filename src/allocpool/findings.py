@@ -258,7 +258,7 @@ def _to_spare(measured: Measured, by_map: bool) -> str:
         return "with a deadline"
     alive = verdict_grid.live_of_map(measured.every_batch, measured.mapped) if by_map else None
     live = f" and {alive:,} messages alive" if alive else ""
-    return f"with {stats.significant(queues.max() if by_map else queues.median())} ms to spare{live}"
+    return f"with {queues.max() if by_map else queues.median():g} ms to spare{live}"
 
 
 def provenance(measured: Measured) -> dict[str, Any]:
