@@ -155,7 +155,7 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
     both = story.pool_or_allocate(cells)
     assert both["decided"].tolist() == [story.POOLING] * 2 and (both["ratio"].between(3, 5)).all()
     assert story.verdict(cells).startswith("**In real time: pool.**") and "10 placed trials" in story.verdict(cells)
-    assert "n = 10 placed trials" in story.summary_table(cells, "t", "s").as_raw_html()
+    assert "n = 10 trials" in story.summary_table(cells, "t", "s").as_raw_html()
     assert "n = 10 placed trials per cell" in story.spread(cells)
     assert isinstance(chosen.profile, RealtimeProfile)
     assert "6 cells of 1 solution with alloc, mix, pool have 10 placed trials each" in story.design(chosen.profile)

@@ -98,7 +98,8 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
             except (OSError, ValueError, SchemaError, SchemaErrors) as error:
                 _left_out(one.folder, error)
                 continue
-            asked = asked[asked["n"] > 0]
+            # A boundary of too few trials has no figure, however many there are.
+            asked = asked[(asked["n"] > 0) & asked["ratio"].notna()]
             if len(asked):
                 parts.append(asked.assign(study=study.name, host_id=one.host_id, host=one.label)[names])
     return pd.concat(parts[1:] or parts, ignore_index=True)

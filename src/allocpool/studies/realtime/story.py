@@ -130,7 +130,7 @@ def _cell_html(row: pd.Series) -> str:
         head = f"<em>{html.escape(str(row['gap']))}</em>"
     else:
         figure, notes = _measured(row)
-        unit = " placed trials" if row["by"] == PLACED else ""
+        unit = " trials" if row["by"] == PLACED else ""
         head, notes = f"<strong>{figure}</strong>", [*notes, f"n = {row['n']}{unit}"]
     small = "<br>".join([*notes, *([published] if published else [])])
     return f'{head}<br><span style="{_SMALL}">{small}</span>'
