@@ -159,6 +159,16 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert re.search(r"on 2 hosts; their means over hosts lie between \d", alt(figure))
 
 
+def test_a_question_without_a_figure_is_combined_with_nothing(store: Path) -> None:
+    """As one on a boundary is that has too few trials for any, however many there are."""
+    allocpool("import", str(store / "elsewhere.tar.gz"))
+    (path,) = (store / "here" / "hosts").glob(f"*/{PROFILE}/batch/questions.parquet")
+    asked = pd.read_parquet(path)
+    asked.assign(**dict.fromkeys(("ratio", "low", "high"), pd.array([pd.NA] * len(asked), "Float64"))).to_parquet(path)
+    questions = hosts.questions_of_hosts(PROFILE)
+    assert questions["host_id"].nunique() == 1 and hosts.combined(questions).empty
+
+
 @pytest.mark.parametrize("name", ["questions.parquet", "provenance.json"])
 def test_a_host_that_can_not_be_read_is_left_out_and_named(
     store: Path, capsys: pytest.CaptureFixture[str], name: str
