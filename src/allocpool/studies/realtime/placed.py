@@ -1,6 +1,6 @@
 """The smallest interval of one cell by single trials, each placed where it is least known.
 
-A search takes about 35 trials of full length, three of them are needed before a cell decides anything, and most of
+A search takes many trials of full length, several searches are needed before a cell decides anything, and most of
 these trials lie where the answer is known already. Here a cell has one series of trials instead, in blocks that hold
 every cell once: each is a process of its own, of one fixed length, at the interval that those before it leave most
 open (Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric slope and threshold", Vision Research 39,
@@ -154,11 +154,6 @@ class PlacedTrials:
         return len(self.told)
 
     @property
-    def losing(self) -> int:
-        """Of these, those that lost."""
-        return sum(lost for _, lost in self.told)
-
-    @property
     def gap(self) -> str | None:
         """Why it decides nothing, or None."""
         silent = f", {self.silent} beside one in which the source stood still" if self.silent else ""
@@ -265,6 +260,12 @@ def _apart(left: tuple[Told, ...], right: tuple[Told, ...]) -> Array:
     return likely - best
 
 
+def _both(left: PlacedTrials, right: PlacedTrials) -> tuple[Array, int]:
+    """How likely each ratio of two cells is, and by how many trials a side: those of the latest look of both."""
+    used = min(len(left.used), len(right.used))
+    return _apart(left.used[:used], right.used[:used]), used
+
+
 def p_smaller(left: Searches | PlacedTrials, right: Searches | PlacedTrials, by: float = 1.0) -> float:
     """The chance of so much evidence that ``left`` keeps up with a smaller interval by a factor above ``by``, did it
     not; 1 where one side was searched and the other was not: they are not of one kind."""
@@ -272,10 +273,10 @@ def p_smaller(left: Searches | PlacedTrials, right: Searches | PlacedTrials, by:
         return contrasts.p_smaller(left, right, by)
     if isinstance(left, Searches) or isinstance(right, Searches):
         return 1.0
-    used = min(len(left.used), len(right.used))
     if not (left.decides and right.decides):
         return 1.0
-    return _chance(_apart(left.used[:used], right.used[:used]), -math.log(by) - 1e-9 <= _APART, used)
+    likely, used = _both(left, right)
+    return _chance(likely, -math.log(by) - 1e-9 <= _APART, used)
 
 
 def times_apart(left: Searches | PlacedTrials, right: Searches | PlacedTrials) -> tuple[float, float]:
@@ -283,8 +284,8 @@ def times_apart(left: Searches | PlacedTrials, right: Searches | PlacedTrials) -
     it is not bounded, NaN where it is not two cells of placed trials enough."""
     if isinstance(left, Searches) or isinstance(right, Searches) or not (left.decides and right.decides):
         return math.nan, math.nan
-    used = min(len(left.used), len(right.used))
-    low, high = _ends(_apart(left.used[:used], right.used[:used]), _APART, used, ALPHA)
+    likely, used = _both(left, right)
+    low, high = _ends(likely, _APART, used, ALPHA)
     return math.exp(low), math.exp(high)
 
 
