@@ -139,7 +139,7 @@ def test_a_page_judges_by_the_effect_that_matters_to_what_it_shows(path: Path) -
 
 def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
     study = campaign.open_study("realtime", "standard")
-    changes = {"blocks": 3, "solutions": ["cpp/flat"], "sweeps.blocks": 2, "scale": 0.2, "cases": ["A"]}
+    changes = {"blocks": 3, "placed.solutions": ["cpp/flat"], "sweeps.blocks": 2, "scale": 0.2, "cases": ["A"]}
     taken = campaign.open_study("realtime", "standard", changes).profile.model_dump(mode="json")
     assert study.taken_under == study.profile
     for stored, told in (
@@ -154,7 +154,7 @@ def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytes
         banner = notebook.status_banner(shown.provenance()).data
         assert all(word in banner for word in told)
         assert ("Taken with other settings than the profile has: " in banner) == bool(told)
-    assert "solutions cpp/flat/glibc, not 15 of them" in campaign._other_settings(
+    assert "placed.solutions cpp/flat/glibc, not 18 of them" in campaign._other_settings(
         taken, study.profile.model_dump(mode="json")
     )
 

@@ -78,7 +78,7 @@ def test_more_minutes_are_more_trials_of_what_is_asked(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("study", [study.name for study in every_study()])
 def test_a_long_profile_takes_the_trials_that_a_verdict_needs(study: str, profile: str) -> None:
     opened = campaign.open_study(study, profile)
-    planned = Counter(item.spec.model_copy(update={"block": 0}) for item in opened.planned)
+    planned = Counter(spec.model_copy(update={"block": 0}) for spec in opened.first_round_specs())
     short = {
         cell for asked in opened.questions if asked.primary for cell in asked.cells if planned[cell] < asked.fewest
     }

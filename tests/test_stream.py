@@ -230,8 +230,10 @@ def test_virtual_threads_share_as_many_native_ones_as_asked(data: Path) -> None:
     assert "-Djdk.virtualThreadScheduler.parallelism=1" in record.launch.jvm.flags
     assert "-Djdk.virtualThreadScheduler.maxPoolSize=1" in record.launch.jvm.flags
     assert record.measurement is not None
-    busiest = max((ns, name) for name, ns in record.measurement["cpu"]["threads"] if group_of(name) == APPLICATION)
-    assert busiest[1].startswith("ForkJoinPool")
+    # What the first thread took to start the JVM may be more than the work on a busy machine.
+    works = {name: ns for name, ns in record.measurement["cpu"]["threads"] if name != "python"}
+    busiest = max((name for name in works if group_of(name) == APPLICATION), key=works.__getitem__)
+    assert busiest.startswith("ForkJoinPool")
     assert told["cpu_application"] > 0
 
 
