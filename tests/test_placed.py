@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
@@ -181,6 +182,16 @@ def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:
         assert (row["by"], row["n"]) == (by, 3 if by == SEARCHES else 6)
 
 
+def test_a_strategy_that_its_solution_has_alone_is_set_against_the_solution_before(runner: Runner) -> None:
+    part = {"solutions": ["cpp/flat", KEY, "cpp/slab"], "cases": ["B"], "scale": 0.01, "trials": 4}
+    chosen = campaign.open_study("realtime", "quick", {"sweeps": {}, "decision_map": {}, "placed": part})
+    chosen.run_plan()
+    counts = Counter((task.spec.solution.key, task.spec.strategy) for task in runner.order)
+    assert counts["cpp/slab/glibc", "pool"] == 4 and set(counts.values()) == {4} and len(counts) == 7
+    (asked,) = [question for question in chosen.questions if "cpp/slab/glibc" in {c.solution.key for c in question.cells}]
+    assert [cell.solution.key for cell in asked.cells] == ["cpp/slab/glibc", "cpp/flat/glibc"] and not asked.primary
+
+
 @pytest.mark.parametrize("schedule", ["fixed", "sequential"])
 def test_a_cell_that_the_heap_cannot_hold_is_a_gap(runner: Runner, schedule: str) -> None:
     runner.too_many = 2_500
@@ -228,6 +239,8 @@ def test_what_limits_a_cell_is_told_by_trials_that_lose_with_time_for_the_work(
         ({"placed": {"low_ns": 500.0, "high_ns": 100.0}}, "low_ns 500 is not below high_ns 100"),
         ({"placed": {"strategies": ["best"]}}, "alloc"),
         ({"placed": {"trails": 3}}, "trails"),
+        ({"placed": {"solutions": ["cpp/slab"]}}, "cpp/slab/glibc pool is set against nothing"),
+        ({"placed": {"solutions": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}}, "another solution in cpp"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
     ],
 )

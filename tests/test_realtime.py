@@ -145,7 +145,7 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
     # The tick that was due as the consumer stopped waited longest: for the stall, and for as long as the system then
     # kept the consumer from going on.
     away_ns = max(stalled_ns, told["delay_us"]["max"] * 1e3)
-    stopped_ns = measurement["account"]["t0_ns"] + 700_000_000
+    stopped_ns = measurement["account"]["t0_ns"] + 700_000_000 - measurement["figures"]["start_ns"]
     bursts = tidy_realtime([record])["bursts"]
     meanwhile = bursts[(bursts["end_ns"] >= stopped_ns) & (bursts["start_ns"] <= stopped_ns + away_ns)]
     lost = meanwhile["lost"].sum()

@@ -22,7 +22,7 @@ from allocpool.studies.realtime import cells as realtime_cells
 from allocpool.studies.realtime import plots
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.study import RealtimeProfile
-from allocpool.studies.realtime.tables import SCHEMAS, as_now
+from allocpool.studies.realtime.tables import LISTED_SLIP_NS, SCHEMAS, as_now
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
@@ -160,6 +160,20 @@ def test_an_older_trial_decides_only_what_it_saw(changes: dict[str, Any], decide
     assert (found["laps"], found["too_short"]) == (1.5, True)
 
 
+def test_older_events_keep_their_times_after_the_warm_up() -> None:
+    slips = pd.DataFrame({
+        "trial_id": ["a", "a"], "start_s": [0.25, 3599.123456789], "start_ns": [7_000_250_000_000, 10_599_123_456_789],
+        "length_ns": [LISTED_SLIP_NS, 2 * LISTED_SLIP_NS],
+    })  # fmt: skip
+    bursts = slips.assign(end_s=slips["start_s"] + 0.5, end_ns=slips["start_ns"] + 500_000_000)
+    tables = {"searches": pd.DataFrame([search()]), "trials": NO_TRIALS, "slips": slips, "bursts": bursts}
+    now = as_now(tables)
+    assert now["slips"]["start_ns"].tolist() == [250_000_000, 3_599_123_456_789]
+    assert now["bursts"]["end_ns"].tolist() == [750_000_000, 3_599_623_456_789]
+    assert not {"start_s", "end_s"} & {*now["slips"], *now["bursts"]}
+    assert as_now(now)["slips"].equals(now["slips"])
+
+
 def test_figures_of_another_queue_are_not_told_as_similar() -> None:
     similar = pd.DataFrame([search()])
     assert realtime_report.not_similar(similar, NO_TRIALS) == "In every search the input queue follows the scale."
@@ -201,6 +215,27 @@ def test_the_smallest_interval_is_set_beside_the_cost_in_batch() -> None:
     text = realtime_report.batch_match(both, rows)
     assert "2.9 times the cost in batch" in text and "1 cells have no smallest interval" in text
     plots.batch_and_realtime(both)
+
+
+def test_a_placed_cell_is_set_beside_what_its_own_trials_cost_before_the_source_starts() -> None:
+    searched = pd.DataFrame([search(strategy="alloc"), search(strategy="alloc", block=1)])
+    intervals_ns = (100.0, 400.0, 200.0, 300.0, 250.0, 220.0, 270.0, 240.0)
+    placed = pd.DataFrame([
+        sweep(1e6 * lost / 1000) | {
+            "trial_id": f"placed{block}", "block": block, "interval_ns": interval_ns, "lost": lost,
+            "delay_max_us": 20.0, "prologue_ns_per_packet": 50.0, "queue_size": 500, "stored_count": 500, "reason": None,
+        }
+        for block, interval_ns in enumerate(intervals_ns)
+        for lost in [0 if interval_ns > 245 else 100]
+    ])  # fmt: skip
+    batch = pd.DataFrame([
+        {**JAVA, "strategy": strategy, "case": case, "block": 0, "status": "ok", "reason": None, "ns_per_packet": 100.0}
+        for strategy, case in (("alloc", "A"), ("pool", "C"))
+    ])  # fmt: skip
+    rows = realtime_cells.realtime_cells(searched, placed)
+    both = realtime_cells.against_batch(rows, batch, placed).set_index("strategy")
+    assert both["ns"].to_dict() == pytest.approx({"alloc": 100.0, "pool": 50.0})
+    assert 4 < both["ratio"]["pool"] < 6
 
 
 @pytest.mark.parametrize(("cores", "left"), [(2, "0 are left"), (8, "6 are left")])

@@ -151,9 +151,10 @@ def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFra
     for rows, colour, lane in zip(tables, _LANES.values(), (-0.27, 0.0, 0.27), strict=True):
         mine = rows[rows["name"].isin(names)]
         at = mine["name"].map(names.index) + lane
-        stop = mine["end_s"] if "end_s" in mine else mine["start_s"] + mine["length_ns"] / 1e9
-        grid.ax.hlines(at, mine["start_s"], stop, color=colour, linewidth=5)
-        grid.ax.plot(mine["start_s"], at, linestyle="", marker="|", color=colour, markersize=6)
+        start_s = mine["start_ns"] / 1e9
+        stop_s = mine["end_ns"] / 1e9 if "end_ns" in mine else start_s + mine["length_ns"] / 1e9
+        grid.ax.hlines(at, start_s, stop_s, color=colour, linewidth=5)
+        grid.ax.plot(start_s, at, linestyle="", marker="|", color=colour, markersize=6)
     grid.ax.set_yticks(range(len(names)), names)
     packets.part_rows(grid.ax, len(names))
     counts = ", ".join(f"{len(rows)} {word}" for rows, word in zip(tables, _LANES, strict=True))

@@ -199,6 +199,10 @@ class MapPart(_SingleTrials):
         return Design(self.live_messages, self.low_ns, self.high_ns, deadlines_of(self.deadline_ms))
 
 
+_Side = tuple[str, StrategyName]
+_AGAINST: dict[StrategyName, tuple[StrategyName, ...]] = {"alloc": ("pool", "mix"), "mix": ("pool",)}
+
+
 class PlacedPart(BaseModel):
     """Cells whose smallest interval is found by trials of one length, each placed by those before it; their times, heap
     and input queue follow their own scale."""
@@ -214,10 +218,41 @@ class PlacedPart(BaseModel):
     trials: int = Field(default=10, ge=1, le=1000, description="of each cell before questions ask for more")
 
     @model_validator(mode="after")
-    def _rising(self) -> Self:
+    def _holds_together(self) -> Self:
         if self.low_ns >= self.high_ns:
             raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        paired = {side for pair in self.pairs() for side in pair}
+        for text, strategies in self._offered().items():
+            if alone := [strategy for strategy in strategies if (text, strategy) not in paired]:
+                language = Solution.parse(text).language
+                raise ValueError(
+                    f"{text} {', '.join(alone)} is set against nothing, and trials are placed to tell two cells apart: "
+                    f"name another strategy that it has, or another solution in {language} that has this"
+                )
         return self
+
+    def _offered(self) -> dict[str, list[StrategyName]]:
+        """The strategies of each solution."""
+        solutions = {text: Solution.parse(text) for text in self.solutions}
+        return {
+            text: [each for each in self.strategies if solution.offers(each) and not _impossible(solution, each)]
+            for text, solution in solutions.items()
+        }
+
+    def pairs(self) -> list[tuple[_Side, _Side]]:
+        """What is set against what in each case: the strategies of one solution, and a strategy that has no other
+        beside it against the same one of the solution in its language that is named before."""
+        pairs: list[tuple[_Side, _Side]] = []
+        before: dict[tuple[str, StrategyName], str] = {}
+        for text, strategies in self._offered().items():
+            own = [(one, other) for one in strategies for other in _AGAINST.get(one, ()) if other in strategies]
+            pairs += [((text, one), (text, other)) for one, other in own]
+            for strategy in strategies:
+                place = Solution.parse(text).language, strategy
+                if place in before and not any(strategy in pair for pair in own):
+                    pairs.append(((text, strategy), (before[place], strategy)))
+                before[place] = text
+        return pairs
 
 
 class RealtimeProfile(StudyProfile):
@@ -449,23 +484,22 @@ def questions(profile: RealtimeProfile, machine: Machine) -> list[Question[Trial
 
 
 def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
-    """Does a cell keep up with a smaller interval than the same one with another strategy? Allocating against the pool
-    is what the study asks first."""
+    """Does a cell keep up with a smaller interval than the other one of its pair? Allocating against the pool is what
+    the study asks first."""
     cells = {
-        (spec.solution.key, spec.case, spec.strategy): spec
+        (spec.solution.key, spec.strategy, spec.case): spec
         for item in _first_placed(part)
         if isinstance(spec := item.spec, RealtimeSpec) and not item.unavailable
     }
     judge = PlacedJudge(PDR_LOSS_RATIO)
     return [
-        Question(one, other, primary=(strategy, against) == STRATEGIES, judge=judge, fewest=part.trials)
-        for (solution, case, strategy), one in cells.items()
-        for against in _AGAINST.get(strategy, ())
-        if (other := cells.get((solution, case, against))) is not None
-    ]
-
-
-_AGAINST = {"alloc": ("pool", "mix"), "mix": ("pool",)}
+        Question(
+            cells[*one, case], cells[*other, case],
+            primary=(one[1], other[1]) == STRATEGIES, judge=judge, fewest=part.trials,
+        )
+        for one, other in part.pairs()
+        for case in part.cases
+    ]  # fmt: skip
 
 
 def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:

@@ -236,10 +236,8 @@ BURSTS = DataFrameSchema(
     {
         "trial_id": TRIAL_ID,
         "burst": Column("int64", COUNT, description="number within the trial, from 0"),
-        "start_ns": Column("int64", COUNT, description="first loss, CLOCK_MONOTONIC, ns"),
-        "end_ns": Column("int64", COUNT, description="last loss, CLOCK_MONOTONIC, ns"),
-        "start_s": Column("float64", description="first loss after the warm-up's end, s"),
-        "end_s": Column("float64", description="last loss after the warm-up's end, s"),
+        "start_ns": Column("int64", COUNT, description="first loss, after the warm-up's end, ns"),
+        "end_ns": Column("int64", COUNT, description="last loss, after the warm-up's end, ns"),
         "lost": Column("int64", COUNT, description="ticks lost"),
         "beside": choice(
             ["pause", "slip", "none"],
@@ -256,8 +254,7 @@ queue."""
 SLIPS = DataFrameSchema(
     {
         "trial_id": TRIAL_ID,
-        "start_s": Column("float64", description="last clock reading before, after the warm-up's end, s"),
-        "start_ns": Column("int64", COUNT, description="the same, CLOCK_MONOTONIC, ns"),
+        "start_ns": Column("int64", COUNT, description="last clock reading before, after the warm-up's end, ns"),
         "length_ns": Column(
             "int64",
             Check.ge(LISTED_SLIP_NS),
@@ -293,8 +290,7 @@ DELAYS = DataFrameSchema(
 PAUSES = DataFrameSchema(
     {
         "trial_id": TRIAL_ID,
-        "start_s": Column("float64", description="start of a stop-the-world pause, after the warm-up's end, s"),
-        "start_ns": Column("int64", COUNT, description="the same, CLOCK_MONOTONIC, ns"),
+        "start_ns": Column("int64", COUNT, description="start of a stop-the-world pause, after the warm-up's end, ns"),
         "length_ns": Column("int64", COUNT, description="its length, ns"),
     },
     strict=True,
@@ -409,7 +405,16 @@ def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     if "queue_factor" not in trials:
         added["trials"] = [{**_trial_marks(row), **laps_row(row, row["received"], LAPS)} for row in rows_of(trials)]
     now = {**tables, **{name: with_columns(tables[name], rows, SCHEMAS[name]) for name, rows in added.items()}}
-    return {name: table.drop(columns=_NO_MORE, errors="ignore") for name, table in now.items()}
+    return {name: _on_one_clock(table.drop(columns=_NO_MORE, errors="ignore")) for name, table in now.items()}
+
+
+def _on_one_clock(events: pd.DataFrame) -> pd.DataFrame:
+    """Times of events were told by the system's clock and once more in seconds after the warm-up's end."""
+    if "start_s" not in events:
+        return events
+    ends = [name for name in ("start", "end") if f"{name}_s" in events]
+    since = {f"{end}_ns": (1e9 * events[f"{end}_s"]).round().astype("int64") for end in ends}
+    return events.assign(**since).drop(columns=[f"{end}_s" for end in ends])
 
 
 def _heap_factor(spec: Mapping[str, Any], heap_mb: int | None) -> float | None:
@@ -564,8 +569,8 @@ class _Timeline:
         stops = stops_of(record)
         self.pauses = [(pause.start_ns, pause.duration_ns) for pause in stops.pauses] if stops else []
 
-    def at_s(self, at_ns: int) -> float:
-        return float(at_ns - self.figures["start_ns"]) / 1e9
+    def since_ns(self, at_ns: int) -> int:
+        return at_ns - self.figures["start_ns"]
 
     def bursts(self) -> list[Row]:
         queue_ns = self.record.spec["input_queue_ms"] * 1e6
@@ -578,15 +583,14 @@ class _Timeline:
                 if beside == "none" and _overlap_ns(events, *window) >= queue_ns / 2:
                     beside = name
             rows.append({
-                "trial_id": self.record.trial_id, "burst": place, "start_ns": burst.start_ns, "end_ns": burst.end_ns,
-                "start_s": self.at_s(burst.start_ns), "end_s": self.at_s(burst.end_ns), "lost": burst.lost,
-                "beside": beside,
+                "trial_id": self.record.trial_id, "burst": place, "start_ns": self.since_ns(burst.start_ns),
+                "end_ns": self.since_ns(burst.end_ns), "lost": burst.lost, "beside": beside,
             })  # fmt: skip
         return rows
 
     def events(self, events: Sequence[tuple[int, int]]) -> list[Row]:
         return [
-            {"trial_id": self.record.trial_id, "start_s": self.at_s(at), "start_ns": at, "length_ns": length}
+            {"trial_id": self.record.trial_id, "start_ns": self.since_ns(at), "length_ns": length}
             for at, length in events
             if self.figures["start_ns"] <= at < self.figures["end_ns"]
         ]
@@ -597,7 +601,7 @@ class _Timeline:
         for sample in self.measured["samples"]:
             if sample.time_ns > before.time_ns:
                 rows.append({
-                    "trial_id": self.record.trial_id, "end_s": self.at_s(sample.time_ns),
+                    "trial_id": self.record.trial_id, "end_s": self.since_ns(sample.time_ns) / 1e9,
                     "seconds": (sample.time_ns - before.time_ns) / 1e9,
                     "generated": sample.generated - before.generated, "lost": sample.lost - before.lost,
                 })  # fmt: skip
