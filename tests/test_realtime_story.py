@@ -223,7 +223,8 @@ def test_a_placed_cell_is_set_beside_what_its_own_trials_cost_before_the_source_
     placed = pd.DataFrame([
         sweep(1e6 * lost / 1000) | {
             "trial_id": f"placed{block}", "block": block, "interval_ns": interval_ns, "lost": lost,
-            "delay_max_us": 20.0, "prologue_ns_per_packet": 50.0, "queue_size": 500, "stored_count": 500, "reason": None,
+            "delay_max_us": 20.0, "prologue_ns_per_packet": 50.0, "queue_size": 500, "stored_count": 500,
+            "reason": None,
         }
         for block, interval_ns in enumerate(intervals_ns)
         for lost in [0 if interval_ns > 245 else 100]
