@@ -715,13 +715,18 @@ def _other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: st
     told = []
     for key in taken:
         one, other = taken[key], asked.get(key)
-        if one == other or part + key == "profile":
+        if part + key == "profile" or one == other or _in_order(one) == _in_order(other):
             continue
         if isinstance(one, dict) and isinstance(other, dict):
             told += _other_settings(one, other, f"{part}{key}.")
         else:
             told.append(f"{part}{key} {_in_short(one)}, not {_in_short(other)}")
     return told
+
+
+def _in_order(value: Any) -> Any:
+    """A list in an order of its own: which solutions come first makes no other campaign."""
+    return sorted(map(str, value)) if isinstance(value, list) else value
 
 
 def _in_short(value: Any) -> str:

@@ -123,13 +123,13 @@ def _empty(gap: Gap | None) -> _Row:
 
 
 def _not_run(plan: pd.DataFrame, started: set[tuple[str, ...]], pairs: Sequence[tuple[str, str]]) -> list[_Row]:
-    """Empty rows for the planned cells without a single trial."""
+    """Empty rows for the planned cells without a single trial; no plan has strategies that a layout does not offer."""
     rows = []
     for planned in records(plan[plan["planned"].astype(bool)]):
         solution = Solution.parse(planned.key)
         facts = {name: getattr(solution, name) for name in SOLUTION_FACTS}
         for strategy, case in pairs:
-            if (planned.solution, strategy, case) not in started:
+            if solution.offers(strategy) and (planned.solution, strategy, case) not in started:
                 names = {"solution": planned.solution, "strategy": strategy, "case": case}
                 rows.append({**names, **facts, "trials": 0, "n": 0, **_empty(NOT_RUN)})
     return rows

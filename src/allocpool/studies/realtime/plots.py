@@ -224,15 +224,14 @@ def similarity(rows: pd.DataFrame) -> Figure:
 
 def batch_and_realtime(both: pd.DataFrame) -> Figure:
     """Smallest interval against cost in batch (`allocpool.studies.realtime.cells.against_batch`), with the line on
-    which they are the same: bars are their intervals. Cells without objects are named."""
+    which they are the same: bars are their intervals. Solutions without objects are named where they cost most."""
     if both.empty:
         return nothing("no cell has both a smallest interval and a cost in batch yet")
     bars = ("pdr_low_ns", "pdr_high_ns"), ("low", "high")
     grid, handles = packets.against(both, "ns", "pdr_ns", *bars, most=5, **style.size(1, 4.4))
     without_objects = both["layout"].str.startswith(("flat", "slab")) & (both["strategy"] == "pool")
-    for row in records(both[without_objects]):
-        grid.ax.annotate(f"{row.solution} {row.case}", (row.ns, row.pdr_ns), xytext=(7, -9),
-                         textcoords="offset points")  # fmt: skip
+    for row in records(both[without_objects].sort_values("ns").drop_duplicates("solution", keep="last")):
+        grid.ax.annotate(row.solution, (row.ns, row.pdr_ns), xytext=(7, -9), textcoords="offset points")
     grid.set_axis_labels("cost in batch, ns per packet (log scale)", "smallest interval, ns (log scale)")
     words = ends(both, "ratio", CONFIGURATION, "times the cost in batch")
     return finish(grid, f"Smallest interval beside the cost in batch: {words}.", 4, handles=handles)

@@ -533,9 +533,9 @@ def is_of_map(record: TrialRecord) -> bool:
 
 def is_placed(record: TrialRecord) -> bool:
     """Whether it is one of the trials that find a cell's smallest interval: these alone have one length and wait for
-    nothing, at the sizes of a case."""
+    nothing, at the sizes of a case; and no consumer is stopped on purpose in them."""
     spec = record.spec
-    if spec["mode"] != "realtime" or is_of_map(record):
+    if spec["mode"] != "realtime" or is_of_map(record) or spec["stall_ms"]:
         return False
     return bool(spec["cap_seconds"] == spec["seconds"] and spec["major_collections"] == 0)
 
