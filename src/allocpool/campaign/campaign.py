@@ -715,7 +715,7 @@ def _other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: st
     told = []
     for key in taken:
         one, other = taken[key], asked.get(key)
-        if part + key == "profile" or one == other or _in_order(one) == _in_order(other):
+        if part + key == "profile" or _in_order(one) == _in_order(other):
             continue
         if isinstance(one, dict) and isinstance(other, dict):
             told += _other_settings(one, other, f"{part}{key}.")

@@ -603,13 +603,13 @@ def batch_match(both: pd.DataFrame, cells: pd.DataFrame) -> str:
     apart = both[(both["pdr_low_ns"] > both["high"]) | (both["pdr_high_ns"] < both["low"])]
     known = both[both["pdr_low_ns"].notna() & both["repeated"].astype(bool)]
     few = len(both) - len(known)
-    alone = f" {few} of the {len(both)} rest on fewer searches, confirmations or placed trials than a verdict takes."
+    rest = f" {few} of the {len(both)} rest on fewer searches, confirmations or placed trials than a verdict takes."
     return (
         f"The smallest interval is {_number(both['ratio'].median(), 2)} times the cost in batch in the median of "
         f"{len(both)} cells, most in {most['solution']} with {most['strategy']} in case {most['case']}, "
         f"{_number(most['ratio'], 2)} times. In {len(apart.index.intersection(known.index))} of {len(known)} with "
         f"trials enough the two intervals lie apart. {losing} cells have no smallest interval: what they cost in "
-        f"batch says nothing of it.{alone if few else ''}"
+        f"batch says nothing of it.{rest if few else ''}"
     )
 
 
