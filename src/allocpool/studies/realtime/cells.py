@@ -337,21 +337,16 @@ def against_batch(cells: pd.DataFrame, batch: pd.DataFrame, placed: pd.DataFrame
     """The cells that have both a smallest interval (PDR) and a cost in batch: ``pdr_ns`` with its interval, ``ns``
     with ``low`` and ``high`` (`allocpool.packets.cells.cells`), and ``ratio``, interval over cost.
 
-    With ``placed``, the cost of cells by placed trials is what a packet takes by the batch path of these very trials,
-    before the source starts: it is of their scale, as trials in batch need not be.
+    The cost of cells by placed trials is what a packet takes by the batch path of these very trials, before the source
+    starts: it is of their scale, as trials in batch need not be.
     """
-    by_placed = cells["by"] == PLACED if placed is not None else pd.Series(False, index=cells.index)
-    both = _with_cost_of(cells[~by_placed], batch)
-    if placed is not None and by_placed.any():
-        prologues = placed.assign(ns_per_packet=placed["prologue_ns_per_packet"])
-        both = pd.concat([both, _with_cost_of(cells[by_placed], prologues)], ignore_index=True)
+    trials = {SEARCHES: batch}
+    if placed is not None:
+        trials[PLACED] = placed.assign(ns_per_packet=placed["prologue_ns_per_packet"])
+    costs = pd.concat([batch_cells(rows).assign(**{_BY: by}) for by, rows in trials.items()], ignore_index=True)
+    costs = costs[costs["ns"].notna()][[*CONFIGURATION, _BY, "ns", "low", "high"]]
+    both = cells[cells["pdr_ns"].notna()].merge(costs, on=[*CONFIGURATION, _BY])
     return both.assign(ratio=both["pdr_ns"] / both["ns"])
-
-
-def _with_cost_of(cells: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    cost = batch_cells(trials)
-    cost = cost[cost["ns"].notna()][[*CONFIGURATION, "ns", "low", "high"]]
-    return cells[cells["pdr_ns"].notna()].merge(cost, on=list(CONFIGURATION))
 
 
 WORK, PAUSES, OTHERS = "the work", "pauses", "what else takes the cores"
