@@ -419,6 +419,15 @@ def test_a_rate_is_drawn_for_every_interval_that_passes() -> None:
     assert "loses" in [text.get_text() for text in figure.axes[2].texts]
 
 
+def test_a_strategy_that_a_layout_lacks_is_no_gap_of_its_row() -> None:
+    slab = CPP | {"layout": "slab", "solution": "C++ slab"}
+    none = {"ndr_ns": None, "pdr_ns": None, "strategy": "alloc"}
+    rows = cells(search(**slab), search(**slab, **none, status="unavailable", reason="layout slab has pool alone"),
+                 search(**JAVA), search(**none, status="out_of_memory", reason="Java heap space"))  # fmt: skip
+    assert sorted(rows["gap_word"].dropna()) == ["out of memory", "unavailable"]
+    assert [text.get_text() for text in plots.rates(rows).axes[0].texts] == ["out of memory"]
+
+
 def test_sweeps_are_lines_where_there_are_points_enough_and_a_table_otherwise() -> None:
     few = [sweep(5e4), sweep(10.0, 1000.0), sweep(3e4, factor=5.0)]
     table = realtime_report.sweep_table(pd.DataFrame(few))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -13,6 +14,9 @@ from matplotlib.lines import Line2D
 from allocpool import stats
 from allocpool.evidence import style
 from allocpool.evidence.style import GREY, STATED, by_panel, mark, size, stated
+from allocpool.evidence.trials import records
+from allocpool.packets.cells import solution_of
+from allocpool.packets.specs import no_such_pair
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.collectors import COLLECTORS
 
@@ -128,7 +132,10 @@ def name_rows(grid: Any, label: str, order: Sequence[str], solutions: bool = Tru
 
 
 def gaps_beside(grid: Any, gaps: pd.DataFrame, order: Sequence[str]) -> None:
-    """In the panels by case of `points`, in the row of each solution, column ``word`` of what has no mark there."""
+    """In the panels by case of `points`, in the row of each solution, column ``word`` of what has no mark there; pairs
+    that a layout lacks on every machine are no gap of a measurement."""
+    there = [no_such_pair(solution_of(row), str(row.strategy)) is None for row in records(gaps)]
+    gaps = gaps[np.array(there, dtype=bool)]
     for (case, solution), group in gaps.groupby(["case", "solution"], observed=True):
         axis = grid.axes_dict[case]
         axis.text(0.98, order.index(str(solution)) + 0.3, ", ".join(sorted(set(group["word"]))), ha="right",

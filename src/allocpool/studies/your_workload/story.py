@@ -364,6 +364,9 @@ def report(advice: Advice) -> str:
     return "\n".join(part for part in parts if part)
 
 
+_OUTCOMES = {AGREE: "agree", DISAGREE: "contradict", OPEN: "open"}
+
+
 def checked(rows: pd.DataFrame) -> str:
     """How often short advice and a long plan of the same workload agreed, on the rows of `check.load`."""
     if rows.empty:
@@ -378,9 +381,12 @@ def checked(rows: pd.DataFrame) -> str:
         f"the same in {counts[AGREE]} and different things in {counts[DISAGREE]}**; in {counts[OPEN]} one of them, or "
         "both, had decided nothing by then."
     )
-    if (rows["long_minutes"] < 0.9 * LONG_MINUTES).any():
+    whole = rows[rows["long_minutes"] >= 0.9 * LONG_MINUTES]
+    if len(whole) < len(rows):
+        ends = [f"{int((whole['outcome'] == word).sum())} {told}" for word, told in _OUTCOMES.items()]
         said += (
-            f" `allocpool bench advice` takes {MINUTES:g} and {LONG_MINUTES:g} minutes unless it is told to be shorter."
+            f" `allocpool bench advice` takes up to {MINUTES:g} minutes and {LONG_MINUTES:g} unless it is told to be "
+            f"shorter; {len(whole)} of the long plans did" + (f" ({', '.join(ends)})." if len(whole) else ".")
         )
     apart = rows[(rows["low"] > rows["long_high"]) | (rows["high"] < rows["long_low"])]
     both = rows[["low", "long_low"]].notna().all(axis=1).sum()
