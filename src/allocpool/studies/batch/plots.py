@@ -29,7 +29,7 @@ def strategy_costs(cells: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     every = every.rename(columns={"ns_per_packet": "ns"})
     grid = points(cells, "ns", order, hue, "ns per packet (log scale)", col_order=cases, trials=every)
     log_axes(grid, "x", [*cells["low"], *cells["high"]], most=3)
-    gaps_beside(grid, cells[cells["gap"].notna()].assign(word=cells["gap_word"]), order)
+    gaps_beside(grid, cells[cells["gap"].notna()].rename(columns={"gap_word": "word"}), order)
     told = (f"case {case}, {ends(cells[cells['case'] == case], 'ns', CONFIGURATION[:2], 'ns')}" for case in cases)
     return finish(grid, f"Cost of a packet by solution and strategy: {'; '.join(told)}.", 4, CASE_WORDS, marks(hue))
 
