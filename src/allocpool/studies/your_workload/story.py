@@ -364,9 +364,6 @@ def report(advice: Advice) -> str:
     return "\n".join(part for part in parts if part)
 
 
-_OUTCOMES = {AGREE: "agree", DISAGREE: "contradict", OPEN: "open"}
-
-
 def checked(rows: pd.DataFrame) -> str:
     """How often short advice and a long plan of the same workload agreed, on the rows of `check.load`."""
     if rows.empty:
@@ -383,7 +380,7 @@ def checked(rows: pd.DataFrame) -> str:
     )
     whole = rows[rows["long_minutes"] >= 0.9 * LONG_MINUTES]
     if len(whole) < len(rows):
-        ends = [f"{int((whole['outcome'] == word).sum())} {told}" for word, told in _OUTCOMES.items()]
+        ends = [f"{int((whole['outcome'] == word).sum())} {word.lower()}" for word in counts]
         said += (
             f" `allocpool bench advice` takes up to {MINUTES:g} minutes and {LONG_MINUTES:g} unless it is told to be "
             f"shorter; {len(whole)} of the long plans did" + (f" ({', '.join(ends)})." if len(whole) else ".")
