@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from allocpool.campaign import campaign, hosts, sequential, tidy
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN
 from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime import plots, proof, story
+from allocpool.studies.realtime import map_story, plots, proof, story
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.contrasts import most_loss_chance, of_interval, share_lost
 from allocpool.studies.realtime.loss_boundary import LossBoundary
@@ -132,7 +133,7 @@ def test_bands_hold_and_nothing_is_named_wrongly_where_the_truth_is_known() -> N
     shipped = proof.load()
     assert set(shipped["truth"]) == set(proof.TRUTHS) and set(shipped["n"]) == set(proof.SIZES)
     assert (shipped["false"] <= 0.05).all() and (shipped["misnamed"] <= 0.05).all()
-    assert len(story.map_errors()) == len(shipped)
+    assert len(map_story.errors()) == len(shipped)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +197,7 @@ class Runner:
         self.order: list[Task] = []
         self.ends_after = 10_000
         self.too_many = 10**9
+        self.edge_ns: Callable[[Mapping[str, Any]], float] = lambda spec: 600.0 * FASTER[spec["strategy"]]
 
     def __call__(self, task: Task, launch: Launch, host: Any, meter: PaceMeter, limit: float | None) -> TrialRecord:
         if len(self.order) >= self.ends_after:
@@ -207,7 +209,7 @@ class Runner:
             trial_id=task.trial_id, spec=spec, launch=launch, command=(), exit_code=0, host=host, wall_s=1.0, cpu_s=1.0,
             started_utc="2026-01-01T00:00:00", load_before=0.0, attempt=task.attempt, disturbed=None,
             status="ok" if held else "out_of_memory", reason=None if held else "Java heap space",
-            measurement=measurement(spec, 600.0 * FASTER[spec["strategy"]]) if held else None,
+            measurement=measurement(spec, self.edge_ns(spec)) if held else None,
         )  # fmt: skip
         task.folder.mkdir(parents=True)
         write_atomically(task.folder / RESULT, record.model_dump_json())
@@ -260,16 +262,16 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
     tables = tidy.tables_of(chosen.study, chosen.records())
     assert len(tables["map"]) == 24 and tables["trials"].empty
     assert set(maps.comparisons(tables["map"])["verdict"]) == {B_CHEAPER}
-    told = story.decision_map(tables, (1_000.0, 1e9 / 1_200))
+    told = map_story.verdict(tables, (1_000.0, 1e9 / 1_200))
     assert "pooling keeps up with a higher rate in 3, allocating in 0" in told and f": {maps.POOL_ONLY}." in told
     there = hosts.OfHost("there", "a Xeon (0123)", tmp_path)
     monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter([there]))
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {"map": tables["map"].assign(host_id="there")})
-    beside = story.maps_elsewhere("quick", tables)
+    beside = map_story.elsewhere("quick", tables)
     assert beside.startswith("**On another host**, a Xeon (0123): ")
     assert "pooling keeps up with a higher rate in 3" in beside
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda *_: {})
-    assert story.maps_elsewhere("quick", tables) == ""
+    assert map_story.elsewhere("quick", tables) == ""
     figure = plots.decision_map(tables, (1_000.0, 1e6))
     titles = [axis.get_title() for axis in figure.axes]
     assert titles == ["heap / G1 / 25\nwithin 100 ms"], "within 10 ms no trial tells anything"
@@ -277,7 +279,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
     alloc, pool = (np.asarray(line.get_ydata(), dtype=float) for line in lines)
     assert (pool > 2 * alloc).all()
-    assert len(shown := story.map_table(tables)) == 6
+    assert len(shown := map_story.table(tables)) == 6
     tried, found = maps.tried_without_loss_ns(tables["map"]), maps.boundaries(tables["map"])
     keys = zip(found["solution"], found["strategy"], found["deadline_ms"], found["live_messages"], strict=True)
     beyond = [edge < tried.get(key, 0) for key, edge in zip(keys, found["edge_ns"], strict=True)]
@@ -294,7 +296,7 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
     assert verdict_grid.with_deadline(nothing, batch.assign(case="A"), searched, tables["map"]).empty
     # What is decided comes first.
     undecided = three(search(), search(strategy="alloc"))
-    searches, mapped = story.verdict(undecided), story.decision_map(tables)
+    searches, mapped = story.verdict(undecided), map_story.verdict(tables)
     assert searches.startswith("**Open.**") and not mapped.startswith("**Open.**")
     assert story.conclusion(tables, undecided) == f"{mapped}\n\n{searches}"
     # Searches that show who is ahead tell; where they do not, the map does.
@@ -324,7 +326,7 @@ def test_a_live_set_that_the_heap_cannot_hold_is_a_row_with_its_reason(runner: R
 
 def test_a_map_of_nothing_is_told_and_drawn() -> None:
     empty = {name: tidy.frame([], schema) for name, schema in SCHEMAS.items()}
-    assert story.decision_map(empty).startswith("**Open.**")
-    assert "Nothing was searched" in story.map_agreement(empty)
+    assert map_story.verdict(empty).startswith("**Open.**")
+    assert "Nothing was searched" in map_story.agreement(empty)
     assert plots.decision_map(empty).axes[0].texts[0].get_text() == "no boundary is known yet"
-    assert story.map_table(empty).empty
+    assert map_story.table(empty).empty

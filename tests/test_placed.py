@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,10 +16,12 @@ from allocpool.campaign import campaign, sequential, tidy
 from allocpool.campaign.schedule import GIVEN_UP_AFTER
 from allocpool.decisions import B_CHEAPER, OPEN
 from allocpool.errors import UserError
+from allocpool.evidence import ablation
 from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
 from allocpool.packets.comparisons import NOW
+from allocpool.packets.specs import scaled_heap_mb
 from allocpool.studies.realtime import cells as cell_rows
-from allocpool.studies.realtime import claims, placed, plots, proof, story
+from allocpool.studies.realtime import claims, explanations, placed, plots, proof, story
 from allocpool.studies.realtime.cells import LOSES, PLACED, SEARCHES, realtime_cells
 from allocpool.studies.realtime.placed import PlacedTrials, Seen
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, PDR_LOSS_RATIO, RealtimeSpec
@@ -120,6 +123,21 @@ def test_errors_are_within_what_is_stated_as_stored_and_again() -> None:
         assert rates.loc[(rates["ratio"] == 3) & (rates["n"] == 10), "decided"].min() > 0.9
 
 
+def test_a_product_of_ratios_is_as_likely_as_its_parts_together() -> None:
+    a, b, c = cell(900.0), cell(300.0), cell(150.0)
+    told = placed.over([(a, b)])
+    judged = placed.PlacedJudge(PDR_LOSS_RATIO)(series(900.0, 10), series(300.0, 10))
+    assert told.decision == judged.decision, "of one ratio it is the comparison of two cells"
+    both = placed.over([(a, b), (b, c)]).decision
+    assert both.low < 6 < both.high and abs(math.log(both.ratio / 6)) < 0.5
+    assert math.log(both.high / both.low) > math.log(told.decision.high / told.decision.low)
+    limit = placed.over([(600.0, c)]).decision
+    assert limit.verdict == B_CHEAPER and limit.low < 4 < limit.high
+    without = placed.over([(600.0, cell(1e6))]).decision
+    assert without.low == 0 and without.high < 0.2, "where no interval passes there is a bound on one side"
+    assert placed.over([(a, cell(300.0, 4))]).ratio is None
+
+
 KEY = "java/heap/g1/25"
 CASES = ["B", "C"]
 
@@ -168,6 +186,54 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
     assert found.rows["shown"].tolist() == [AS_PUBLISHED] * 2
     verdicts = claims.evaluate(cells, tables["trials"])
     assert all(told.outcome != REPRODUCED for told in verdicts), "of one solution in two cases no claim is whole"
+
+
+ZGC = "java/heap/genzgc/25"
+CHANGED = [
+    {"solutions": [ZGC], "strategies": ["pool"], "cases": ["C"], "heap_factor": 5},
+    {"solutions": [ZGC], "strategies": ["pool"], "cases": ["C"], "queue_factor": 10},
+    {"solutions": [f"{ZGC}/fresh"], "strategies": ["pool"], "cases": ["C"]},
+]
+
+
+def edge_of_changed_ns(spec: Mapping[str, Any]) -> float:
+    """A longer queue cures it, a larger heap helps, the order of the pool does not."""
+    if spec["case"] == "B":
+        return 100.0
+    if spec["input_queue_ms"] > 5:
+        return 150.0
+    return 900.0 if spec["heap_mb"] == 5 * scaled_heap_mb("heap", "genzgc", 0.01) else 4_000.0
+
+
+def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runner) -> None:
+    runner.edge_ns = edge_of_changed_ns
+    part = {"solutions": [ZGC], "strategies": ["mix", "pool"], "cases": CASES, "scale": 0.01, "changed": CHANGED}
+    chosen = campaign.open_study("realtime", "quick", {"sweeps": {}, "decision_map": {}, "placed": part})
+    chosen.run_plan()
+    tables = tidy.tables_of(chosen.study, chosen.records())
+    assert len(tables["placed"]) == 40 and len(tables["changed"]) == 30 == len(runner.order) - 40
+    cells = realtime_cells(tables["searches"], tables["placed"])
+    assert len(cells) == 4, "what is changed is no cell of the study"
+    assert "3 more cells are like these with one thing changed" in story.design(chosen.profile)
+    asked = chosen.questions_table()
+    assert len(asked) == 5 and asked["b"].str.endswith("(the one on the right with 5 times the heap)").sum() == 1
+
+    verdicts = claims.evaluate(cells, tables["trials"])
+    judged = explanations.of_claims(tables, cells, verdicts)
+    told = {(item.asked.comparison.rpartition("ZGC / 25 ")[2], item.asked.changed): item for item in judged}
+    assert {item.asked.claim for item in judged} == {
+        told.claim.text for told in verdicts if told.claim.id == "zgc-c-2m"
+    }
+    outcomes = {change: item.outcome for (cell, change), item in told.items() if cell == "pool C"}
+    assert outcomes == {
+        explanations.FRESH.words: ablation.OPEN, explanations.ROOMY.words: ablation.PART,
+        explanations.PATIENT.words: ablation.TURNS, explanations.FEW_ALIVE.words: ablation.TURNS,
+    }  # fmt: skip
+    assert told["mix C", explanations.ROOMY.words].outcome == ablation.NOT_MEASURED, "not asked for"
+    rows = ablation.table(judged).set_index(["comparison", "changed"])
+    turned = rows.loc[("500 ns over heap / generational ZGC / 25 pool C", explanations.PATIENT.words)]
+    assert turned["as it is"].startswith("0.1") and turned["after it"].startswith("3.")
+    assert "2 turn (once" in ablation.sentence(judged, verdicts)
 
 
 def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:
@@ -243,6 +309,12 @@ def test_what_limits_a_cell_is_told_by_trials_that_lose_with_time_for_the_work(
         ({"placed": {"trails": 3}}, "trails"),
         ({"placed": {"solutions": ["cpp/slab"]}}, "cpp/slab/glibc pool is set against nothing"),
         ({"placed": {"solutions": ["cpp/flat", "java/flat/g1/25"], "strategies": ["pool"]}}, "another solution in cpp"),
+        ({"placed": {"solutions": [f"{KEY}/fresh"]}}, "name it under changed"),
+        ({"placed": {"solutions": [KEY], "changed": [CHANGED[0]]}}, "is not all placed as it is"),
+        ({"placed": {"changed": [{**CHANGED[0], "queue_factor": 10}]}}, "heap_factor, queue_factor changed: give one"),
+        ({"placed": {"changed": [{**CHANGED[0], "heap_factor": 1}]}}, "has nothing changed: give one thing"),
+        ({"placed": {"changed": [{**CHANGED[0], "solutions": ["cpp/flat"]}]}}, "heap_factor belongs to Java"),
+        ({"placed": {"changed": [{**CHANGED[1], "queue_factor": 1e3}]}}, "queue_factor"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),
     ],
 )

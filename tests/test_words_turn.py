@@ -31,6 +31,7 @@ from allocpool.studies.buffered_io import story as buffered_io_story
 from allocpool.studies.native import story as native_story
 from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.pauses.overhead import lower_bound_overhead
+from allocpool.studies.realtime import map_story
 from allocpool.studies.realtime import story as realtime_story
 from allocpool.studies.stream import story as stream_story
 from allocpool.studies.threads import plots as threads_plots
@@ -220,7 +221,7 @@ def test_who_keeps_up_in_real_time_turns() -> None:
     ],
 )
 def test_the_answer_of_the_decision_map_turns(pool: int, alloc: int, equal: int, asked: int, said: str) -> None:
-    assert realtime_story._map_headline(pool, alloc, equal, asked) == said
+    assert map_story._headline(pool, alloc, equal, asked) == said
 
 
 def test_what_many_threads_should_do_turns() -> None:

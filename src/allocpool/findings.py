@@ -409,10 +409,10 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
     if provenance is None or "map" not in left or left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
-    story = room("realtime", "story")
+    story = room("realtime", "map_story")
     with judged_by(measured.realtime_effect):
-        words = story.decision_map(left)
-    return room("realtime", "plots").decision_map(left), f"{words} {story.map_caption(left)}"
+        words = story.verdict(left)
+    return room("realtime", "plots").decision_map(left), f"{words} {story.caption(left)}"
 
 
 MEANINGLESS = "smoke"

@@ -12,8 +12,8 @@ so that a change turns one rests on the changed comparison alone, and on no comp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -48,8 +48,8 @@ class Changed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One change of one comparison: of which claim on which set-up, the comparison in words, what is changed.
+class Told:
+    """One change of one comparison in words: of which claim on which set-up, the comparison, what is changed.
 
     ``within``: of a claim that says that a figure is about as published, the factor that this allows.
     """
@@ -58,16 +58,35 @@ class Asked:
     set_up: str
     comparison: str
     changed: str
+    within: float | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Asked(Told):
+    """The same with the costs of both sides before and after the change."""
+
     before: Sides
     after: Changed
-    within: float | None = None
+
+
+At = Callable[[float], Comparison]
+"""A comparison at a level."""
+
+
+class Judged(NamedTuple):
+    """How a change is judged: the comparison as it was, as it is after the change, and the latter ratio over the
+    former."""
+
+    before: At
+    after: At
+    effect: At
 
 
 @dataclass(frozen=True)
 class Ablation:
     """What one change does: the comparison as it was, as it is after it, and the latter ratio over the former."""
 
-    asked: Asked
+    asked: Told
     before: Comparison
     after: Comparison
     effect: Comparison
@@ -94,16 +113,29 @@ class Ablation:
 
 def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Those refuted or mixed, of which something was compared: by trials, not by what a source says of itself."""
-    return [each for each in verdicts if each.outcome in (REFUTED, MIXED) and "larger" in each.evidence]
+    return [each for each in verdicts if each.outcome in (REFUTED, MIXED) and not _COMPARED.isdisjoint(each.evidence)]
+
+
+_COMPARED = {"larger", "found"}
+"""Columns of evidence by trials, one or the other."""
 
 
 def ablations(asked: Sequence[Asked]) -> list[Ablation]:
+    """Judge changes by the costs of trials."""
+    return judge([
+        (item, Judged(partial(_compared, item.before, item.within), partial(_compared, _after(item), item.within),
+                      partial(_effect, item)))
+        for item in asked
+    ])  # fmt: skip
+
+
+def judge(changes: Sequence[tuple[Told, Judged]]) -> list[Ablation]:
     """Judge changes: what they lead to is decided together, and so is what they do."""
-    after = decisions.together([partial(_compared, _after(item), item.within) for item in asked])
-    effects = decisions.together([partial(_effect, item) for item in asked])
+    after = decisions.together([by.after for _, by in changes])
+    effects = decisions.together([by.effect for _, by in changes])
     return [
-        Ablation(item, _compared(item.before, item.within), changed, effect)
-        for item, changed, effect in zip(asked, after, effects, strict=True)
+        Ablation(told, by.before(decisions.ALPHA), changed, effect)
+        for (told, by), changed, effect in zip(changes, after, effects, strict=True)
     ]
 
 
@@ -148,22 +180,35 @@ def table(judged: Sequence[Ablation]) -> pd.DataFrame:
 
 
 def _ratio(comparison: Comparison) -> str | None:
-    return comparison.ratio.text(2) if comparison.ratio else None
+    if (ratio := comparison.ratio) is None:
+        return None
+    bounded = ratio.low > 0, math.isfinite(ratio.high)
+    if bounded == (False, True):
+        return f"below {stats.significant(ratio.high, 2)}"
+    if bounded == (True, False):
+        return f"above {stats.significant(ratio.low, 2)}"
+    return ratio.text(2)
 
 
-def for_reader(judged: Sequence[Ablation]) -> tables.TableOrWords:
-    """`table` as a page shows it: a claim and what it was judged on stand once, above their comparisons."""
+STUDENT = "Student's intervals"
+
+
+def for_reader(judged: Sequence[Ablation], intervals: str = STUDENT) -> tables.TableOrWords:
+    """`table` as a page shows it: a claim and what it was judged on stand once, above their comparisons. ``intervals``
+    says by what those of the ratios are made."""
     rows = table(judged)
     judged_on = rows["judged on"].map(lambda set_up: f" ({set_up})" if set_up else "")
     rows = rows.drop(columns="judged on").assign(claim=rows["claim"].str.removesuffix(".") + judged_on)
-    return tables.plain_table(rows, "Why claims fail here: one thing changed", caption(judged), under="claim")
+    return tables.plain_table(
+        rows, "Why claims fail here: one thing changed", caption(judged, intervals), under="claim"
+    )
 
 
-def caption(judged: Sequence[Ablation]) -> str:
+def caption(judged: Sequence[Ablation], intervals: str = STUDENT) -> str:
     """What the columns of `table` mean, with the trials behind a ratio, and how many changes have no figure."""
     measured = [item for item in judged if item.outcome != NOT_MEASURED]
     trials = [item.effect.decision.n for item in measured]
-    of = f" {stats.trials_each(min(trials), max(trials))}, Student's intervals." if trials else ""
+    of = f" {stats.trials_each(min(trials), max(trials))}, {intervals}." if trials else ""
     lacking = len(judged) - len(measured)
     left = f" {stats.plural(lacking, 'change')} without a figure on both sides left out." if lacking else ""
     about = sorted({item.asked.within for item in measured if item.asked.within})

@@ -127,7 +127,7 @@ def _of_overload(
             if (to := change.cells((cell, cell), facts)) is not None:
                 changed.append((change.words, share_of_time(cells[to[0]]) if to[0] in cells else _NONE))
         for what, share in changed:
-            yield Asked(*words, what, before, Changed(share, None), ABOUT_FACTOR)
+            yield Asked(*words, what, before, Changed(share, None), within=ABOUT_FACTOR)
 
 
 def only_young(collections: pd.DataFrame, pauses: pd.DataFrame) -> pd.DataFrame:

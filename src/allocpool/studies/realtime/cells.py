@@ -60,6 +60,14 @@ def bound(ns: float) -> str:
     return stats.significant(float(ns)) if 0 < ns < math.inf else "no bound"
 
 
+def with_ends(ns: float, low_ns: float, high_ns: float) -> str:
+    """A figure with its interval in words, as far as they are known."""
+    if pd.isna(ns):
+        return "none found"
+    told = stats.significant(float(ns))
+    return told if pd.isna(low_ns) else f"{told} ({bound(low_ns)} to {bound(high_ns)})"
+
+
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
     """Whether each row has the published heap at its scale, in whole MB, or none, as C++ has."""
     return rows["heap_factor"].isna() | rows["heap_factor"].between(0.95, 1.05)

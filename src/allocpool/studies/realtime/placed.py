@@ -289,6 +289,39 @@ def times_apart(left: Searches | PlacedTrials, right: Searches | PlacedTrials) -
     return math.exp(low), math.exp(high)
 
 
+Side = PlacedTrials | float
+"""The boundary of a cell, or a limit, ns."""
+
+
+def over(pairs: Sequence[tuple[Side, PlacedTrials]], effect: float | None = None, alpha: float = ALPHA) -> Comparison:
+    """The product of the ratios of these boundaries, left over right, by the likelihood of all trials together; of no
+    trials where one side has too few."""
+    cells = [side for pair in pairs for side in pair if isinstance(side, PlacedTrials)]
+    if not all(cell.decides for cell in cells):
+        nothing = Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
+        return Comparison(nothing, math.nan, math.nan, math.nan, effect or effect_that_matters())
+    used = min(len(cell.used) for cell in cells)
+    likely = functools.reduce(_of_product, (_ratio_likely(left, right.used[:used], used) for left, right in pairs))
+    likely = likely - float(likely.max())
+    best = _APART[likely > -_ALIKE]
+    return of_interval(float(best.mean()), *_ends(likely, _APART, used, alpha), used, effect, alpha)
+
+
+def _ratio_likely(left: Side, right: tuple[Told, ...], used: int) -> Array:
+    if isinstance(left, PlacedTrials):
+        return _apart(left.used[:used], right)
+    # Beyond the ends of the axis a boundary is as likely as at them.
+    likely: Array = np.interp(math.log(left) - _APART, _AXIS, _likely(right))
+    return likely
+
+
+def _of_product(one: Array, other: Array) -> Array:
+    """The logarithm of the likelihood of each product of two ratios, the largest over all pairs that make it."""
+    size, middle = len(_APART), len(_AXIS) - 1
+    padded = np.pad(other[::-1], middle, constant_values=-math.inf)
+    return np.array([float((one + padded[size - 1 - k : 2 * size - 1 - k]).max()) for k in range(size)])
+
+
 @dataclass(frozen=True)
 class PlacedJudge:
     """Compares two cells by what their trials have shown (`Seen`, in order of time): the smaller interval is the

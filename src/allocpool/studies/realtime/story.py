@@ -13,16 +13,15 @@ from scipy import stats as scipy_stats
 
 from allocpool import stats
 from allocpool.campaign import campaign, hosts
-from allocpool.decisions import A_CHEAPER, ALPHA, B_CHEAPER, EQUIVALENT, FEWEST, OPEN
+from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, departures_of, solution_of, solution_order
-from allocpool.packets.comparisons import AS_FAR, UNDECIDED, listed
+from allocpool.packets.comparisons import listed
 from allocpool.packets.published import ARTICLE, with_published
 from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
-from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime import proof
+from allocpool.studies.realtime import map_story, proof
 from allocpool.studies.realtime.cells import (
     AMPLE,
     FOLLOWS,
@@ -40,6 +39,7 @@ from allocpool.studies.realtime.cells import (
     published_realtime,
     realtime_cells,
     usual_heap,
+    with_ends,
 )
 from allocpool.studies.realtime.claims import LARGER_HEAP
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance
@@ -48,7 +48,6 @@ from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, FULL_SECOND
 from allocpool.studies.realtime.study import (
     STUDY,
     LongTrials,
-    MapPart,
     PlacedPart,
     RealtimeProfile,
     estimate_seconds,
@@ -247,8 +246,16 @@ def _placed(part: PlacedPart) -> str:
         f"{stats.plural(placed_cells(part), 'cell')} of {stats.plural(len(part.solutions), 'solution')} with "
         f"{', '.join(part.strategies)} have {part.trials} placed trials each, from {part.low_ns:g} to "
         f"{part.high_ns:g} ns, of {FULL_SECONDS * part.scale:g} s: at scale {part.scale:g} queue and store each hold "
-        f"{sizes} packets and the input queue {INPUT_QUEUE_MS * part.scale:g} ms of ticks. "
+        f"{sizes} packets and the input queue {INPUT_QUEUE_MS * part.scale:g} ms of ticks. {_changed(part)}"
     )
+
+
+def _changed(part: PlacedPart) -> str:
+    changes = sum(len(group.solutions) * len(group.strategies) * len(group.cases) for group in part.changed)
+    if not changes:
+        return ""
+    cells = "cell is" if changes == 1 else "cells are"
+    return f"{changes} more {cells} like these with one thing changed, to explain claims that fail. "
 
 
 def _long_trials(part: LongTrials) -> str:
@@ -309,7 +316,7 @@ def take_home(profile: str) -> str:
 def conclusion(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame) -> str:
     """The verdict of the searches and of the decision map, as far as a profile has them; what is decided first."""
     told = [verdict(cells)] if (cells["n"] > 0).any() or tables["map"].empty else []
-    told += [decision_map(tables)] if len(tables["map"]) else []
+    told += [map_story.verdict(tables)] if len(tables["map"]) else []
     return "\n\n".join(sorted(told, key=lambda words: words.startswith("**Open.**")))
 
 
@@ -356,7 +363,7 @@ def pool_or_allocate(cells: pd.DataFrame) -> pd.DataFrame:
 
 def pool_or_allocate_table(both: pd.DataFrame) -> pd.DataFrame:
     """`pool_or_allocate` for a reader."""
-    ratios = [_ends(row.ratio, row.low, row.high) if pd.notna(row.ratio) else "-" for row in records(both)]
+    ratios = [with_ends(row.ratio, row.low, row.high) if pd.notna(row.ratio) else "-" for row in records(both)]
     return both.assign(ratio=ratios).drop(columns=["low", "high"]).rename(columns={"ratio": "alloc / pool"})
 
 
@@ -400,9 +407,9 @@ def boundary_table(fitted: pd.DataFrame) -> pd.DataFrame:
         {
             "solution": row.solution, "strategy": row.strategy, "case": row.case, "trials": row.trials,
             "losing": row.losing,
-            "half of the trials lose, ns": _ends(row.edge_ns, row.edge_low_ns, row.edge_high_ns),
-            "one in twenty loses, ns": _ends(row.safe_ns, row.safe_low_ns, row.safe_high_ns),
-            "by the searches, ns": _ends(row.searches_ns, row.searches_low_ns, row.searches_high_ns),
+            "half of the trials lose, ns": with_ends(row.edge_ns, row.edge_low_ns, row.edge_high_ns),
+            "one in twenty loses, ns": with_ends(row.safe_ns, row.safe_low_ns, row.safe_high_ns),
+            "by the searches, ns": with_ends(row.searches_ns, row.searches_low_ns, row.searches_high_ns),
         }
         for row in records(fitted)
     ]  # fmt: skip
@@ -411,14 +418,6 @@ def boundary_table(fitted: pd.DataFrame) -> pd.DataFrame:
         "by the searches, ns",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
-
-
-def _ends(ns: float, low_ns: float, high_ns: float) -> str:
-    if pd.isna(ns):
-        return "none found"
-    if pd.isna(low_ns):
-        return _number(ns)
-    return f"{_number(ns)} ({bound(low_ns)} to {bound(high_ns)})"
 
 
 def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
@@ -636,167 +635,6 @@ def cores(provenance: Mapping[str, Any], trials: pd.DataFrame) -> str:
         f"system took its processor from the consumer {_number(seen['consumer_preempted'].astype(float).median(), 2)} "
         "times in the median trial."
     )
-
-
-def map_design(part: MapPart) -> str:
-    """What the decision map consists of, from its profile."""
-    if not part.solutions:
-        return "This profile has no decision map."
-    lives = ", ".join(f"{live:,}" for live in part.live_messages)
-    searches = f", and {part.blocks} searches at each live set" if part.blocks else ""
-    return (
-        f"{stats.plural(len(part.solutions), 'collector')}, allocating and pooling, with {lives} messages alive in a "
-        f"heap of {part.heap_mb} MiB: {part.trials} trials for each boundary at first{searches}. Each trial lasts "
-        f"{part.seconds:g} s after its warm-up, whatever its interval, between {part.low_ns:,.0f} and "
-        f"{part.high_ns:,.0f} ns."
-    )
-
-
-def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] | None = None) -> str:
-    """What the decision map shows, and in which region the reader's own point (messages alive, messages a second)
-    lies."""
-    trials = tables["map"]
-    found = maps.boundaries(trials)
-    if not found["edge_ns"].notna().any():
-        return "**Open.** No trials show yet where allocating or pooling begins to lose messages."
-    told = maps.comparisons(trials)
-    deadline_ms = found["deadline_ms"].max()
-    counts = told["verdict"].value_counts()
-    pool, alloc, equal = (int(counts.get(verdict, 0)) for verdict in (B_CHEAPER, A_CHEAPER, EQUIVALENT))
-    text = (
-        f"{_map_headline(pool, alloc, equal, len(told))} Highest rate without a loss within {deadline_ms:g} ms, "
-        f"{stats.plural(len(told), 'comparison')} of allocating with pooling "
-        f"({told['solution'].nunique()} collectors, {told['live_messages'].nunique()} live sets), decided together: "
-        f"pooling keeps up with a higher rate in {pool}, allocating in {alloc}, no difference that matters in {equal}, "
-        f"{len(told) - pool - alloc - equal} open"
-    )
-    decided = told[told["verdict"].isin([A_CHEAPER, B_CHEAPER])]
-    if len(decided):
-        most = records(decided.loc[[decided["ratio"].map(math.log).abs().idxmax()]])[0]
-        one, other = ("pooling", "allocating") if most.verdict == B_CHEAPER else ("allocating", "pooling")
-        ends = (most.ratio, most.low, most.high) if most.ratio > 1 else (1 / most.ratio, 1 / most.high, 1 / most.low)
-        text += (
-            f"; the farthest apart by {_ends(*ends)} times, {one} over {other}, {most.solution} with "
-            f"{most.live_messages:,} messages alive"
-        )
-    text += "."
-    if point is not None:
-        regions = ", ".join(
-            f"{solution}: {maps.region_of_point(found, solution, deadline_ms, point)}"
-            for solution in found["solution"].unique()
-        )
-        text += f" With {point[0]:,.0f} messages alive and {point[1]:,.0f} a second: {regions}."
-    return text
-
-
-def maps_elsewhere(profile: str, tables: Mapping[str, pd.DataFrame]) -> str:
-    """What the decision maps of other hosts show, each by itself; empty where there is none."""
-    labels = {host.host_id: host.label for host in hosts.of_hosts(STUDY.name, profile)}
-    every = hosts.tables_of_hosts(STUDY.name, profile).get("map", tables["map"])
-    theirs = every[~every["host_id"].isin(set(tables["map"]["host_id"]))]
-    told = [
-        f"**On another host**, {labels[str(host_id)]}: {decision_map({'map': rows})}"
-        for host_id, rows in theirs.groupby("host_id")
-    ]
-    return "\n\n".join(told)
-
-
-def _map_headline(pool: int, alloc: int, equal: int, asked: int) -> str:
-    """Who keeps up with more, in a few words, from how many boundaries are shown to lie which way round."""
-    decided = pool + alloc + equal
-    if not decided:
-        return f"**{UNDECIDED}.**"
-    word = (
-        "no difference that matters" if 2 * equal > decided
-        else "pool" if not alloc else "allocate" if not pool else "it depends"
-    )  # fmt: skip
-    return f"**With a deadline: {word}{AS_FAR if 2 * decided < asked else ''}.**"
-
-
-def map_caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    """How the map is read, on how many trials it rests, and which boundaries it lacks, by reason."""
-    trials = tables["map"]
-    found = maps.boundaries(trials)
-    known = found[found["edge_ns"].notna()]
-    if known.empty:
-        return "No boundary is known yet."
-    text = (
-        f"Boundaries are where every other trial of {_number(finished(trials)['seconds'].astype(float).median(), 2)} s "
-        f"loses, each fitted to {stats.plural(int(known['trials'].min()), 'trial')} or more; a longer trial sees more "
-        "losses. Bands: 95%, whenever one looks."
-    )
-    gaps = found[found["gap"].notna()].drop_duplicates(["solution", "strategy", "deadline_ms", "gap"])
-    lacking = [f"{row.solution} with {row.strategy} within {row.deadline_ms:g} ms ({row.gap})" for row in records(gaps)]
-    return f"{text} Without a boundary: {'; '.join(lacking)}." if lacking else text
-
-
-def map_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Both boundaries of each collector, live set and deadline in words, and whose is smaller."""
-    found = maps.boundaries(tables["map"])
-    tried = maps.tried_without_loss_ns(tables["map"])
-    rows = []
-    for deadline_ms in sorted(found["deadline_ms"].unique()):
-        told = {(row.solution, row.live_messages): row
-                for row in records(maps.comparisons(tables["map"], deadline_ms))}  # fmt: skip
-        at = found[found["deadline_ms"] == deadline_ms]
-        for (solution, live), group in at.groupby(["solution", "live_messages"], sort=False, observed=True):
-            sides = {row.strategy: row for row in records(group)}
-            verdict = told.get((solution, live))
-            rows.append({
-                "solution": solution, "deadline, ms": f"{deadline_ms:g}", "messages alive": f"{live:,}",
-                **{f"{name}, ns": _boundary(sides.get(name), tried.get((solution, name, deadline_ms, live)))
-                   for name in maps.STRATEGIES},
-                "alloc / pool": "-" if verdict is None else _ends(verdict.ratio, verdict.low, verdict.high),
-                "verdict": "-" if verdict is None else _MAP_WORDS[verdict.verdict],
-            })  # fmt: skip
-    columns = ["solution", "deadline, ms", "messages alive", "alloc, ns", "pool, ns", "alloc / pool", "verdict"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-_MAP_WORDS = {A_CHEAPER: "allocate", B_CHEAPER: "pool", EQUIVALENT: "no difference that matters", OPEN: "open"}
-
-
-def _boundary(row: Any, tried_ns: float | None) -> str:
-    """``tried_ns``: the shortest interval that was tried, where no trial lost: of a rate beyond it nothing is known."""
-    if row is None:
-        return "-"
-    if tried_ns is not None and pd.notna(row.edge_ns) and row.edge_ns < tried_ns:
-        rate = stats.significant(1e9 / tried_ns)
-        return f"at most {stats.significant(tried_ns)}, none shorter was tried: at least {rate} a second"
-    return str(row.gap) if pd.isna(row.edge_ns) else _ends(row.edge_ns, row.edge_low_ns, row.edge_high_ns)
-
-
-def map_agreement(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Whether the fitted boundaries and the searches at the same live sets agree."""
-    both = maps.against_searches(tables["map"], tables["map_searches"])
-    known = both[both["agrees"].notna()]
-    if known.empty:
-        return "Nothing was searched at the live sets of the map, or not often enough to be set against the fit."
-    apart = known[~known["agrees"].astype(bool)]
-    if apart.empty:
-        times = int(known["searches"].min())
-        return f"At all {len(known)} points that were searched {times} times or more the searches and the fit agree."
-    worst = records(apart)[0]
-    return (
-        f"**At {len(apart)} of {len(known)} points the searches and the fit do not agree**, for example "
-        f"{worst.solution} with {worst.strategy} and {worst.live_messages:,} messages alive: "
-        f"{_ends(worst.searches_ns, worst.searches_low_ns, worst.searches_high_ns)} ns against "
-        f"{_ends(worst.edge_ns, worst.edge_low_ns, worst.edge_high_ns)}."
-    )
-
-
-def map_errors() -> pd.DataFrame:
-    """How often boundaries, verdicts and regions of the map are wrong, as simulated last."""
-    rows = [
-        {
-            "truth": row.truth, "soft edge": f"{row.width:.0%}", "trials": row.n, "maps": row.repetitions,
-            "bands that hold": f"{row.holds:.1%}", "high over low, median": _number(row.factor, 2),
-            "verdicts, false": f"{row.false:.1%}", "decided": f"{row.decided:.0%}",
-            "regions, wrong name": f"{row.misnamed:.1%}", "named": f"{row.named:.0%}",
-        }
-        for row in records(proof.load())
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
 
 
 def loss_caption(tables: Mapping[str, pd.DataFrame]) -> str:

@@ -7,7 +7,8 @@ several scales, with an input queue that follows the scale and with one that doe
 batch study, of the cells that are searched, so that a cell's cost in batch can be set against its smallest interval.
 
 *Placed* trials find the smallest interval of a cell in place of a search, in a fifth of its time: single trials, each
-where it is least known (`allocpool.studies.realtime.placed`). The *decision map* asks, at each of several live sets,
+where it is least known (`allocpool.studies.realtime.placed`). *Changed* cells are some of these once more, with one
+thing changed, to explain claims that fail. The *decision map* asks, at each of several live sets,
 whether allocating or pooling keeps up with a smaller interval: its trials are placed one after the other, too
 (`allocpool.studies.realtime.decision_map`). These two declare questions. A search is many trials already, and goes on
 until its ends are confirmed; what is decided by searches is decided by `allocpool.studies.realtime.contrasts`.
@@ -15,6 +16,7 @@ until its ends are confirmed; what is decided by searches is decided by `allocpo
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Self
 
@@ -26,11 +28,13 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
 from allocpool.packets.laps import COLLECTIONS
 from allocpool.packets.specs import (
+    OPTIONS,
     PUBLISHED_CASES,
     Case,
     Solution,
     SolutionKey,
     no_such_pair,
+    options_on,
     packets_to_fill,
     scaled_heap_mb,
 )
@@ -203,6 +207,40 @@ _Side = tuple[str, StrategyName]
 _AGAINST: dict[StrategyName, tuple[StrategyName, ...]] = {"alloc": ("pool", "mix"), "mix": ("pool",)}
 
 
+class ChangedCells(BaseModel):
+    """Placed cells once more with one thing changed: an option of their solution, the heap or the input queue."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[SolutionKey, ...]
+    strategies: tuple[StrategyName, ...]
+    cases: tuple[Case, ...]
+    heap_factor: float = Field(default=1.0, gt=0, description="over the published heap")
+    queue_factor: float = Field(
+        default=1.0, gt=0, le=1e3 * FULL_SECONDS / INPUT_QUEUE_MS, description="over the published input queue"
+    )
+
+    @model_validator(mode="after")
+    def _one_thing(self) -> Self:
+        for solution in map(Solution.parse, self.solutions):
+            words = list(options_on(solution))
+            words += [name for name in ("heap_factor", "queue_factor") if getattr(self, name) != 1]
+            if len(words) != 1:
+                raise ValueError(
+                    f"{solution.key} has {', '.join(words) or 'nothing'} changed: give one thing, an option of the "
+                    "solution, heap_factor or queue_factor"
+                )
+            if solution.language == "cpp" and self.heap_factor != 1:
+                raise ValueError(f"{solution.key}: heap_factor belongs to Java")
+        return self
+
+    @property
+    def words(self) -> str:
+        """What is changed about its cells, beside the option of a solution."""
+        told = (("times the heap", self.heap_factor), ("times the input queue", self.queue_factor))
+        return ", ".join(f"{factor:g} {what}" for what, factor in told if factor != 1)
+
+
 class PlacedPart(BaseModel):
     """Cells whose smallest interval is found by trials of one length, each placed by those before it; their times, heap
     and input queue follow their own scale."""
@@ -216,13 +254,31 @@ class PlacedPart(BaseModel):
     low_ns: float = Field(default=20.0, gt=0, le=LONGEST_INTERVAL_NS)
     high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
     trials: int = Field(default=10, ge=1, le=1000, description="of each cell before questions ask for more")
+    changed: tuple[ChangedCells, ...] = ()
+
+    @field_validator("solutions")
+    @classmethod
+    def _without_options(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        if wrong := next((key for key in keys if options_on(Solution.parse(key))), None):
+            raise ValueError(f"solutions: {wrong} has an option: name it under changed, and here without")
+        return keys
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         if self.low_ns >= self.high_ns:
             raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
+        offered = self._offered()
+        for group in self.changed:
+            for key in group.solutions:
+                plain = Solution.parse(key).without(*OPTIONS).key
+                cells = itertools.product(group.strategies, group.cases)
+                if any(strategy not in offered.get(plain, ()) or case not in self.cases for strategy, case in cells):
+                    raise ValueError(
+                        f"changed: {plain} with {', '.join(group.strategies)} in {', '.join(group.cases)} is not all "
+                        "placed as it is: name it in solutions, strategies and cases, too"
+                    )
         paired = {side for pair in self.pairs() for side in pair}
-        for text, strategies in self._offered().items():
+        for text, strategies in offered.items():
             if alone := [strategy for strategy in strategies if (text, strategy) not in paired]:
                 language = Solution.parse(text).language
                 raise ValueError(
@@ -338,7 +394,9 @@ def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
         items += plan_sweeps(profile, block) if block < profile.sweeps.blocks else ()
         items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
         items += _similar(profile, block) if block < profile.similar.blocks else ()
-        items += (*_first_placed(profile.placed), *_first_of_map(profile)) if block == 0 else ()
+        if block == 0:
+            changed = [Planned(spec) for _, spec, _ in _first_changed(profile.placed)]
+            items += (*_first_placed(profile.placed), *changed, *_first_of_map(profile))
         items += _map_searches(profile, block) if block < profile.decision_map.blocks else ()
         planned |= {item.spec: item for item in items}
     return list(planned.values())
@@ -389,18 +447,37 @@ def _similar(profile: RealtimeProfile, block: int) -> Iterator[Planned]:
 
 
 def _first_placed(part: PlacedPart) -> Iterator[Planned]:
-    """The first trial of each cell of a part."""
+    """The first trial of each cell of a part, those that are changed apart."""
     for text in part.solutions:
         solution = Solution.parse(text)
         for strategy in filter(solution.offers, part.strategies):
             for case in part.cases:
-                seconds = FULL_SECONDS * part.scale
-                spec = RealtimeSpec(
-                    **solution.model_dump(exclude_none=True),
-                    strategy=strategy, case=case, scale=part.scale, block=0,
-                    interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds, cap_seconds=seconds,
-                )  # fmt: skip
-                yield Planned(spec, _impossible(solution, strategy))
+                yield Planned(_placed_trial(part, solution, strategy, case), _impossible(solution, strategy))
+
+
+def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpec, str]]:
+    """The first trial of each cell with one thing changed, after that of the cell as it is; and what is changed, where
+    the solution does not tell."""
+    for group in part.changed:
+        for solution in map(Solution.parse, group.solutions):
+            for strategy, case in itertools.product(group.strategies, group.cases):
+                to: dict[str, Any] = {}
+                if group.heap_factor != 1:
+                    heap_mb = scaled_heap_mb(solution.layout, solution.collector or "", part.scale)
+                    to["heap_mb"] = round(heap_mb * group.heap_factor)
+                if group.queue_factor != 1:
+                    to["input_queue_ms"] = INPUT_QUEUE_MS * part.scale * group.queue_factor
+                as_it_is = _placed_trial(part, solution.without(*OPTIONS), strategy, case)
+                yield as_it_is, _placed_trial(part, solution, strategy, case, **to), group.words
+
+
+def _placed_trial(part: PlacedPart, solution: Solution, strategy: StrategyName, case: Case, **to: Any) -> RealtimeSpec:
+    seconds = FULL_SECONDS * part.scale
+    return RealtimeSpec(
+        **solution.model_dump(exclude_none=True),
+        strategy=strategy, case=case, scale=part.scale, block=0,
+        interval_ns=next_interval(part.low_ns, part.high_ns, ()), seconds=seconds, cap_seconds=seconds, **to,
+    )  # fmt: skip
 
 
 def _sizes_of(live: int, strategy: str) -> dict[str, int]:
@@ -479,8 +556,9 @@ def place_trial(
 
 
 def questions(profile: RealtimeProfile, machine: Machine) -> list[Question[TrialSpec]]:
-    """Those of placed cells, then those of the decision map."""
-    return [*questions_of_cells(profile.placed), *questions_of_map(profile, machine)]
+    """Those of placed cells and of what changes them, then those of the decision map."""
+    part = profile.placed
+    return [*questions_of_cells(part), *questions_of_changes(part), *questions_of_map(profile, machine)]
 
 
 def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
@@ -499,6 +577,18 @@ def questions_of_cells(part: PlacedPart) -> list[Question[TrialSpec]]:
         )
         for one, other in part.pairs()
         for case in part.cases
+    ]  # fmt: skip
+
+
+def questions_of_changes(part: PlacedPart) -> list[Question[TrialSpec]]:
+    """Does a cell keep up with a smaller interval once one thing is changed? They are decided apart from all others."""
+    judge = PlacedJudge(PDR_LOSS_RATIO)
+    return [
+        Question(
+            as_it_is, spec, primary=False, family="changed", judge=judge, fewest=part.trials,
+            about=f"(the one on the right with {words})" if words else "",
+        )
+        for as_it_is, spec, words in _first_changed(part)
     ]  # fmt: skip
 
 
@@ -542,8 +632,10 @@ def estimate_seconds(profile: RealtimeProfile) -> float:
     """About how long the whole campaign takes, seconds, with the trials that the decision map places at first; from
     lengths and sizes alone."""
     planned = [item.spec for item in plan_realtime(profile, Machine(cores=1)) if not item.unavailable]
+    part = profile.placed
     parts = (
-        (profile.decision_map.trials, _first_of_map(profile)), (profile.placed.trials, _first_placed(profile.placed)),
+        (profile.decision_map.trials, _first_of_map(profile)), (part.trials, _first_placed(part)),
+        (part.trials, (Planned(spec) for _, spec, _ in _first_changed(part))),
     )  # fmt: skip
     placed_s = sum(
         (trials - 1) * item.spec.expected_seconds() for trials, items in parts for item in items if not item.unavailable

@@ -46,7 +46,7 @@ from allocpool.packets.columns import (
 from allocpool.packets.columns import TRIALS as BATCH
 from allocpool.packets.laps import LAPS
 from allocpool.packets.measurement import BatchMeasurement
-from allocpool.packets.specs import scaled_heap_mb
+from allocpool.packets.specs import options_on, scaled_heap_mb
 from allocpool.runtimes.collectors import never_frees
 from allocpool.studies.realtime.measurement import (
     Burst,
@@ -300,7 +300,7 @@ PAUSES = DataFrameSchema(
 SCHEMAS = {
     "searches": SEARCHES, "probes": PROBES, "trials": TRIALS, "bursts": BURSTS, "slips": SLIPS, "samples": SAMPLES,
     "delays": DELAYS, "pauses": PAUSES, "batch": BATCH, "map": TRIALS, "map_searches": SEARCHES,
-    "placed": TRIALS,
+    "placed": TRIALS, "changed": TRIALS,
 }  # fmt: skip
 
 
@@ -540,6 +540,12 @@ def is_placed(record: TrialRecord) -> bool:
     return bool(spec["cap_seconds"] == spec["seconds"] and spec["major_collections"] == 0)
 
 
+def _is_changed(row: Mapping[str, Any]) -> bool:
+    """Whether one thing is changed about a placed cell: its heap, its input queue, or an option of its solution."""
+    as_published = all(0.95 <= factor <= 1.05 for factor in (row["heap_factor"] or 1.0, _queue_factor(row)))
+    return not as_published or bool(options_on(SimpleNamespace(**row)))
+
+
 @lru_cache(maxsize=1024)
 def seen_in(record: TrialRecord) -> Seen | None:
     """What a trial of the decision map, or a placed one, says of its boundary; None of any other trial."""
@@ -630,7 +636,8 @@ def _rows_of(record: TrialRecord) -> Rows:
     if is_of_map(record):
         return {"map": [trial_columns(trial)]}
     if is_placed(record):
-        return {"placed": [trial_columns(trial)]}
+        row = trial_columns(trial)
+        return {"changed" if _is_changed(row) else "placed": [row]}
     rows = {"trials": [trial_columns(trial)]}
     if trial.measurement is None:
         return rows

@@ -1,0 +1,167 @@
+"""Why claims on real time fail here: which one thing is changed about a cell of a comparison that is the other way
+round. Some changed cells are those of the campaign itself; the group ``placed.changed`` of a profile adds the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from allocpool.decisions import Comparison, effect_that_matters
+from allocpool.evidence.ablation import Ablation, Judged, Told, failed, judge
+from allocpool.evidence.claims import OTHER_WAY, Verdict
+from allocpool.evidence.trials import finished, records
+from allocpool.packets.cells import CONFIGURATION
+from allocpool.packets.comparisons import Cell
+from allocpool.packets.specs import Solution
+from allocpool.studies.realtime.cells import PDR, placed_of
+from allocpool.studies.realtime.claims import (
+    G1_NATIVE_IN_C_NS,
+    G1_NATIVE_POOL_IN_C,
+    LARGER_HEAP,
+    LONGER_QUEUE,
+    ZGC_IN_C_NS,
+    ZGC_POOLS_IN_C,
+    Pairs,
+    Realtime,
+    Wanted,
+    native_zgc_beside_flat,
+    pools_beside_allocating,
+)
+from allocpool.studies.realtime.placed import PlacedTrials, Side, over
+
+BY_LIKELIHOOD = "intervals by the likelihood of placed trials"
+
+
+class _Place(NamedTuple):
+    """A cell, and its heap and input queue over the published ones."""
+
+    cell: Cell
+    heap: float = 1.0
+    queue: float = 1.0
+
+
+class Change(NamedTuple):
+    """One thing that is changed about the cells of a comparison that have one of these strategies.
+
+    ``solution``: fields of `Solution`; ``cell``: strategy or case; ``heap`` (of Java) and ``queue``: times as large.
+    """
+
+    words: str
+    solution: Mapping[str, Any] = MappingProxyType({})
+    cell: Mapping[str, str] = MappingProxyType({})
+    heap: float = 1.0
+    queue: float = 1.0
+    strategies: Sequence[str] = ("alloc", "mix", "pool")
+
+    def of(self, place: _Place, solution: Solution) -> _Place:
+        """The cell after the change; the same where it has nothing to change."""
+        if place.cell.strategy not in self.strategies:
+            return place
+        heap = place.heap if solution.language == "cpp" else place.heap * self.heap
+        label = solution.model_copy(update=dict(self.solution)).label
+        return _Place(place.cell._replace(solution=label, **self.cell), heap, place.queue * self.queue)
+
+
+_POOLS = ("mix", "pool")
+SMALL = Change("the pool is small (mix)", cell={"strategy": "mix"}, strategies=("pool",))
+FRESH = Change("the pool lies in the order in which it was made", solution={"pool_order": "fresh"}, strategies=_POOLS)
+ROOMY = Change(f"the heap is {LARGER_HEAP:g} times as large", heap=LARGER_HEAP)
+PATIENT = Change(f"the input queue is {LONGER_QUEUE:g} times as long", queue=LONGER_QUEUE)
+FEW_ALIVE = Change("a fifth as much is alive (case B)", cell={"case": "B"})
+
+_Sides = tuple[_Place | float, _Place]
+"""The cell that is said to need the larger interval, or a limit, ns, and the one that is said to need less."""
+
+
+def _of_pairs(pairs: Callable[[Realtime], Pairs]) -> Callable[[Realtime], list[_Sides]]:
+    return lambda data: [(_place(right), _place(left)) for left, right in pairs(data)]
+
+
+def _of_limit(wanted: Wanted, limit_ns: float) -> Callable[[Realtime], list[_Sides]]:
+    return lambda data: [(limit_ns, _place(row)) for row in records(wanted.among(data.cells))]
+
+
+def _place(row: Any) -> _Place:
+    return _Place(Cell(str(row.solution), str(row.strategy), str(row.case)))
+
+
+EXPLANATIONS: Mapping[str, tuple[Callable[[Realtime], list[_Sides]], tuple[Change, ...]]] = MappingProxyType(
+    {
+        "pool-everywhere-realtime": (_of_pairs(pools_beside_allocating), (SMALL, FRESH, ROOMY, PATIENT)),
+        "zgc-c-2m": (_of_limit(ZGC_POOLS_IN_C, ZGC_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE)),
+        "g1-native-c": (
+            _of_limit(G1_NATIVE_POOL_IN_C, G1_NATIVE_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE),
+        ),
+        "zgc-beats-flat-alloc-c": (_of_pairs(native_zgc_beside_flat), (ROOMY, PATIENT, FEW_ALIVE)),
+    }
+)  # fmt: skip
+"""By claim: what it compares, and what is changed about those that are the other way round."""
+
+
+def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Ablation]:
+    """Every change of every comparison of placed cells that is the other way round, of the claims that these verdicts
+    refute. ``cells`` come from `realtime_cells`."""
+    every = pd.concat([finished(tables[name]) for name in ("placed", "changed")], ignore_index=True)
+    found = _by_place(every)
+    solutions = {row.solution: Solution.of(row._asdict()) for row in records(every.drop_duplicates("solution"))}
+    return judge([
+        change
+        for verdict in failed(verdicts)
+        if verdict.claim.id in EXPLANATIONS
+        for change in _changes(verdict, Realtime.of(cells, every.iloc[:0], verdict.set_up), found, solutions)
+    ])  # fmt: skip
+
+
+def _by_place(trials: pd.DataFrame) -> dict[_Place, PlacedTrials]:
+    heap, queue = trials["heap_factor"].astype(float).fillna(1.0), trials["queue_factor"].astype(float)
+    factors = trials.assign(heap=heap.round(1), queue=queue.round(1))
+    return {
+        _Place(Cell(*map(str, key[:3])), *key[3:]): placed_of(group.sort_values("block", kind="stable"), PDR)
+        for key, group in factors.groupby([*CONFIGURATION, "heap", "queue"], observed=True)
+    }
+
+
+def _changes(
+    verdict: Verdict, data: Realtime, found: Mapping[_Place, PlacedTrials], solutions: Mapping[str, Solution]
+) -> Iterator[tuple[Told, Judged]]:
+    compared, changes = EXPLANATIONS[verdict.claim.id]
+    for before, shown in zip(compared(data), verdict.evidence["shown"], strict=True):
+        one, other = before
+        # What searches decide is no matter of placed trials.
+        if shown != OTHER_WAY or other not in found or not (isinstance(one, float) or one in found):
+            continue
+        words = f"{f'{one:g} ns' if isinstance(one, float) else one.cell} over {other.cell}"
+        for change in changes:
+            to_one = one if isinstance(one, float) else change.of(one, solutions[one.cell.solution])
+            after = to_one, change.of(other, solutions[other.cell.solution])
+            if after != before:
+                told = Told(verdict.claim.text, verdict.set_up, words, change.words)
+                yield told, _judged(before, after, found)
+
+
+def _judged(before: _Sides, after: _Sides, found: Mapping[_Place, PlacedTrials]) -> Judged:
+    def trials(place: _Place) -> PlacedTrials:
+        return found.get(place, PlacedTrials((), 0, math.nan))
+
+    def ratio(one: _Place | float, other: _Place) -> _Pairs:
+        # At about a limit is what claims allow, too.
+        return [(effect_that_matters() * one if isinstance(one, float) else trials(one), trials(other))]
+
+    moved: _Pairs = []
+    if isinstance(before[0], _Place) and isinstance(after[0], _Place) and after[0] != before[0]:
+        moved.append((trials(after[0]), trials(before[0])))
+    if after[1] != before[1]:
+        moved.append((trials(before[1]), trials(after[1])))
+    return Judged(*(partial(_over, pairs) for pairs in (ratio(*before), ratio(*after), moved)))
+
+
+_Pairs = list[tuple[Side, PlacedTrials]]
+
+
+def _over(pairs: _Pairs, alpha: float) -> Comparison:
+    return over(pairs, alpha=alpha)
