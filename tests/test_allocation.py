@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from allocpool import decisions
-from allocpool.campaign import campaign, single
+from allocpool.campaign import campaign, single, store
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.evidence import claims, reference
@@ -430,7 +430,7 @@ def test_nothing_measured_is_open_and_drawn_as_such() -> None:
 
 
 def test_every_operation_is_seen_in_the_figure_of_access(data: Path) -> None:
-    tables, _ = campaign.read_tables("allocation", "standard")
+    tables, _ = store.read_tables("allocation", "standard")
     axes = plots.access_cost(tables["trials"]).axes
     assert len(axes) == tables["trials"]["operation"].nunique()
     for axis in axes:

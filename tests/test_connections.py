@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, profiles
 from allocpool.campaign.tidy import frame
 from allocpool.evidence import claims
 from allocpool.evidence.claims import MIXED, OPEN, REFUTED, REPRODUCED
@@ -386,7 +386,7 @@ def test_the_figures_and_sentences_of_the_page_are_made_of_any_campaign() -> Non
         assert len(echo_report.cpu_table(trials)) == trials["variant"].nunique()
 
 
-@pytest.mark.parametrize("profile", campaign.profiles())
+@pytest.mark.parametrize("profile", profiles.names())
 def test_every_profile_plans_each_configuration_once_a_block(profile: str) -> None:
     opened = campaign.open_study("buffered_io", profile)
     specs = [item.spec for item in opened.plan()]

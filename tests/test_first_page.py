@@ -13,10 +13,10 @@ import synthetic
 
 from allocpool import findings, verdict_grid
 from allocpool.advise import advise_command
-from allocpool.campaign import campaign, hosts
-from allocpool.campaign.campaign import effect_of, read_profile
+from allocpool.campaign import hosts, profiles, store
 from allocpool.campaign.registry import study_named
 from allocpool.campaign.schedule import Progress, Question, decisions_of
+from allocpool.campaign.store import effect_of
 from allocpool.decisions import EFFECT, judged_by
 from allocpool.errors import UserError, unknown_choice
 from allocpool.evidence import style, tables
@@ -197,7 +197,7 @@ def test_the_answer_turns_with_the_effect_that_matters(monkeypatch: pytest.Monke
     assert "realistic load: either.** No difference that matters" in told[1.25]
     longer = r"from 25% on\. Smaller ones take longer: `allocpool findings --profile (\w+)` plans about [\d.]+ hours "
     assert (profile := re.search(longer, told[1.25]))
-    assert read_profile(study_named("batch"), profile[1], {}).effect_that_matters < 1.25
+    assert profiles.read(study_named("batch"), profile[1], {}).effect_that_matters < 1.25
     assert "Smaller ones" not in told[EFFECT]
 
 
@@ -274,9 +274,9 @@ def test_a_deadline_that_was_measured_on_another_machine_is_told_so(monkeypatch:
     other = about | {"host": host | {"cpu_model": "Slide rule"}, "host_id": "there"}
     found = findings.Measured("nonesuch")
     assert "another machine" not in findings.where_and_when(found, about)
-    monkeypatch.setattr(campaign, "stored", lambda *_which: ({}, about))
+    monkeypatch.setattr(store, "stored", lambda *_which: ({}, about))
     assert "another machine" not in findings.where_and_when(found, about)
-    monkeypatch.setattr(campaign, "stored", lambda *_which: ({}, other))
+    monkeypatch.setattr(store, "stored", lambda *_which: ({}, other))
     told = findings.where_and_when(found, about)
     assert told.endswith("What has a deadline was measured on another machine, Slide rule, 2026-01-01 to 2026-01-02.")
 

@@ -21,6 +21,7 @@ from scipy import stats as scipy_stats
 
 from allocpool import home
 from allocpool.campaign import archive, campaign, hosts
+from allocpool.campaign.store import read_tables
 from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
 from allocpool.errors import UserError
@@ -117,7 +118,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(campaign, "all_of_profile", lambda _profile: [campaign.open_study("batch", "smoke", SETTINGS)])
         patch.setattr(archive, "all_of_profile", campaign.all_of_profile)
-        patch.setattr(archive, "check_profile", lambda _profile: None)
+        patch.setattr("allocpool.campaign.profiles.check", lambda _profile: None)
         for name in ("elsewhere", "here"):
             patch.setenv(NAME, name)
             patch.setenv("ALLOCPOOL_DATA", str(folder / name))
@@ -140,10 +141,10 @@ def test_another_hosts_archive_stands_beside_this_ones_and_is_never_mixed_with_i
     assert shown.agreement(hosts.questions_of_hosts(PROFILE), hosts.combined(hosts.questions_of_hosts(PROFILE))) == (
         shown.ONE_HOST
     )
-    own = campaign.read_tables("batch", PROFILE)[0]["trials"]
+    own = read_tables("batch", PROFILE)[0]["trials"]
     told = allocpool("import", str(store / "elsewhere.tar.gz"))
     assert told.exit_code == 0, told.output
-    pd.testing.assert_frame_equal(campaign.read_tables("batch", PROFILE)[0]["trials"], own)
+    pd.testing.assert_frame_equal(read_tables("batch", PROFILE)[0]["trials"], own)
     both = hosts.tables_of_hosts("batch", PROFILE)
     assert {name: table["host_id"].nunique() for name, table in both.items()} == dict.fromkeys(both, 2)
     assert both["trials"]["host_id"].iloc[0] == read_host().fingerprint()

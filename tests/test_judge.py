@@ -14,7 +14,7 @@ import synthetic
 from scipy import stats as scipy_stats
 
 from allocpool import decisions, notebook
-from allocpool.campaign import campaign
+from allocpool.campaign import store
 from allocpool.campaign.registry import every_study, room
 from allocpool.decisions import compare
 from allocpool.evidence import tables
@@ -292,7 +292,7 @@ def test_a_gap_is_the_commonest_failure() -> None:
 
 def every_verdict(of: str) -> list[Verdict]:
     """The verdicts of a study on data that it is known to judge: published figures, or a campaign with a hole."""
-    empty = campaign.stored(of, "nonesuch")[0]
+    empty = store.stored(of, "nonesuch")[0]
     made = synthetic.fail(synthetic.trials(), "heap / G1 / 25", "alloc", "C")
     if of == "batch":
         return batch.evaluate(made)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from allocpool import notebook
-from allocpool.campaign import campaign, tidy
+from allocpool.campaign import campaign, store, tidy
 from allocpool.campaign.registry import study_named
 from allocpool.evidence.trials import counted, disturbances, failures, finished
 from allocpool.machine.activity import Activity, read_activity
@@ -179,7 +179,7 @@ def test_a_record_tells_what_went_on_around_its_trial(data: Path) -> None:
 
 def test_tables_of_an_earlier_version_get_the_columns_that_came_since(data: Path) -> None:
     schema = study_named("batch").schemas["trials"]
-    stored, _ = campaign.read_tables("batch", "standard")
+    stored, _ = store.read_tables("batch", "standard")
     newer = ["attempt", "disturbed", "steal_share", "steady_state"]
     older = stored["trials"].drop(columns=newer)
     completed = schema.validate(tidy.completed(older, schema))

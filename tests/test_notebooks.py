@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from allocpool import home, notebook
-from allocpool.campaign import campaign
+from allocpool.campaign import campaign, profiles, store
 from allocpool.campaign.registry import STUDY_NAMES, every_study, study_named
 from allocpool.decisions import EFFECT, effect_that_matters, judged_by
 from allocpool.errors import UserError
@@ -106,7 +106,7 @@ def test_it_ends_with_its_mark(path: Path) -> None:
     assert source(path, "code")[-1].startswith(f'notebook.finished("{path.stem}"')
 
 
-@pytest.mark.parametrize("profile", campaign.profiles())
+@pytest.mark.parametrize("profile", profiles.names())
 def test_every_profile_gives_only_parameters_that_the_notebook_has(path: Path, profile: str) -> None:
     file = home.home() / "papermill-configs" / profile / f"{path.stem}.yaml"
     given = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -121,7 +121,7 @@ def test_default_parameters_open_the_quick_profile(study: str) -> None:
     assert opened.profile.profile == "quick"
 
 
-@pytest.mark.parametrize("profile", campaign.profiles())
+@pytest.mark.parametrize("profile", profiles.names())
 def test_all_studies_of_a_profile_ask_for_the_same_effect(profile: str) -> None:
     asked = {each.profile.effect_that_matters for each in campaign.all_of_profile(profile)}
     assert asked == {1.25 if profile == "quick" else EFFECT}
@@ -149,12 +149,16 @@ def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytes
         shown = campaign.open_study("realtime", "standard")
         monkeypatch.setenv(campaign.SHOW_ONLY, "1")
         about = {"profile": stored, "statuses": {"ok": 4}, "unavailable": {}, "planned": 4, "missing": 0}
-        monkeypatch.setattr(campaign, "stored", lambda *_which, about=about: ({}, about))
+        monkeypatch.setattr(store, "stored", lambda *_which, about=about: ({}, about))
         assert set(told) <= set(shown.provenance()["other_settings"]) and bool(told) == (stored is taken)
         banner = notebook.status_banner(shown.provenance()).data
         assert all(word in banner for word in told)
         assert ("Taken with other settings than the profile has: " in banner) == bool(told)
-    assert "placed.solutions cpp/flat/glibc, not 18 of them" in campaign._other_settings(
+    two = [{"solutions": ["cpp/flat"], "queue_factor": 10.0}, {}]
+    assert profiles.other_settings({"changed": two}, {"changed": []}) == [
+        "changed (solutions cpp/flat, queue_factor 10), (), not none"
+    ]
+    assert "placed.solutions cpp/flat/glibc, not 18 of them" in profiles.other_settings(
         taken, study.profile.model_dump(mode="json")
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool.campaign import campaign, single
+from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Planned
 from allocpool.errors import UserError
 from allocpool.packets.cells import too_short
@@ -44,7 +44,7 @@ def own(profile: str) -> list[Planned]:
     return [item for item in planned("pauses", profile) if item.spec not in others]
 
 
-@pytest.mark.parametrize("profile", campaign.profiles())
+@pytest.mark.parametrize("profile", profiles.names())
 def test_trials_of_other_studies_are_not_run_again(profile: str) -> None:
     opened = campaign.open_study("pauses", profile)
     batch = {item.spec for item in planned("batch", profile)}

@@ -19,7 +19,7 @@ import pytest
 from MLRsearch import MeasurementResult
 from test_contract import SAME_IN_ALL, vectors
 
-from allocpool.campaign import campaign, single
+from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.packets.layouts import LAYOUTS
@@ -692,7 +692,7 @@ def test_major_collections_are_told_from_others_as_the_log_grows(tmp_path: Path,
     assert Collections(log, PAUSING, from_start=True).since(0) == 1 + 3 * pausing
 
 
-@pytest.mark.parametrize("profile", campaign.profiles())
+@pytest.mark.parametrize("profile", profiles.names())
 def test_every_profile_is_valid_and_estimated_before_it_runs(profile: str) -> None:
     opened = campaign.open_study("realtime", profile)
     settings = opened.profile

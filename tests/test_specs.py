@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from allocpool import home
-from allocpool.campaign import campaign, single
+from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Machine
 from allocpool.errors import UserError
 from allocpool.machine import perf
@@ -145,7 +145,7 @@ def test_a_heap_larger_than_the_machine_is_refused_before_anything_starts() -> N
         single.run_single(spec("layout=heap strategy=pool packets=1 heap_mb=99000000"))
 
 
-@pytest.mark.parametrize("profile", campaign.profiles())
+@pytest.mark.parametrize("profile", profiles.names())
 def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(profile: str) -> None:
     opened = campaign.open_study("batch", profile)
     settings = opened.profile
@@ -337,7 +337,7 @@ def test_what_makes_no_sense_on_any_machine_is_refused_in_one_line(text: str, re
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("profile", campaign.profiles())
+@pytest.mark.parametrize("profile", profiles.names())
 def test_every_native_profile_plans_the_ladder_and_says_what_can_not_run(profile: str) -> None:
     opened = campaign.open_study("native", profile)
     planned = opened.plan()

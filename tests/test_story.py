@@ -15,7 +15,7 @@ from compilers import leave_out_the_second
 from listening import watched
 
 from allocpool import home
-from allocpool.campaign import campaign, single
+from allocpool.campaign import campaign, single, store
 from allocpool.campaign.registry import every_study, modes
 from allocpool.site import render
 from allocpool.trial.spec import TrialSpec
@@ -96,7 +96,7 @@ def test_every_notebook_reaches_its_end(smoke: Path, name: str) -> None:
 
 def test_the_batch_page_shows_what_was_measured(smoke: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOCPOOL_DATA", str(smoke / "data"))
-    tables, _ = campaign.read_tables("batch", "smoke")
+    tables, _ = store.read_tables("batch", "smoke")
     trials = tables["trials"]
     assert set(trials["status"]) == {"ok"}
     assert (trials["ns_per_packet"] > 0).all()

@@ -23,7 +23,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from allocpool.campaign import campaign, hosts, tidy
+from allocpool.campaign import campaign, hosts, profiles, store, tidy
 from allocpool.cli import main
 from allocpool.decisions import EQUIVALENT, FEWEST
 from allocpool.errors import UserError
@@ -181,7 +181,7 @@ def test_tables_are_whole_wherever_in_one_their_writer_is_killed(data: Path, mad
             assert path.read_bytes()[-4:] == b"PAR1", f"{path} is torn"
     small.tables()
     assert {path.stem for path in small.tidy_folder.glob("*.parquet")} == names
-    assert len(campaign.read_tables("batch", small.profile.profile)[0]["trials"]) == 8
+    assert len(store.read_tables("batch", small.profile.profile)[0]["trials"]) == 8
 
 
 def _die_in_the_middle(one: campaign.Campaign, written: int) -> None:
@@ -485,7 +485,7 @@ def test_writers_of_the_same_tables_at_once_do_not_meet(data: Path, made_up: Non
     for writer in writers:
         writer.join(60)
     assert [writer.exitcode for writer in writers] == [0] * 4
-    assert len(campaign.read_tables("batch", one.profile.profile)[0]["trials"]) == 4
+    assert len(store.read_tables("batch", one.profile.profile)[0]["trials"]) == 4
     assert not list(one.tidy_folder.glob(".*")), "what a write left"
 
 
@@ -538,9 +538,9 @@ def test_one_profile_that_can_not_be_read_does_not_keep_the_others_from_being_to
     opened(1).run()
     empty = tmp_path / "02_batch.yaml"
     empty.touch()
-    read = campaign._read_settings
-    monkeypatch.setattr(campaign, "_read_settings", lambda path: read(empty if path.parent.name == "quick" else path))
-    monkeypatch.setattr(campaign, "profiles", lambda: ("quick", "smoke"))
+    read = profiles._read_settings
+    monkeypatch.setattr(profiles, "_read_settings", lambda path: read(empty if path.parent.name == "quick" else path))
+    monkeypatch.setattr(profiles, "names", lambda: ("quick", "smoke"))
     told = allocpool("status")
     assert told.exit_code == 0 and told.output.count("02_batch.yaml holds no settings") == 1, told.output
     named = allocpool("status", "--profile", "quick")
@@ -582,6 +582,6 @@ def test_tables_without_provenance_are_no_campaign_and_say_what_makes_one(data: 
     one.run()
     (one.tidy_folder / "provenance.json").unlink()
     with pytest.raises(UserError, match=r"no tables of study batch.*makes them"):
-        campaign.read_tables("batch", one.profile.profile)
-    tables, provenance = campaign.stored("batch", one.profile.profile)
+        store.read_tables("batch", one.profile.profile)
+    tables, provenance = store.stored("batch", one.profile.profile)
     assert provenance is None and tables["trials"].empty

@@ -12,7 +12,7 @@ import pandera.errors
 import pytest
 
 from allocpool import home
-from allocpool.campaign import campaign, dictionary, tidy
+from allocpool.campaign import campaign, dictionary, store, tidy
 from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.errors import UserError
 from allocpool.packets.columns import COUNTS, ITERATIONS, TRIALS
@@ -72,7 +72,7 @@ def test_only_java_has_pauses(opened: campaign.Campaign) -> None:
 
 def test_tables_and_provenance_are_stored_and_read_back(opened: campaign.Campaign) -> None:
     tables = opened.tables()
-    stored, provenance = campaign.read_tables("batch", opened.profile.profile)
+    stored, provenance = store.read_tables("batch", opened.profile.profile)
     pd.testing.assert_frame_equal(stored["trials"], tables["trials"], check_dtype=False)
     assert provenance["statuses"] == {"ok": 2}
     assert provenance["host"]["cpu_model"] == opened.host.cpu_model
@@ -89,7 +89,7 @@ def test_a_stored_file_that_is_damaged_is_named_with_the_remedy(
     whole = path.read_bytes()
     path.write_bytes(content)
     try:
-        for read in (campaign.read_tables, campaign.stored):
+        for read in (store.read_tables, store.stored):
             with pytest.raises(UserError, match=rf"{name} can't be read .*makes it anew"):
                 read(opened.study.name, opened.profile.profile)
     finally:
@@ -213,10 +213,10 @@ SHIPPED = sorted(path.parent for path in home.shipped_dir().rglob("provenance.js
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda path: str(path.relative_to(home.shipped_dir())))
 def test_every_shipped_table_fits_its_schema_as_it_is_read(data: Path, folder: Path) -> None:
     """What was stored before a column came has the column's value of then, or none."""
-    tables, _ = campaign.read_folder(study_named(folder.name), folder, "it is shipped")
+    tables, _ = store.read_folder(study_named(folder.name), folder, "it is shipped")
     assert set(tables) == {path.stem for path in folder.glob("*.parquet")}
     for name, table in tables.items():
-        schema = {**study_named(folder.name).schemas, "questions": campaign.QUESTIONS}[name]
+        schema = {**study_named(folder.name).schemas, "questions": store.QUESTIONS}[name]
         assert list(table.columns) == list(schema.columns)
         schema.validate(table)
 
@@ -229,7 +229,7 @@ def test_reference_figures_are_listed_in_the_data_package() -> None:
 
 def test_a_stored_table_is_read_again_once_its_file_is_another(tmp_path: Path) -> None:
     def read() -> pd.DataFrame:
-        return campaign.read_folder(study_named("allocation"), tmp_path, "make it anew")[0]["beside"]
+        return store.read_folder(study_named("allocation"), tmp_path, "make it anew")[0]["beside"]
 
     (tmp_path / "provenance.json").write_text("{}", encoding="utf-8")
     path = tmp_path / "beside.parquet"

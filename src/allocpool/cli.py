@@ -317,12 +317,12 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
     from dataclasses import asdict
 
     from allocpool import home
-    from allocpool.campaign import campaign, sequential
+    from allocpool.campaign import campaign, profiles, sequential
     from allocpool.trial.record import RESULT
 
     states: dict[str, dict[str, Any]] = {}
     idle = []
-    begun = campaign.profiles() if any(home.raw_dir().glob(f"*/{RESULT}")) else ()
+    begun = profiles.names() if any(home.raw_dir().glob(f"*/{RESULT}")) else ()
     for name in begun if profile is None else [profile]:
         try:
             campaigns = campaign.all_of_profile(name)
@@ -433,11 +433,11 @@ def findings(profile: str, minutes: str | None) -> None:
 def site(profile: str, execute: bool) -> None:
     """Build the pages again from the notebooks that `allocpool findings` executed; runs no trial."""
     from allocpool import home
-    from allocpool.campaign.campaign import check_profile
+    from allocpool.campaign import profiles
     from allocpool.machine.host import usable_cores
     from allocpool.site import build_site, render, require_whole
 
-    check_profile(profile)
+    profiles.check(profile)
     executed = home.build_dir() / "executed" / profile
     if execute:
         page = render(profile, jobs=usable_cores(), show_only=True)

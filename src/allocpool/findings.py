@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats, verdict_grid
-from allocpool.campaign import campaign, sequential
+from allocpool.campaign import campaign, profiles, sequential, store
 from allocpool.campaign.registry import every_study, room, study_named
 from allocpool.campaign.study import Machine
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
@@ -77,7 +77,7 @@ class Measured:
     profile: str
 
     def _table(self, study: str, name: str) -> pd.DataFrame:
-        return campaign.stored(study, self.profile)[0][name]
+        return store.stored(study, self.profile)[0][name]
 
     @cached_property
     def batch(self) -> pd.DataFrame:
@@ -127,12 +127,12 @@ class Measured:
     @property
     def effect(self) -> float:
         """The smallest ratio of costs that matters, by the profile of the first study of packets that left anything."""
-        return campaign.effect_of(self.profile, *_OF_PACKETS)
+        return store.effect_of(self.profile, *_OF_PACKETS)
 
     @property
     def realtime_effect(self) -> float:
         """The smallest ratio of intervals that matters: the real-time study may have been asked for another one."""
-        return campaign.effect_of(self.profile, "realtime", *_OF_PACKETS)
+        return store.effect_of(self.profile, "realtime", *_OF_PACKETS)
 
     @cached_property
     def mapped(self) -> pd.DataFrame:
@@ -268,7 +268,7 @@ def provenance(measured: Measured) -> dict[str, Any]:
         UserError: nothing is measured; names the command that does.
     """
     for study in _OF_PACKETS:
-        if found := campaign.stored(study, measured.profile)[1]:
+        if found := store.stored(study, measured.profile)[1]:
             return found
     raise UserError(
         f"nothing is measured yet under profile {measured.profile}: `allocpool findings --profile {measured.profile}`"
@@ -286,12 +286,9 @@ def certainty(measured: Measured, provenance: Mapping[str, Any]) -> str:
 
 def _finer(effect: float, machine: Machine) -> str:
     """Which profile asks for smaller effects, the first one, and how long that takes; empty where none does."""
-    for name in campaign.profiles():
+    for name in profiles.names():
         with suppress(UserError):  # a reader's own profile may lack this study
-            if (
-                campaign.read_profile(study_named("batch"), name, {}).effect_that_matters < effect
-                and name != MEANINGLESS
-            ):
+            if profiles.read(study_named("batch"), name, {}).effect_that_matters < effect and name != MEANINGLESS:
                 planned = (item for each in campaign.all_of_profile(name) for item in each.plan(machine))
                 takes = sequential.expected_seconds(item.spec for item in planned if not item.unavailable)
                 return (
@@ -390,7 +387,7 @@ def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
         f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
         f"{round(host['memory_mb'] / 1024)} GiB, {_days(provenance)}. {quiet_or_noisy(measured.every_batch)}"
     )
-    other = campaign.stored("realtime", measured.profile)[1]
+    other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
         told += f" What has a deadline was measured on another machine, {other['host']['cpu_model']}, {_days(other)}."
     if measured.profile == MEANINGLESS:
@@ -405,7 +402,7 @@ def _days(provenance: Mapping[str, Any]) -> str:
 
 def decision_map(measured: Measured) -> tuple[Figure, str]:
     """At which rate, with how much alive, which of the two keeps up, and what it shows in words."""
-    left, provenance = campaign.stored("realtime", measured.profile)
+    left, provenance = store.stored("realtime", measured.profile)
     if provenance is None or "map" not in left or left["map"].empty:
         words = "No map of rates and live messages was measured under this profile."
         return style.nothing("not measured under this profile"), words
@@ -453,7 +450,7 @@ def surprises(judged: Iterable[tables.Judged], measured: Measured) -> list[Surpr
                         f"({stats.ends(row.low, row.high)}, n = {row.trials})."
                     )
                     found.append(Surprise(1 / high, words, part.page))
-    pauses = campaign.stored("pauses", measured.profile)[0]
+    pauses = store.stored("pauses", measured.profile)[0]
     if len(pauses["trials"]) and (case := pauses_story.busiest_case(pauses["trials"])):
         stopped = pauses_story.what_stopped(pauses["trials"], pauses["collections"], case)
         for row in records(stopped[stopped["pauses"] > 0]):
@@ -628,7 +625,7 @@ FINDINGS_CLAIMS: tuple[Claim[Both], ...] = (
 
 def judged(measured: Measured) -> list[tables.Judged]:
     """The claims of every study as its own page has them, after those that batch and real time decide together."""
-    of_both = {name: campaign.stored(name, measured.profile)[0] for name in ("batch", "realtime")}
+    of_both = {name: store.stored(name, measured.profile)[0] for name in ("batch", "realtime")}
     cells, scales = measured.realtime, measured.searches["scale"].unique()
     # Real time has batch trials of its cells at its own scale.
     every = pd.concat([measured.batch, of_both["realtime"]["batch"]]).drop_duplicates("trial_id")
@@ -645,10 +642,10 @@ def judged(measured: Measured) -> list[tables.Judged]:
     parts = [tables.Judged(claims.judged_together(together))]
     for study in every_study():
         if find_spec(f"allocpool.studies.{study.name}.claims"):
-            left, provenance = campaign.stored(study.name, measured.profile)
+            left, provenance = store.stored(study.name, measured.profile)
             # Without a campaign nothing is tested, whatever the settings.
             settings = provenance["profile"] if provenance else campaign.open_study(study.name).profile.model_dump()
-            with judged_by(campaign.effect_of(measured.profile, study.name)):
+            with judged_by(store.effect_of(measured.profile, study.name)):
                 found = room(study.name, "claims").of_campaign(left, settings)
             parts.append(tables.Judged(found, study.notebook, study.question))
     return parts

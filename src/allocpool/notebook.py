@@ -23,7 +23,7 @@ from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
 from allocpool import stats
-from allocpool.campaign import campaign, hosts
+from allocpool.campaign import hosts, store
 from allocpool.campaign.registry import every_study, room
 from allocpool.campaign.study import Study
 from allocpool.decisions import effect_that_matters, judge_by, judged_by
@@ -84,14 +84,14 @@ def judged(of: _Judged) -> _Judged:
 
 def stored(study: str, profile: str) -> tuple[pd.DataFrame, dict[str, Any] | None]:
     """The trials and the provenance that a campaign left, without a run; no rows and None if it left none."""
-    tables, provenance = campaign.stored(study, profile)
+    tables, provenance = store.stored(study, profile)
     return tables["trials"], provenance
 
 
 def answers(profile: str) -> Iterator[tuple[Study[Any], str]]:
     """What to take home from every study, in a paragraph; each judged by the effect that matters to it."""
     for study in every_study():
-        with judged_by(campaign.effect_of(profile, study.name)):
+        with judged_by(store.effect_of(profile, study.name)):
             told = room(study.name, "story").take_home(profile)
         yield study, " ".join(told.split("\n\n")[0].split())
 

@@ -20,8 +20,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from allocpool import home
-from allocpool.campaign.campaign import QUESTIONS, all_of_profile, check_profile, read_folder
+from allocpool.campaign import profiles
+from allocpool.campaign.campaign import all_of_profile
 from allocpool.campaign.registry import STUDY_NAMES, study_named
+from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.campaign.study import PROFILE_NAME
 from allocpool.errors import UserError
 from allocpool.files import replacing
@@ -52,7 +54,7 @@ def export(archive: Path, profile: str, raw: bool = False) -> tuple[str, list[st
     Raises:
         UserError: nothing is measured here under that profile, or no such profile.
     """
-    check_profile(profile)
+    profiles.check(profile)
     host_id = read_host().fingerprint()
     files: dict[str, bytes] = {}
     studies = []

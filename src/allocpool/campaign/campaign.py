@@ -18,26 +18,23 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
-from pandera.pandas import Column, DataFrameSchema
 from pydantic import ValidationError
 from tqdm.auto import tqdm
 
 from allocpool import home
-from allocpool.campaign import sequential, tidy
+from allocpool.campaign import profiles, sequential, store, tidy
 from allocpool.campaign.registry import every_study, mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
-from allocpool.campaign.study import PROFILE_NAME, Machine, Planned, Study, StudyProfile
-from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN, Decision
-from allocpool.errors import UserError, from_validation, unknown_choice
-from allocpool.files import write_atomically
+from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
+from allocpool.decisions import Decision
+from allocpool.errors import UserError
 from allocpool.machine.host import Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
@@ -47,133 +44,8 @@ from allocpool.trial.spec import TrialSpec
 
 SHOW_ONLY = "ALLOCPOOL_SHOW_ONLY"
 """Set in the environment of notebooks that are to show what there is, and to measure nothing."""
-QUESTIONS = DataFrameSchema(
-    {
-        "a": tidy.text("one side"),
-        "b": tidy.text("the other one"),
-        "primary": Column("bool", description="whether it comes before others"),
-        "verdict": tidy.choice((A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN), "what is decided so far"),
-        "ratio": tidy.number("a's cost over b's"),
-        "low": tidy.number("where that lies, whenever one looks"),
-        "high": tidy.number("where that lies, whenever one looks"),
-        "n": Column("int64", tidy.COUNT, description="trials of the smaller side"),
-        "blocks_needed": tidy.whole("about how many more trials a side it takes; empty where it is too noisy"),
-        "level": tidy.number("share of such intervals that may miss"),
-        "effect": tidy.number("the smallest ratio that matters"),
-        "question": tidy.text("hash of both sides, the same on every host"),
-    },
-    strict=True,
-    coerce=True,
-)
-"""Of the table that is stored beside those of a study: what it decides, and how that ended so far on this host."""
 _FACTS = ("strategy", "case", "bytes", "touch")
 """Of a spec, beside its configuration, as far as it has them."""
-
-
-def profiles() -> tuple[str, ...]:
-    """Names of the profiles, one per folder of ``papermill-configs/``, the smallest first."""
-    order = ("smoke", "quick", "standard", "article")
-    folders = {path.name for path in (home.home() / "papermill-configs").iterdir() if path.is_dir()}
-    return (*(name for name in order if name in folders), *sorted(folders - set(order)))
-
-
-def check_profile(profile: str) -> None:
-    """That there is such a profile.
-
-    Raises:
-        UserError: there is none; names those that there are.
-    """
-    if profile not in profiles():
-        raise unknown_choice("profile", profile, profiles())
-
-
-def read_profile(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
-    """The profile's YAML with the overrides laid over it, validated.
-
-    An override of None means: as the profile has it. One with a dot changes a key of a part, and leaves the others of
-    that part as they are: ``sweeps.blocks``. A campaign with other overrides gets a name of its own.
-
-    Raises:
-        UserError: no such profile, or a key or a value that is not valid; names the valid ones.
-    """
-    folder, file = home.home() / "papermill-configs", f"{study.notebook}.yaml"
-    valid = [name for name in profiles() if (folder / name / file).exists()]
-    if profile not in valid:
-        raise unknown_choice(f"profile of study {study.name}", profile, valid)
-    settings = _read_settings(folder / profile / file)
-    whole = _in_parts(settings, overrides)
-    if "profile" in whole:
-        keys = sorted(set(study.profile_model.model_fields) - {"profile"})
-        raise UserError(f"unknown key 'profile': a profile is named with --profile (valid keys: {', '.join(keys)})")
-    changes = {
-        key: value for key, value in whole.items() if value is not None and _plain(value) != _plain(settings.get(key))
-    }
-    if changes:
-        digest = hashlib.sha256(json.dumps(changes, sort_keys=True, default=str).encode()).hexdigest()[:6]
-        changes["profile"] = f"{profile}-{digest}"
-    try:
-        profile_settings: StudyProfile = study.profile_model(**{**settings, **changes})
-        return profile_settings
-    except ValidationError as error:
-        raise from_validation(f"study {study.name}, profile {profile}", error, study.profile_model) from None
-
-
-def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Overrides without dots: a part that some of its keys were given for is whole, with what ``settings`` has of it.
-
-    Raises:
-        UserError: a part is given, and a key of it too.
-    """
-    whole: dict[str, Any] = {}
-    of_parts: dict[str, dict[str, Any]] = {}
-    for key, value in overrides.items():
-        part, dot, rest = key.partition(".")
-        if not dot:
-            whole[key] = value
-        elif value is not None:
-            of_parts.setdefault(part, {})[rest] = value
-    for part, inner in of_parts.items():
-        if whole.get(part) is not None:
-            raise UserError(f"{part} is given whole, and {part}.{next(iter(inner))} too: give one of them")
-        stored = settings.get(part)
-        kept = stored if isinstance(stored, dict) else {}
-        whole[part] = {**kept, **_in_parts(kept, inner)}
-    return whole
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML as it is meant: a key that is given twice is an error, where PyYAML takes the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """PyYAML's hook: the keys of a mapping, each once."""
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value} is given twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def _read_settings(path: Path) -> dict[str, Any]:
-    """The settings of a profile's file.
-
-    Raises:
-        UserError: it can't be read, or holds no settings; says where.
-    """
-    try:
-        settings = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UserError(f"{path}{line}: {error.problem}") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path} can't be read: {' '.join(str(error).split())}") from None
-    if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
-        raise UserError(f"{path} holds no settings: write KEY: VALUE, a line each, first profile: {path.parent.name}")
-    return settings
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
@@ -449,7 +321,7 @@ class Campaign:
             }
             for question, told in zip(self.questions, self.decisions(), strict=True)
         ]  # fmt: skip
-        return tidy.frame(rows, QUESTIONS)
+        return tidy.frame(rows, store.QUESTIONS)
 
     def first_round_specs(self) -> list[TrialSpec]:
         """All that is planned and can run here; where a campaign is sequential, or its study places trials, also the
@@ -608,7 +480,7 @@ class Campaign:
                 return tables
             try:
                 tidy.write_tables(self.tidy_folder, {**tables, "questions": self.questions_table()})
-                write_provenance(self.tidy_folder, self.provenance())
+                store.write_provenance(self.tidy_folder, self.provenance())
             except OSError as error:
                 if error.errno not in (errno.EROFS, errno.EACCES):
                     raise
@@ -621,7 +493,7 @@ class Campaign:
         """What is shown instead of a measurement: stored tables and provenance of a campaign without a record here."""
         if not os.environ.get(SHOW_ONLY) or self.records():
             return None
-        tables, provenance = stored(self.study.name, self.profile.profile)
+        tables, provenance = store.stored(self.study.name, self.profile.profile)
         return None if provenance is None else (tables, provenance)
 
     @cached_property
@@ -641,7 +513,7 @@ class Campaign:
         """The smallest ratio that matters to what is shown: by the profile, or by that of the stored tables which are
         shown instead."""
         shown = self._shown
-        return self.profile.effect_that_matters if shown is None else effect_told_by(shown[1])
+        return self.profile.effect_that_matters if shown is None else store.effect_told_by(shown[1])
 
     @property
     def tidy_folder(self) -> Path:
@@ -680,7 +552,7 @@ class Campaign:
         others than the profile's, in words. Plain data."""
         if self._shown is not None:
             taken, asked = (each.model_dump(mode="json") for each in (self.taken_under, self.profile))
-            return {**self._shown[1], "other_settings": _other_settings(taken, asked)}
+            return {**self._shown[1], "other_settings": profiles.other_settings(taken, asked)}
         tasks, records = self.all_tasks(), self.records()
         started = sorted(record.started_utc for record in records)
         return {
@@ -704,39 +576,6 @@ class Campaign:
             "repeated": len(self._stood_in_for()),
             "measured_seconds": sum(record.wall_s for record in (*records, *self._stood_in_for())),
         }
-
-
-_SHORT_LIST = 4
-"""Values that are named one by one; of longer lists the length says enough."""
-
-
-def _other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str = "") -> list[str]:
-    """Each setting that is another one than was asked for, in words: ``blocks 3, not 5``."""
-    told = []
-    for key in taken:
-        one, other = taken[key], asked.get(key)
-        if part + key == "profile" or _in_order(one) == _in_order(other):
-            continue
-        if isinstance(one, dict) and isinstance(other, dict):
-            told += _other_settings(one, other, f"{part}{key}.")
-        else:
-            told.append(f"{part}{key} {_in_short(one)}, not {_in_short(other)}")
-    return told
-
-
-def _in_order(value: Any) -> Any:
-    """A list in an order of its own: which solutions come first makes no other campaign."""
-    return sorted(map(str, value)) if isinstance(value, list) else value
-
-
-def _in_short(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
-    if not isinstance(value, list):
-        return str(value) if isinstance(value, str | int) else "none"
-    if not value:
-        return "none"
-    return ", ".join(map(_in_short, value)) if len(value) <= _SHORT_LIST else f"{len(value)} of them"
 
 
 def _name_of(question: Question[TrialSpec]) -> str:
@@ -775,11 +614,6 @@ def stood_in_for(record: TrialRecord, by: TrialRecord) -> TrialRecord:
     return record.model_copy(update={"status": "disturbed", "reason": why})
 
 
-def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
-    """Write the provenance beside the tables that it belongs to."""
-    write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
-
-
 def open_study(
     name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None, launcher: Launcher | None = None
 ) -> Campaign:
@@ -790,7 +624,7 @@ def open_study(
         UserError: an unknown study, profile, key or value; names the valid ones.
     """
     study = study_named(name)
-    return Campaign(study, read_profile(study, profile, overrides or {}), launcher)
+    return Campaign(study, profiles.read(study, profile, overrides or {}), launcher)
 
 
 def all_of_profile(profile: str) -> list[Campaign]:
@@ -799,7 +633,7 @@ def all_of_profile(profile: str) -> list[Campaign]:
     Raises:
         UserError: no such profile; names those that there are.
     """
-    check_profile(profile)
+    profiles.check(profile)
     folder = home.home() / "papermill-configs" / profile
     launcher = Launcher()
     return [
@@ -807,21 +641,6 @@ def all_of_profile(profile: str) -> list[Campaign]:
         for study in every_study()
         if (folder / f"{study.notebook}.yaml").exists()
     ]
-
-
-class NoTables(UserError):
-    """A campaign that nothing is stored of."""
-
-
-def _unreadable_table(path: Path, error: Exception, remake: str) -> UserError:
-    return UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}")
-
-
-def _read_table(path: Path, remake: str) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # of Arrow's, too
-        raise _unreadable_table(path, error, remake) from None
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
@@ -849,108 +668,3 @@ def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None
         measured_s = sequential.measure(pooled, left_s)
         took_s |= dict(zip((each.study.name for each in pooled), measured_s, strict=True))
     return took_s
-
-
-def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """The tables and the provenance that a campaign left in a folder, in today's columns.
-
-    Raises:
-        UserError: a file of theirs can't be read; ends with ``remake``, what to do.
-    """
-    tables = _copies(_in_todays_columns(known, folder, remake, _versions(folder, remake)))
-    return tables, _read_provenance(folder, remake)
-
-
-def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
-    try:
-        told: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
-    return told
-
-
-def effect_told_by(provenance: Mapping[str, Any]) -> float:
-    """The smallest ratio that matters to a campaign, by its profile; the first campaigns did not know any."""
-    return float(provenance["profile"].get("effect_that_matters", EFFECT))
-
-
-def effect_of(profile: str, *studies: str) -> float:
-    """`effect_told_by` the first of these studies that left anything under a profile; `EFFECT` where none did.
-
-    Raises:
-        UserError: what it left can't be read.
-    """
-    for study in studies:
-        if folder := _stored_folder(study, profile):
-            return effect_told_by(_read_provenance(folder, _made_anew(study, profile)))
-    return EFFECT
-
-
-def _copies(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Tables that may be changed, of ones that are kept."""
-    return {name: table.copy() for name, table in tables.items()}
-
-
-_Version = tuple[Path, int, int, int]
-"""A file, and what tells whether it is still the same."""
-
-
-def _versions(folder: Path, remake: str) -> tuple[_Version, ...]:
-    return tuple(_version(path, remake) for path in sorted(folder.glob("*.parquet")))
-
-
-def _version(path: Path, remake: str) -> _Version:
-    try:
-        about = path.stat()
-    except OSError as error:
-        raise _unreadable_table(path, error, remake) from None
-    return path, about.st_ino, about.st_size, about.st_mtime_ns
-
-
-@lru_cache(maxsize=64)
-def _in_todays_columns(
-    known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]
-) -> dict[str, pd.DataFrame]:
-    """The tables of a folder, read once as long as its files are the same: a page asks for a study's several times."""
-    stored = {path.stem: _read_table(path, remake) for path, *_ in versions}
-    return {
-        name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
-        for name, table in known.as_now(stored).items()
-    }
-
-
-def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """The stored tables and provenance of a campaign, the reader's own before the shipped ones.
-
-    Raises:
-        NoTables: neither is there; names the command that makes them.
-        UserError: a file of theirs can't be read.
-    """
-    known = study_named(study)
-    if not PROFILE_NAME.fullmatch(profile):
-        raise unknown_choice("profile", profile, profiles())
-    if folder := _stored_folder(study, profile):
-        return read_folder(known, folder, _made_anew(study, profile))
-    raise NoTables(
-        f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
-    )
-
-
-def _stored_folder(study: str, profile: str) -> Path | None:
-    """The reader's own before the shipped one."""
-    folders = (root / profile / study for root in (home.tidy_dir(), home.shipped_dir()))
-    return next((folder for folder in folders if (folder / "provenance.json").exists()), None)
-
-
-def _made_anew(study: str, profile: str) -> str:
-    return f"`allocpool run {study} --profile {profile}` makes it anew"
-
-
-def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
-    """Like `read_tables`, but where nothing is stored every table of the study without rows, and None."""
-    tables: dict[str, pd.DataFrame] = {}
-    provenance = None
-    with suppress(NoTables):
-        tables, provenance = read_tables(study, profile)
-    schemas = study_named(study).schemas
-    return {name: tidy.frame([], schema) for name, schema in schemas.items() if name not in tables} | tables, provenance

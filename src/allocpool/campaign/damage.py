@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from allocpool import home
 from allocpool.campaign import tidy
-from allocpool.campaign.campaign import QUESTIONS, read_folder
 from allocpool.campaign.registry import STUDY_NAMES, mode_named, study_named
+from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.errors import UserError
 from allocpool.trial.record import RESULT, TrialRecord, checked_record, trial_id
 

@@ -17,8 +17,8 @@ import pandas as pd
 from pandera.errors import SchemaError, SchemaErrors
 
 from allocpool import home
-from allocpool.campaign.campaign import QUESTIONS, read_folder
 from allocpool.campaign.registry import every_study, study_named
+from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.decisions import Decision, combine, together
 from allocpool.errors import UserError
 

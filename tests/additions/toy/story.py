@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from allocpool.campaign.campaign import read_tables
+from allocpool.campaign.store import read_tables
 from allocpool.errors import UserError
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.campaign import campaign
+from allocpool.campaign import store
 from allocpool.decisions import Comparison
 from allocpool.evidence import reference, tables
 from allocpool.evidence.trials import finished, gap_of
@@ -392,5 +392,5 @@ def verdict(trials: pd.DataFrame) -> str:
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    stored, _ = campaign.stored(STUDY.name, profile)
+    stored, _ = store.stored(STUDY.name, profile)
     return verdict(stored["trials"])

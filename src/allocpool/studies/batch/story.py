@@ -8,7 +8,7 @@ import math
 import pandas as pd
 
 from allocpool import stats
-from allocpool.campaign import campaign, hosts
+from allocpool.campaign import hosts, store
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
@@ -332,6 +332,6 @@ def processor_cost(trials: pd.DataFrame) -> str:
 
 def take_home(profile: str) -> str:
     """The answer on what a campaign of this profile left, and its details; runs nothing."""
-    everything = campaign.stored(STUDY.name, profile)[0]["trials"]
+    everything = store.stored(STUDY.name, profile)[0]["trials"]
     trials, compared = cell_data.one_case_a(everything), primary(everything)
     return f"{verdict(trials, compared)}\n\n{details(trials, compared)}"

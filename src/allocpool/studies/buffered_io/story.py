@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.campaign import campaign
+from allocpool.campaign import store
 from allocpool.evidence import tables
 from allocpool.evidence.trials import counted, finished, records
 from allocpool.stats import significant
@@ -309,7 +309,7 @@ def verdict(trials: pd.DataFrame) -> str:
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    stored, _ = campaign.stored(STUDY.name, profile)
+    stored, _ = store.stored(STUDY.name, profile)
     return verdict(stored["trials"])
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from scipy import special
 
 from allocpool import stats
-from allocpool.campaign import campaign, sequential
+from allocpool.campaign import campaign, profiles, sequential, store
 from allocpool.campaign.campaign import Campaign
 from allocpool.decisions import ALPHA, FEWEST, look_at, nominal_level
 from allocpool.packets import cells
@@ -143,8 +143,8 @@ def _trials(campaigns: list[Campaign], minutes: float, planned: float) -> int:
 
 def _spread_within_cells(profile: str) -> tuple[float | None, int]:
     """Median over cells of batch campaigns, of this profile where there is one, and their number."""
-    for name in dict.fromkeys((profile, *campaign.profiles())):
-        tables, _ = campaign.stored(BATCH.name, name)
+    for name in dict.fromkeys((profile, *profiles.names())):
+        tables, _ = store.stored(BATCH.name, name)
         costs = cells.with_cost(tables["trials"])
         logs = costs["ns_per_packet"].astype(float).map(math.log)
         groups = logs.groupby([costs[column] for column in cells.CONFIGURATION], observed=True)

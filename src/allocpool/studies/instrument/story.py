@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from allocpool import stats
-from allocpool.campaign import campaign
+from allocpool.campaign import store
 from allocpool.campaign.steady import FEWEST_ITERATIONS, STEADY_STATES
 from allocpool.evidence.trials import finished, records
 from allocpool.machine.host import Host
@@ -274,5 +274,5 @@ def _as_text(value: object) -> str:
 
 def take_home(profile: str) -> str:
     """Whether the contract held in what a campaign of this profile left; runs nothing."""
-    tables, provenance = campaign.stored(STUDY.name, profile)
+    tables, provenance = store.stored(STUDY.name, profile)
     return contract_sentence(contract_trials(tables["trials"], provenance))

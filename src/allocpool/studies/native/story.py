@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.campaign import campaign
+from allocpool.campaign import store
 from allocpool.decisions import Comparison
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
@@ -399,7 +399,7 @@ def verdict(trials: pd.DataFrame) -> str:
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    tables, _ = campaign.stored(STUDY.name, profile)
+    tables, _ = store.stored(STUDY.name, profile)
     return verdict(tables["trials"])
 
 

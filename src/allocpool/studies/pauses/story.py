@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.campaign import campaign
+from allocpool.campaign import store
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, solution_order, with_cost
 from allocpool.runtimes.threads import GROUPS
@@ -250,7 +250,7 @@ def verdict(trials: pd.DataFrame, collections: pd.DataFrame, overheads: pd.DataF
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    tables, provenance = campaign.stored(STUDY.name, profile)
+    tables, provenance = store.stored(STUDY.name, profile)
     if provenance is None:
         return "**Undecided.** Pauses were not measured under this profile."
     trials, collections = tables["trials"], tables["collections"]

@@ -12,7 +12,7 @@ from great_tables import GT
 from scipy import stats as scipy_stats
 
 from allocpool import stats
-from allocpool.campaign import campaign, hosts
+from allocpool.campaign import hosts, store
 from allocpool.decisions import ALPHA, FEWEST
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import finished, records
@@ -306,7 +306,7 @@ def _rivals(best: pd.Series, rows: pd.DataFrame) -> str:
 
 def take_home(profile: str) -> str:
     """The verdict on the searches that a campaign of this profile left; runs nothing."""
-    tables, provenance = campaign.stored(STUDY.name, profile)
+    tables, provenance = store.stored(STUDY.name, profile)
     if provenance is None:
         return "**Open.** Real time was not measured under this profile."
     similar = not_similar(tables["searches"], tables["trials"])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from allocpool import decisions, stats
-from allocpool.campaign import campaign
+from allocpool.campaign import store
 from allocpool.evidence import reference, tables
 from allocpool.evidence.claims import Verdict, published_says
 from allocpool.evidence.trials import NOT_PART, finished
@@ -413,7 +413,7 @@ def _highest(found: pd.DataFrame, target_ms: float) -> str:
 
 def take_home(profile: str) -> str:
     """The verdict on what a campaign of this profile left; runs nothing."""
-    stored, provenance = campaign.stored(STUDY.name, profile)
+    stored, provenance = store.stored(STUDY.name, profile)
     if provenance is None:
         return "**Undecided.** The streaming engine was not measured under this profile."
     return verdict(stored, float(provenance["profile"]["target_ms"]))

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from allocpool import stats
-from allocpool.campaign.campaign import read_profile, read_tables
+from allocpool.campaign import profiles
+from allocpool.campaign.store import read_tables
 from allocpool.campaign.study import Machine
 from allocpool.decisions import (
     A_CHEAPER,
@@ -98,7 +99,7 @@ def limits(trials: pd.DataFrame, cores: int) -> str:
 
 def outlook() -> pd.DataFrame:
     """What the profile for larger machines takes on them: trials, hours, and the most memory of one trial."""
-    profile = read_profile(STUDY, "article", {})
+    profile = profiles.read(STUDY, "article", {})
     assert isinstance(profile, ThreadsProfile)
     rows = []
     for cores in LARGER:

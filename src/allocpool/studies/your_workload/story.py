@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from allocpool import stats
-from allocpool.campaign.campaign import read_tables
+from allocpool.campaign.store import read_tables
 from allocpool.decisions import ALPHA, FEWEST, compare, effect_that_matters
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict

@@ -1,0 +1,166 @@
+"""What campaigns left: tables and where they come from, the reader's own and the shipped ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandera.pandas import Column, DataFrameSchema
+
+from allocpool import home
+from allocpool.campaign import profiles, tidy
+from allocpool.campaign.registry import study_named
+from allocpool.campaign.study import PROFILE_NAME, Study
+from allocpool.decisions import A_CHEAPER, B_CHEAPER, EFFECT, EQUIVALENT, OPEN
+from allocpool.errors import UserError, unknown_choice
+from allocpool.files import write_atomically
+
+QUESTIONS = DataFrameSchema(
+    {
+        "a": tidy.text("one side"),
+        "b": tidy.text("the other one"),
+        "primary": Column("bool", description="whether it comes before others"),
+        "verdict": tidy.choice((A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN), "what is decided so far"),
+        "ratio": tidy.number("a's cost over b's"),
+        "low": tidy.number("where that lies, whenever one looks"),
+        "high": tidy.number("where that lies, whenever one looks"),
+        "n": Column("int64", tidy.COUNT, description="trials of the smaller side"),
+        "blocks_needed": tidy.whole("about how many more trials a side it takes; empty where it is too noisy"),
+        "level": tidy.number("share of such intervals that may miss"),
+        "effect": tidy.number("the smallest ratio that matters"),
+        "question": tidy.text("hash of both sides, the same on every host"),
+    },
+    strict=True,
+    coerce=True,
+)
+"""Of the table that is stored beside those of a study: what it decides, and how that ended so far on this host."""
+
+
+def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
+    """Write the provenance beside the tables that it belongs to."""
+    write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
+
+
+class NoTables(UserError):
+    """A campaign that nothing is stored of."""
+
+
+def _unreadable_table(path: Path, error: Exception, remake: str) -> UserError:
+    return UserError(f"{path} can't be read ({' '.join(str(error).split())}): {remake}")
+
+
+def _read_table(path: Path, remake: str) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # of Arrow's, too
+        raise _unreadable_table(path, error, remake) from None
+
+
+def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The tables and the provenance that a campaign left in a folder, in today's columns.
+
+    Raises:
+        UserError: a file of theirs can't be read; ends with ``remake``, what to do.
+    """
+    tables = _copies(_in_todays_columns(known, folder, remake, _versions(folder, remake)))
+    return tables, _read_provenance(folder, remake)
+
+
+def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / 'provenance.json'} can't be read ({error}): {remake}") from None
+    return told
+
+
+def effect_told_by(provenance: Mapping[str, Any]) -> float:
+    """The smallest ratio that matters to a campaign, by its profile; the first campaigns did not know any."""
+    return float(provenance["profile"].get("effect_that_matters", EFFECT))
+
+
+def effect_of(profile: str, *studies: str) -> float:
+    """`effect_told_by` the first of these studies that left anything under a profile; `EFFECT` where none did.
+
+    Raises:
+        UserError: what it left can't be read.
+    """
+    for study in studies:
+        if folder := _stored_folder(study, profile):
+            return effect_told_by(_read_provenance(folder, _made_anew(study, profile)))
+    return EFFECT
+
+
+def _copies(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Tables that may be changed, of ones that are kept."""
+    return {name: table.copy() for name, table in tables.items()}
+
+
+_Version = tuple[Path, int, int, int]
+"""A file, and what tells whether it is still the same."""
+
+
+def _versions(folder: Path, remake: str) -> tuple[_Version, ...]:
+    return tuple(_version(path, remake) for path in sorted(folder.glob("*.parquet")))
+
+
+def _version(path: Path, remake: str) -> _Version:
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise _unreadable_table(path, error, remake) from None
+    return path, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+@lru_cache(maxsize=64)
+def _in_todays_columns(
+    known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]
+) -> dict[str, pd.DataFrame]:
+    """The tables of a folder, read once as long as its files are the same: a page asks for a study's several times."""
+    stored = {path.stem: _read_table(path, remake) for path, *_ in versions}
+    return {
+        name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
+        for name, table in known.as_now(stored).items()
+    }
+
+
+def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The stored tables and provenance of a campaign, the reader's own before the shipped ones.
+
+    Raises:
+        NoTables: neither is there; names the command that makes them.
+        UserError: a file of theirs can't be read.
+    """
+    known = study_named(study)
+    if not PROFILE_NAME.fullmatch(profile):
+        raise unknown_choice("profile", profile, profiles.names())
+    if folder := _stored_folder(study, profile):
+        return read_folder(known, folder, _made_anew(study, profile))
+    raise NoTables(
+        f"no tables of study {study}, profile {profile}: `allocpool run {study} --profile {profile}` makes them"
+    )
+
+
+def _stored_folder(study: str, profile: str) -> Path | None:
+    """The reader's own before the shipped one."""
+    folders = (root / profile / study for root in (home.tidy_dir(), home.shipped_dir()))
+    return next((folder for folder in folders if (folder / "provenance.json").exists()), None)
+
+
+def _made_anew(study: str, profile: str) -> str:
+    return f"`allocpool run {study} --profile {profile}` makes it anew"
+
+
+def stored(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
+    """Like `read_tables`, but where nothing is stored every table of the study without rows, and None."""
+    tables: dict[str, pd.DataFrame] = {}
+    provenance = None
+    with suppress(NoTables):
+        tables, provenance = read_tables(study, profile)
+    schemas = study_named(study).schemas
+    return {name: tidy.frame([], schema) for name, schema in schemas.items() if name not in tables} | tables, provenance
