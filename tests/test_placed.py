@@ -17,7 +17,7 @@ from allocpool.campaign.schedule import GIVEN_UP_AFTER
 from allocpool.decisions import B_CHEAPER, OPEN
 from allocpool.errors import UserError
 from allocpool.evidence import ablation
-from allocpool.evidence.claims import AS_PUBLISHED, REPRODUCED
+from allocpool.evidence.claims import AS_PUBLISHED, NOT_MEASURED, REPRODUCED
 from allocpool.packets.comparisons import NOW
 from allocpool.packets.specs import scaled_heap_mb
 from allocpool.studies.realtime import cells as cell_rows
@@ -189,7 +189,7 @@ def test_placed_cells_are_measured_stopped_resumed_and_told(runner: Runner) -> N
 
 
 ZGC = "java/heap/genzgc/25"
-CHANGED = [
+CHANGED: list[dict[str, Any]] = [
     {"solutions": [ZGC], "strategies": ["pool"], "cases": ["C"], "heap_factor": 5},
     {"solutions": [ZGC], "strategies": ["pool"], "cases": ["C"], "queue_factor": 10},
     {"solutions": [f"{ZGC}/fresh"], "strategies": ["pool"], "cases": ["C"]},
@@ -214,6 +214,7 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     assert len(tables["placed"]) == 40 and len(tables["changed"]) == 30 == len(runner.order) - 40
     cells = realtime_cells(tables["searches"], tables["placed"])
     assert len(cells) == 4, "what is changed is no cell of the study"
+    assert isinstance(chosen.profile, RealtimeProfile)
     assert "3 more cells are like these with one thing changed" in story.design(chosen.profile)
     asked = chosen.questions_table()
     assert len(asked) == 5 and asked["b"].str.endswith("(the one on the right with 5 times the heap)").sum() == 1
@@ -226,12 +227,13 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     }
     outcomes = {change: item.outcome for (cell, change), item in told.items() if cell == "pool C"}
     assert outcomes == {
-        explanations.FRESH.words: ablation.OPEN, explanations.ROOMY.words: ablation.PART,
+        explanations.FRESH.words: OPEN, explanations.ROOMY.words: ablation.PART,
         explanations.PATIENT.words: ablation.TURNS, explanations.FEW_ALIVE.words: ablation.TURNS,
     }  # fmt: skip
-    assert told["mix C", explanations.ROOMY.words].outcome == ablation.NOT_MEASURED, "not asked for"
-    rows = ablation.table(judged).set_index(["comparison", "changed"])
-    turned = rows.loc[("500 ns over heap / generational ZGC / 25 pool C", explanations.PATIENT.words)]
+    assert told["mix C", explanations.ROOMY.words].outcome == NOT_MEASURED, "not asked for"
+    rows = ablation.table(judged)
+    of_pool = rows["comparison"] == "500 ns over heap / generational ZGC / 25 pool C"
+    (turned,) = rows[of_pool & (rows["changed"] == explanations.PATIENT.words)].to_dict("records")
     assert turned["as it is"].startswith("0.1") and turned["after it"].startswith("3.")
     assert "2 turn (once" in ablation.sentence(judged, verdicts)
 

@@ -120,10 +120,12 @@ def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts:
 def _by_place(trials: pd.DataFrame) -> dict[_Place, PlacedTrials]:
     heap, queue = trials["heap_factor"].astype(float).fillna(1.0), trials["queue_factor"].astype(float)
     factors = trials.assign(heap=heap.round(1), queue=queue.round(1))
-    return {
-        _Place(Cell(*map(str, key[:3])), *key[3:]): placed_of(group.sort_values("block", kind="stable"), PDR)
-        for key, group in factors.groupby([*CONFIGURATION, "heap", "queue"], observed=True)
-    }
+    found: dict[_Place, PlacedTrials] = {}
+    for _, group in factors.groupby([*CONFIGURATION, "heap", "queue"], observed=True):
+        of = group.iloc[0]
+        place = _Place(Cell(*(str(of[name]) for name in CONFIGURATION)), float(of["heap"]), float(of["queue"]))
+        found[place] = placed_of(group.sort_values("block", kind="stable"), PDR)
+    return found
 
 
 def _changes(
