@@ -647,6 +647,18 @@ def test_a_long_plan_goes_on_from_its_records_and_measures_nothing_twice() -> No
     assert half_minutes < minutes < 4.2
 
 
+@pytest.mark.parametrize("stops_after", [3, 40])
+def test_a_check_that_is_interrupted_is_none_and_goes_on_from_its_records(stops_after: int) -> None:
+    """In its advice, which would answer, or in the long plan."""
+    laboratory = Laboratory(stops_after=stops_after)
+    with pytest.raises(KeyboardInterrupt):
+        check.check("ticks", 2.0, 2.0, laboratory)
+    assert len(laboratory.records) == stops_after
+    laboratory.stops_after = None
+    whole = Laboratory()
+    assert check.check("ticks", 2.0, 2.0, laboratory)[2:] == check.check("ticks", 2.0, 2.0, whole)[2:]
+
+
 def test_a_check_of_what_is_on_record_measures_nothing(data: Path) -> None:
     told = CliRunner().invoke(main, ["bench", "advice", "--on-record", "--workload", "ticks"])
     assert told.exit_code == 0 and "nothing is on record" in told.output

@@ -18,7 +18,7 @@ import pandas as pd
 from allocpool import home
 from allocpool.campaign.sequential import BETWEEN_TRIALS_S
 from allocpool.machine.host import Host
-from allocpool.studies.your_workload.advice import Advice, Laboratory, advise, progress
+from allocpool.studies.your_workload.advice import INTERRUPTED, Advice, Laboratory, advise, progress
 from allocpool.studies.your_workload.findings import UNDECIDED, Findings
 from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload, understood
 from allocpool.trial.launch import Launcher
@@ -79,9 +79,15 @@ def outcome_of(advice: str, at_length: str) -> str:
 
 def check(name: str, minutes: float | None, long_minutes: float, laboratory: Laboratory) -> Checked:
     """Advise on a workload of `WORKLOADS`, and measure it at length; what is on record already counts. With None and 0
-    nothing is measured."""
+    nothing is measured.
+
+    Raises:
+        KeyboardInterrupt: in the advice too, which answers with what there is, and is none of so many minutes then.
+    """
     workload = understood(WORKLOADS[name])
     advice = advise(workload, minutes, laboratory)
+    if advice.ended == INTERRUPTED:
+        raise KeyboardInterrupt
     found, took_minutes = at_length(workload, long_minutes, laboratory)
     told = found.comparison(found.focus()).decision
     return Checked(
