@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -271,3 +272,17 @@ def test_memory_that_goes_back_to_the_kernel_and_zeroing_explain_small_blocks() 
     assert (
         "2 turn (once glibc gives free memory back to the kernel in 1, once the block is zeroed in C, too in 1)" in told
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.5, 2.0, "1.0 (0.50 to 2.0)"), (0.0, 0.087, "below 0.087"), (14.0, math.inf, "above 14"),
+        (0.0, math.inf, "not bounded"),
+    ],
+)  # fmt: skip
+def test_a_ratio_that_is_bounded_on_one_side_is_told_by_that_end(low: float, high: float, told: str) -> None:
+    (judged,) = ablation.ablations([asked((1.0, 2.0), (1.0, 0.5))])
+    decision = replace(judged.after.decision, ratio=1.0, low=low, high=high)
+    shown = ablation.table([replace(judged, after=replace(judged.after, decision=decision))])
+    assert shown["after it"].tolist() == [told]

@@ -187,6 +187,8 @@ def _ratio(comparison: Comparison) -> str | None:
         return f"below {stats.significant(ratio.high, 2)}"
     if bounded == (True, False):
         return f"above {stats.significant(ratio.low, 2)}"
+    if bounded == (False, False):
+        return "not bounded"
     return ratio.text(2)
 
 
