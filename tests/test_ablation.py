@@ -278,7 +278,7 @@ def test_memory_that_goes_back_to_the_kernel_and_zeroing_explain_small_blocks() 
     ("low", "high", "told"),
     [
         (0.5, 2.0, "1.0 (0.50 to 2.0)"), (0.0, 0.087, "below 0.087"), (14.0, math.inf, "above 14"),
-        (0.0, math.inf, "not bounded"),
+        (0.0, math.inf, "not bounded"), (0.001, 20.0, "not bounded"),
     ],
 )  # fmt: skip
 def test_a_ratio_that_is_bounded_on_one_side_is_told_by_that_end(low: float, high: float, told: str) -> None:

@@ -187,7 +187,7 @@ def _ratio(comparison: Comparison) -> str | None:
         return f"below {stats.significant(ratio.high, 2)}"
     if bounded == (True, False):
         return f"above {stats.significant(ratio.low, 2)}"
-    if bounded == (False, False):
+    if bounded == (False, False) or ratio.high > stats.TOO_WIDE * ratio.low:
         return "not bounded"
     return ratio.text(2)
 

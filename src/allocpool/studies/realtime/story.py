@@ -50,6 +50,7 @@ from allocpool.studies.realtime.study import (
     LongTrials,
     PlacedPart,
     RealtimeProfile,
+    changed_cells,
     estimate_seconds,
     placed_cells,
     searched_cells,
@@ -251,8 +252,7 @@ def _placed(part: PlacedPart) -> str:
 
 
 def _changed(part: PlacedPart) -> str:
-    changes = sum(len(group.solutions) * len(group.strategies) * len(group.cases) for group in part.changed)
-    if not changes:
+    if not (changes := changed_cells(part)):
         return ""
     cells = "cell is" if changes == 1 else "cells are"
     return f"{changes} more {cells} like these with one thing changed, to explain claims that fail. "

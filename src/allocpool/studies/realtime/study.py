@@ -254,7 +254,9 @@ class PlacedPart(BaseModel):
     low_ns: float = Field(default=20.0, gt=0, le=LONGEST_INTERVAL_NS)
     high_ns: float = Field(default=HIGHEST_INTERVAL_NS, gt=0, le=LONGEST_INTERVAL_NS)
     trials: int = Field(default=10, ge=1, le=1000, description="of each cell before questions ask for more")
-    changed: tuple[ChangedCells, ...] = ()
+    changed: tuple[ChangedCells, ...] = Field(
+        default=(), description="cells that are placed as they are, too; others of these groups are left out"
+    )
 
     @field_validator("solutions")
     @classmethod
@@ -267,18 +269,8 @@ class PlacedPart(BaseModel):
     def _holds_together(self) -> Self:
         if self.low_ns >= self.high_ns:
             raise ValueError(f"low_ns {self.low_ns:g} is not below high_ns {self.high_ns:g}")
-        offered = self._offered()
-        for group in self.changed:
-            for key in group.solutions:
-                plain = Solution.parse(key).without(*OPTIONS).key
-                cells = itertools.product(group.strategies, group.cases)
-                if any(strategy not in offered.get(plain, ()) or case not in self.cases for strategy, case in cells):
-                    raise ValueError(
-                        f"changed: {plain} with {', '.join(group.strategies)} in {', '.join(group.cases)} is not all "
-                        "placed as it is: name it in solutions, strategies and cases, too"
-                    )
         paired = {side for pair in self.pairs() for side in pair}
-        for text, strategies in offered.items():
+        for text, strategies in self.offered().items():
             if alone := [strategy for strategy in strategies if (text, strategy) not in paired]:
                 language = Solution.parse(text).language
                 raise ValueError(
@@ -287,7 +279,7 @@ class PlacedPart(BaseModel):
                 )
         return self
 
-    def _offered(self) -> dict[str, list[StrategyName]]:
+    def offered(self) -> dict[str, list[StrategyName]]:
         """The strategies of each solution."""
         solutions = {text: Solution.parse(text) for text in self.solutions}
         return {
@@ -300,7 +292,7 @@ class PlacedPart(BaseModel):
         beside it against the same one of the solution in its language that is named before."""
         pairs: list[tuple[_Side, _Side]] = []
         before: dict[tuple[str, StrategyName], str] = {}
-        for text, strategies in self._offered().items():
+        for text, strategies in self.offered().items():
             own = [(one, other) for one in strategies for other in _AGAINST.get(one, ()) if other in strategies]
             pairs += [((text, one), (text, other)) for one, other in own]
             for strategy in strategies:
@@ -458,16 +450,20 @@ def _first_placed(part: PlacedPart) -> Iterator[Planned]:
 def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpec, str]]:
     """The first trial of each cell with one thing changed, after that of the cell as it is; and what is changed, where
     the solution does not tell."""
+    offered = part.offered()
     for group in part.changed:
         for solution in map(Solution.parse, group.solutions):
+            plain = solution.without(*OPTIONS)
             for strategy, case in itertools.product(group.strategies, group.cases):
+                if strategy not in offered.get(plain.key, ()) or case not in part.cases:
+                    continue
                 to: dict[str, Any] = {}
                 if group.heap_factor != 1:
                     heap_mb = scaled_heap_mb(solution.layout, solution.collector or "", part.scale)
                     to["heap_mb"] = round(heap_mb * group.heap_factor)
                 if group.queue_factor != 1:
                     to["input_queue_ms"] = INPUT_QUEUE_MS * part.scale * group.queue_factor
-                as_it_is = _placed_trial(part, solution.without(*OPTIONS), strategy, case)
+                as_it_is = _placed_trial(part, plain, strategy, case)
                 yield as_it_is, _placed_trial(part, solution, strategy, case, **to), group.words
 
 
@@ -620,6 +616,11 @@ def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Questi
 def placed_cells(part: PlacedPart) -> int:
     """How many cells of a part make sense."""
     return sum(not item.unavailable for item in _first_placed(part))
+
+
+def changed_cells(part: PlacedPart) -> int:
+    """How many of these have one thing changed."""
+    return sum(1 for _ in _first_changed(part))
 
 
 def searched_cells(profile: RealtimeProfile) -> set[tuple[str, str, str]]:
