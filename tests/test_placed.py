@@ -217,9 +217,7 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     assert isinstance(chosen.profile, RealtimeProfile)
     assert "3 more cells are like these with one thing changed" in story.design(chosen.profile)
     narrow = chosen.profile.placed.model_copy(update={"cases": ("B",)})
-    assert changed_cells(chosen.profile.placed) == 3 and changed_cells(narrow) == 0, (
-        "none of a cell that is not placed"
-    )
+    assert changed_cells(chosen.profile.placed) == 3 and changed_cells(narrow) == 0, "none of a cell that is not placed"
     asked = chosen.questions_table()
     assert len(asked) == 5 and asked["b"].str.endswith("(the one on the right with 5 times the heap)").sum() == 1
 
