@@ -316,6 +316,7 @@ def test_what_limits_a_cell_is_told_by_trials_that_lose_with_time_for_the_work(
         ({"placed": {"solutions": [f"{KEY}/fresh"]}}, "name it under changed"),
         ({"placed": {"changed": [{**CHANGED[0], "queue_factor": 10}]}}, "heap_factor, queue_factor changed: give one"),
         ({"placed": {"changed": [{**CHANGED[0], "heap_factor": 1}]}}, "has nothing changed: give one thing"),
+        ({"placed": {"changed": [{**CHANGED[0], "heap_factor": 1.03}]}}, "has nothing changed: give one thing"),
         ({"placed": {"changed": [{**CHANGED[0], "solutions": ["cpp/flat"]}]}}, "heap_factor belongs to Java"),
         ({"placed": {"changed": [{**CHANGED[1], "queue_factor": 1e3}]}}, "queue_factor"),
         ({"cap_seconds": 0.3, "full_seconds": 0.3, "major_collections": 0}, "give a longer cap"),

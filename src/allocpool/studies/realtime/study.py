@@ -77,6 +77,7 @@ from allocpool.studies.realtime.specs import (
 from allocpool.studies.realtime.tables import (
     SCHEMAS,
     as_now,
+    is_about_one,
     seen_in,
     summarise_realtime,
     summarise_ring,
@@ -224,13 +225,13 @@ class ChangedCells(BaseModel):
     def _one_thing(self) -> Self:
         for solution in map(Solution.parse, self.solutions):
             words = list(options_on(solution))
-            words += [name for name in ("heap_factor", "queue_factor") if getattr(self, name) != 1]
+            words += [name for name in ("heap_factor", "queue_factor") if not is_about_one(getattr(self, name))]
             if len(words) != 1:
                 raise ValueError(
                     f"{solution.key} has {', '.join(words) or 'nothing'} changed: give one thing, an option of the "
                     "solution, heap_factor or queue_factor"
                 )
-            if solution.language == "cpp" and self.heap_factor != 1:
+            if solution.language == "cpp" and "heap_factor" in words:
                 raise ValueError(f"{solution.key}: heap_factor belongs to Java")
         return self
 

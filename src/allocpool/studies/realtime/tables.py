@@ -540,9 +540,14 @@ def is_placed(record: TrialRecord) -> bool:
     return bool(spec["cap_seconds"] == spec["seconds"] and spec["major_collections"] == 0)
 
 
+def is_about_one(factor: float) -> bool:
+    """Whether a heap or a queue is as published but for rounding."""
+    return 0.95 <= factor <= 1.05
+
+
 def _is_changed(row: Mapping[str, Any]) -> bool:
     """Whether one thing is changed about a placed cell: its heap, its input queue, or an option of its solution."""
-    as_published = all(0.95 <= factor <= 1.05 for factor in (row["heap_factor"] or 1.0, _queue_factor(row)))
+    as_published = is_about_one(row["heap_factor"] or 1.0) and is_about_one(_queue_factor(row))
     return not as_published or bool(options_on(SimpleNamespace(**row)))
 
 
