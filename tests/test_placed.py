@@ -12,6 +12,7 @@ import pytest
 from test_decision_map import Runner, runner
 from test_realtime_story import JAVA, search
 
+from allocpool import decisions
 from allocpool.campaign import campaign, sequential, tidy
 from allocpool.campaign.schedule import GIVEN_UP_AFTER
 from allocpool.decisions import B_CHEAPER, OPEN
@@ -138,6 +139,18 @@ def test_a_product_of_ratios_is_as_likely_as_its_parts_together() -> None:
     assert placed.over([(a, cell(300.0, 4))]).ratio is None
 
 
+def test_what_the_work_takes_has_the_interval_of_student() -> None:
+    every_ns = tuple(200.0 * math.exp(0.2 * math.sin(7.0 * k)) for k in range(8))
+    told = placed.over([(500.0, placed.Costs(every_ns))]).decision
+    other = decisions.compare_with(list(every_ns), 500.0).decision
+    assert told.n == other.n == 8 and told.verdict == B_CHEAPER
+    for one, exact in ((told.ratio, 1 / other.ratio), (told.low, 1 / other.high), (told.high, 1 / other.low)):
+        assert abs(math.log(one / exact)) < 0.05, "but for the grain of the axis"
+    beside = placed.over([(cell(900.0), placed.Costs(every_ns))]).decision
+    assert beside.low < 4.5 < beside.high and beside.high / beside.low > told.high / told.low
+    assert placed.over([(500.0, placed.Costs(every_ns[:3]))]).ratio is None
+
+
 KEY = "java/heap/g1/25"
 CASES = ["B", "C"]
 
@@ -231,6 +244,7 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     assert outcomes == {
         explanations.FRESH.words: OPEN, explanations.ROOMY.words: ablation.PART,
         explanations.PATIENT.words: ablation.TURNS, explanations.FEW_ALIVE.words: ablation.TURNS,
+        explanations.WORK_ALONE.words: NOT_MEASURED,
     }  # fmt: skip
     assert told["mix C", explanations.ROOMY.words].outcome == NOT_MEASURED, "not asked for"
     rows = ablation.table(judged)
@@ -238,6 +252,16 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     (turned,) = rows[of_pool & (rows["changed"] == explanations.PATIENT.words)].to_dict("records")
     assert turned["as it is"].startswith("0.1") and turned["after it"].startswith("3.")
     assert "2 turn (once" in ablation.sentence(judged, verdicts)
+
+    takes_ns = [700.0 * math.exp(0.01 * (block % 3)) for block in tables["placed"]["block"]]
+    placed_ones = tables["placed"].assign(prologue_ns_per_packet=takes_ns)
+    by_work = explanations.of_claims({**tables, "placed": placed_ones}, cells, verdicts)
+    alone = [item for item in by_work if item.asked.changed == explanations.WORK_ALONE.words]
+    assert [item.outcome for item in alone] == [ablation.PART] * 2, "the work takes longer than the claim allows"
+    shown = ablation.table(alone)
+    assert shown["after it"].str.startswith("0.7").all()
+    assert "2 of 2 comparisons would still be shown the other way round" in explanations.work_sentence(by_work)
+    assert explanations.work_sentence(judged) == ""
 
 
 def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:

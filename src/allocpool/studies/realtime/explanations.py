@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from allocpool import stats
 from allocpool.decisions import Comparison, effect_that_matters
 from allocpool.evidence.ablation import Ablation, Judged, Told, failed, judge
-from allocpool.evidence.claims import OTHER_WAY, Verdict
+from allocpool.evidence.claims import NOT_MEASURED, OTHER_WAY, Verdict
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import Cell
@@ -32,23 +33,25 @@ from allocpool.studies.realtime.claims import (
     native_zgc_beside_flat,
     pools_beside_allocating,
 )
-from allocpool.studies.realtime.placed import PlacedTrials, Side, over
+from allocpool.studies.realtime.placed import Boundary, Costs, PlacedTrials, Side, over
 
 BY_LIKELIHOOD = "intervals by the likelihood of placed trials"
 
 
 class _Place(NamedTuple):
-    """A cell, and its heap and input queue over the published ones."""
+    """A cell, and its heap and input queue over the published ones; or ``work``: what a packet of it takes alone."""
 
     cell: Cell
     heap: float = 1.0
     queue: float = 1.0
+    work: bool = False
 
 
 class Change(NamedTuple):
     """One thing that is changed about the cells of a comparison that have one of these strategies.
 
-    ``solution``: fields of `Solution`; ``cell``: strategy or case; ``heap`` (of Java) and ``queue``: times as large.
+    ``solution``: fields of `Solution`; ``cell``: strategy or case; ``heap`` (of Java) and ``queue``: times as large;
+    ``work``: the boundary is what the work takes, by the batch path of the same trials, before the source starts.
     """
 
     words: str
@@ -57,6 +60,7 @@ class Change(NamedTuple):
     heap: float = 1.0
     queue: float = 1.0
     strategies: Sequence[str] = ("alloc", "mix", "pool")
+    work: bool = False
 
     def of(self, place: _Place, solution: Solution) -> _Place:
         """The cell after the change; the same where it has nothing to change."""
@@ -64,7 +68,7 @@ class Change(NamedTuple):
             return place
         heap = place.heap if solution.language == "cpp" else place.heap * self.heap
         label = solution.model_copy(update=dict(self.solution)).label
-        return _Place(place.cell._replace(solution=label, **self.cell), heap, place.queue * self.queue)
+        return _Place(place.cell._replace(solution=label, **self.cell), heap, place.queue * self.queue, self.work)
 
 
 _POOLS = ("mix", "pool")
@@ -73,6 +77,7 @@ FRESH = Change("the pool lies in the order in which it was made", solution={"poo
 ROOMY = Change(f"the heap is {LARGER_HEAP:g} times as large", heap=LARGER_HEAP)
 PATIENT = Change(f"the input queue is {LONGER_QUEUE:g} times as long", queue=LONGER_QUEUE)
 FEW_ALIVE = Change("a fifth as much is alive (case B)", cell={"case": "B"})
+WORK_ALONE = Change("nothing but the work takes time", work=True)
 
 _Sides = tuple[_Place | float, _Place]
 """The cell that is said to need the larger interval, or a limit, ns, and the one that is said to need less."""
@@ -92,12 +97,12 @@ def _place(row: Any) -> _Place:
 
 EXPLANATIONS: Mapping[str, tuple[Callable[[Realtime], list[_Sides]], tuple[Change, ...]]] = MappingProxyType(
     {
-        "pool-everywhere-realtime": (_of_pairs(pools_beside_allocating), (SMALL, FRESH, ROOMY, PATIENT)),
-        "zgc-c-2m": (_of_limit(ZGC_POOLS_IN_C, ZGC_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE)),
+        "pool-everywhere-realtime": (_of_pairs(pools_beside_allocating), (SMALL, FRESH, ROOMY, PATIENT, WORK_ALONE)),
+        "zgc-c-2m": (_of_limit(ZGC_POOLS_IN_C, ZGC_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE)),
         "g1-native-c": (
-            _of_limit(G1_NATIVE_POOL_IN_C, G1_NATIVE_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE),
+            _of_limit(G1_NATIVE_POOL_IN_C, G1_NATIVE_IN_C_NS), (FRESH, ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE),
         ),
-        "zgc-beats-flat-alloc-c": (_of_pairs(native_zgc_beside_flat), (ROOMY, PATIENT, FEW_ALIVE)),
+        "zgc-beats-flat-alloc-c": (_of_pairs(native_zgc_beside_flat), (ROOMY, PATIENT, FEW_ALIVE, WORK_ALONE)),
     }
 )  # fmt: skip
 """By claim: what it compares, and what is changed about those that are the other way round."""
@@ -117,19 +122,34 @@ def of_claims(tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, verdicts:
     ])  # fmt: skip
 
 
-def _by_place(trials: pd.DataFrame) -> dict[_Place, PlacedTrials]:
+def work_sentence(judged: Sequence[Ablation]) -> str:
+    """How many comparisons would be the other way round were there nothing but the work; empty where none has its
+    cost."""
+    alone = [item for item in judged if item.asked.changed == WORK_ALONE.words and item.outcome != NOT_MEASURED]
+    if not alone:
+        return ""
+    still = sum(item.after.direction < 0 for item in alone)
+    return (
+        f"Were there nothing but the work, {still} of {stats.plural(len(alone), 'comparison')} would still be shown "
+        "the other way round: there it is the work itself that takes too long, whatever a collector does."
+    )
+
+
+def _by_place(trials: pd.DataFrame) -> dict[_Place, Boundary]:
     heap, queue = trials["heap_factor"].astype(float).fillna(1.0), trials["queue_factor"].astype(float)
     factors = trials.assign(heap=heap.round(1), queue=queue.round(1))
-    found: dict[_Place, PlacedTrials] = {}
+    found: dict[_Place, Boundary] = {}
     for _, group in factors.groupby([*CONFIGURATION, "heap", "queue"], observed=True):
         of = group.iloc[0]
         place = _Place(Cell(*(str(of[name]) for name in CONFIGURATION)), float(of["heap"]), float(of["queue"]))
-        found[place] = placed_of(group.sort_values("block", kind="stable"), PDR)
+        in_order = group.sort_values("block", kind="stable")
+        found[place] = placed_of(in_order, PDR)
+        found[place._replace(work=True)] = Costs(tuple(in_order["prologue_ns_per_packet"].astype(float).dropna()))
     return found
 
 
 def _changes(
-    verdict: Verdict, data: Realtime, found: Mapping[_Place, PlacedTrials], solutions: Mapping[str, Solution]
+    verdict: Verdict, data: Realtime, found: Mapping[_Place, Boundary], solutions: Mapping[str, Solution]
 ) -> Iterator[tuple[Told, Judged]]:
     compared, changes = EXPLANATIONS[verdict.claim.id]
     for before, shown in zip(compared(data), verdict.evidence["shown"], strict=True):
@@ -146,8 +166,8 @@ def _changes(
                 yield told, _judged(before, after, found)
 
 
-def _judged(before: _Sides, after: _Sides, found: Mapping[_Place, PlacedTrials]) -> Judged:
-    def trials(place: _Place) -> PlacedTrials:
+def _judged(before: _Sides, after: _Sides, found: Mapping[_Place, Boundary]) -> Judged:
+    def trials(place: _Place) -> Boundary:
         return found.get(place, PlacedTrials((), 0, math.nan))
 
     def ratio(one: _Place | float, other: _Place) -> _Pairs:
@@ -162,7 +182,7 @@ def _judged(before: _Sides, after: _Sides, found: Mapping[_Place, PlacedTrials])
     return Judged(*(partial(_over, pairs) for pairs in (ratio(*before), ratio(*after), moved)))
 
 
-_Pairs = list[tuple[Side, PlacedTrials]]
+_Pairs = list[tuple[Side, Boundary]]
 
 
 def _over(pairs: _Pairs, alpha: float) -> Comparison:

@@ -250,7 +250,10 @@ _APART = np.arange(1 - len(_AXIS), len(_AXIS), dtype=np.float64) * _GRAIN
 @functools.lru_cache(maxsize=1024)
 def _apart(left: tuple[Told, ...], right: tuple[Told, ...]) -> Array:
     """The logarithm of the likelihood of each ratio of two boundaries, left over right, less its largest."""
-    one, other = _likely(left), _likely(right)
+    return _ratio_of(_likely(left), _likely(right))
+
+
+def _ratio_of(one: Array, other: Array) -> Array:
     size = len(_AXIS)
     likely: Array = np.array([
         float((one[max(0, k) : size + min(0, k)] + other[max(0, -k) : size - max(0, k)]).max())
@@ -289,30 +292,65 @@ def times_apart(left: Searches | PlacedTrials, right: Searches | PlacedTrials) -
     return math.exp(low), math.exp(high)
 
 
-Side = PlacedTrials | float
+@dataclass(frozen=True)
+class Costs:
+    """What a packet takes in the trials of one cell, ns, in order of time: the boundary were there nothing but the
+    work."""
+
+    every_ns: tuple[float, ...]
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are enough of them."""
+        return len(self.every_ns) >= FEWEST
+
+    @property
+    def used(self) -> tuple[float, ...]:
+        """The trials up to the latest look."""
+        return self.every_ns[: look_at(len(self.every_ns)) or len(self.every_ns)]
+
+
+@functools.lru_cache(maxsize=1024)
+def _likely_cost(every_ns: tuple[float, ...]) -> Array:
+    """As `_likely`, of the geometric mean of costs: such that its intervals are Student's."""
+    logs = np.log(every_ns)
+    error = max(float(logs.std(ddof=1)) / math.sqrt(len(logs)), _GRAIN)
+    p = 2 * scipy.stats.t.sf(np.abs(_AXIS - logs.mean()) / error, len(logs) - 1)
+    likely: Array = -scipy.stats.chi2.isf(np.maximum(p, _SMALLEST), 1) / 2
+    return likely - float(likely.max())
+
+
+Boundary = PlacedTrials | Costs
+Side = Boundary | float
 """The boundary of a cell, or a limit, ns."""
 
 
-def over(pairs: Sequence[tuple[Side, PlacedTrials]], effect: float | None = None, alpha: float = ALPHA) -> Comparison:
+def over(pairs: Sequence[tuple[Side, Boundary]], effect: float | None = None, alpha: float = ALPHA) -> Comparison:
     """The product of the ratios of these boundaries, left over right, by the likelihood of all trials together; of no
     trials where one side has too few."""
-    cells = [side for pair in pairs for side in pair if isinstance(side, PlacedTrials)]
+    cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
     if not all(cell.decides for cell in cells):
         nothing = Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
         return Comparison(nothing, math.nan, math.nan, math.nan, effect or effect_that_matters())
     used = min(len(cell.used) for cell in cells)
-    likely = functools.reduce(_of_product, (_ratio_likely(left, right.used[:used], used) for left, right in pairs))
+    likely = functools.reduce(_of_product, (_ratio_likely(left, right, used) for left, right in pairs))
     likely = likely - float(likely.max())
     best = _APART[likely > -_ALIKE]
     return of_interval(float(best.mean()), *_ends(likely, _APART, used, alpha), used, effect, alpha)
 
 
-def _ratio_likely(left: Side, right: tuple[Told, ...], used: int) -> Array:
-    if isinstance(left, PlacedTrials):
-        return _apart(left.used[:used], right)
+def _ratio_likely(left: Side, right: Boundary, used: int) -> Array:
+    if isinstance(left, PlacedTrials) and isinstance(right, PlacedTrials):
+        return _apart(left.used[:used], right.used[:used])
+    if not isinstance(left, float):
+        return _ratio_of(_likely_of(left, used), _likely_of(right, used))
     # Beyond the ends of the axis a boundary is as likely as at them.
-    likely: Array = np.interp(math.log(left) - _APART, _AXIS, _likely(right))
+    likely: Array = np.interp(math.log(left) - _APART, _AXIS, _likely_of(right, used))
     return likely
+
+
+def _likely_of(side: Boundary, used: int) -> Array:
+    return _likely(side.used[:used]) if isinstance(side, PlacedTrials) else _likely_cost(side.used[:used])
 
 
 def _of_product(one: Array, other: Array) -> Array:
