@@ -25,6 +25,7 @@ from allocpool.studies.realtime.contrasts import Searches, share_lost
 from allocpool.studies.realtime.loss_boundary import EDGE, SAFE, LossBoundary
 from allocpool.studies.realtime.placed import PlacedTrials, seen_of, told_by
 from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, HIGHEST_INTERVAL_NS, PDR_LOSS_RATIO
+from allocpool.studies.realtime.tables import ABOUT_ONE
 
 SEARCHES, PLACED = "searches", "placed trials"
 """What a cell's figure rests on."""
@@ -70,7 +71,7 @@ def with_ends(ns: float, low_ns: float, high_ns: float) -> str:
 
 def usual_heap(rows: pd.DataFrame) -> pd.Series:
     """Whether each row has the published heap at its scale, in whole MB, or none, as C++ has."""
-    return rows["heap_factor"].isna() | rows["heap_factor"].between(0.95, 1.05)
+    return rows["heap_factor"].isna() | rows["heap_factor"].between(*ABOUT_ONE)
 
 
 def searches_of(done: pd.DataFrame, goal: str) -> Searches:

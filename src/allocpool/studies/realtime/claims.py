@@ -52,6 +52,7 @@ from allocpool.studies.realtime.cells import (
 from allocpool.studies.realtime.contrasts import most_loss_chance, p_fails, p_works
 from allocpool.studies.realtime.placed import p_smaller
 from allocpool.studies.realtime.specs import INPUT_QUEUE_MS, PDR_LOSS_RATIO
+from allocpool.studies.realtime.tables import ABOUT_ONE, is_about_one
 
 FAMILIES = ("CMS", "G1", "ZGC")
 LONG_INTERVAL_NS = 10_000.0
@@ -142,7 +143,7 @@ class Realtime:
         if row.every_pdr.gap is not None:
             return str(row.every_pdr.gap)
         queue = getattr(row, "queue_factor", None)
-        if queue is not None and pd.notna(queue) and not 0.95 <= queue <= 1.05:
+        if queue is not None and pd.notna(queue) and not is_about_one(queue):
             return f"its input queue is {queue:.3g} times the published one at this scale: another experiment"
         return None
 
@@ -499,7 +500,8 @@ def _intermediate(rows: pd.DataFrame) -> pd.Series:
 
 def _close(values: pd.Series, value: float) -> pd.Series:
     """Equal but for rounding: a heap is a whole number of MiB."""
-    return values.astype(float).between(0.95 * value, 1.05 * value)
+    low, high = ABOUT_ONE
+    return values.astype(float).between(low * value, high * value)
 
 
 def _too_few(trials: int) -> str | None:

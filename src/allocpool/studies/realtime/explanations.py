@@ -18,7 +18,7 @@ from allocpool.evidence.claims import NOT_MEASURED, OTHER_WAY, Verdict
 from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION
 from allocpool.packets.comparisons import Cell
-from allocpool.packets.specs import Solution
+from allocpool.packets.specs import CASES, Solution
 from allocpool.studies.realtime.cells import PDR, placed_of
 from allocpool.studies.realtime.claims import (
     G1_NATIVE_IN_C_NS,
@@ -76,7 +76,7 @@ SMALL = Change("the pool is small (mix)", cell={"strategy": "mix"}, strategies=(
 FRESH = Change("the pool lies in the order in which it was made", solution={"pool_order": "fresh"}, strategies=_POOLS)
 ROOMY = Change(f"the heap is {LARGER_HEAP:g} times as large", heap=LARGER_HEAP)
 PATIENT = Change(f"the input queue is {LONGER_QUEUE:g} times as long", queue=LONGER_QUEUE)
-FEW_ALIVE = Change("a fifth as much is alive (case B)", cell={"case": "B"})
+FEW_ALIVE = Change(f"{CASES['B'] / CASES['C']:.0%} as much is alive (case B)", cell={"case": "B"})
 WORK_ALONE = Change("nothing but the work takes time", work=True)
 
 _Sides = tuple[_Place | float, _Place]

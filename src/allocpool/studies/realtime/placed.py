@@ -330,13 +330,21 @@ def over(pairs: Sequence[tuple[Side, Boundary]], effect: float | None = None, al
     trials where one side has too few."""
     cells = [side for pair in pairs for side in pair if not isinstance(side, float)]
     if not all(cell.decides for cell in cells):
-        nothing = Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
-        return Comparison(nothing, math.nan, math.nan, math.nan, effect or effect_that_matters())
+        return _too_few(0, effect, alpha)
     used = min(len(cell.used) for cell in cells)
     likely = functools.reduce(_of_product, (_ratio_likely(left, right, used) for left, right in pairs))
-    likely = likely - float(likely.max())
+    return _compared(likely - float(likely.max()), used, used, effect, alpha)
+
+
+def _compared(likely: Array, n: int, used: int, effect: float | None, alpha: float) -> Comparison:
+    """By how likely each ratio is; of ``n`` trials a side, and those used up to the latest look."""
     best = _APART[likely > -_ALIKE]
-    return of_interval(float(best.mean()), *_ends(likely, _APART, used, alpha), used, effect, alpha)
+    return of_interval(float(best.mean()), *_ends(likely, _APART, used, alpha), n, effect, alpha)
+
+
+def _too_few(n: int, effect: float | None, alpha: float) -> Comparison:
+    told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, FEWEST - n, alpha, math.nan, "")
+    return Comparison(told, math.nan, math.nan, math.nan, effect or effect_that_matters())
 
 
 def _ratio_likely(left: Side, right: Boundary, used: int) -> Array:
@@ -375,11 +383,8 @@ class PlacedJudge:
         n = min(len(one), len(other))
         used = look_at(n)
         if used is None:
-            told = Decision(math.nan, math.nan, math.nan, n, n, OPEN, FEWEST - n, alpha, math.nan, "")
-            return Comparison(told, math.nan, math.nan, math.nan, effect or effect_that_matters())
-        likely = _apart(one[:used], other[:used])
-        best = _APART[likely > -_ALIKE]
-        return of_interval(float(best.mean()), *_ends(likely, _APART, used, alpha), n, effect, alpha)
+            return _too_few(n, effect, alpha)
+        return _compared(_apart(one[:used], other[:used]), n, used, effect, alpha)
 
 
 @functools.lru_cache(maxsize=4096)

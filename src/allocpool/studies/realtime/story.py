@@ -55,6 +55,7 @@ from allocpool.studies.realtime.study import (
     placed_cells,
     searched_cells,
 )
+from allocpool.studies.realtime.tables import ABOUT_ONE
 
 _SMALL = "font-size:0.78em;color:#555"
 _LOSS = "#f7dcd9"
@@ -460,7 +461,7 @@ def queue_in_between(trials: pd.DataFrame) -> str:
     told = []
     for (solution, strategy, case), group in done.groupby(["solution", "strategy", "case"], observed=True):
         between = group[group["intermediate_queue_ms"] > 0]
-        usual = group[(group["intermediate_queue_ms"] == 0) & group["queue_factor"].between(0.95, 1.05)]
+        usual = group[(group["intermediate_queue_ms"] == 0) & group["queue_factor"].between(*ABOUT_ONE)]
         if between.empty:
             continue
         counts = [f"{int((side['lost_ppm'] > 0).sum())} of {len(side)}" for side in (usual, between)]
@@ -522,7 +523,7 @@ def not_similar(searches: pd.DataFrame, trials: pd.DataFrame) -> str:
     """
     done = finished(searches)
     parts = []
-    if len(other := done[~done["queue_factor"].between(0.95, 1.05)]):
+    if len(other := done[~done["queue_factor"].between(*ABOUT_ONE)]):
         queue_ms, scale = other["input_queue_ms"].median(), other["scale"].median()
         parts.append(
             f"**Not similar to the published experiment:** in {len(other)} of {len(done)} searches the input queue did "
@@ -532,7 +533,7 @@ def not_similar(searches: pd.DataFrame, trials: pd.DataFrame) -> str:
             "published loss is not there."
         )
     single = finished(trials)
-    if len(single) and not single["queue_factor"].between(0.95, 1.05).any():
+    if len(single) and not single["queue_factor"].between(*ABOUT_ONE).any():
         parts.append("No single trial has a queue that follows its scale.")
     if not parts:
         return "" if done.empty else "In every search the input queue follows the scale."

@@ -540,9 +540,13 @@ def is_placed(record: TrialRecord) -> bool:
     return bool(spec["cap_seconds"] == spec["seconds"] and spec["major_collections"] == 0)
 
 
+ABOUT_ONE = 0.95, 1.05
+"""Between these factors a heap or a queue is as published but for rounding."""
+
+
 def is_about_one(factor: float) -> bool:
-    """Whether a heap or a queue is as published but for rounding."""
-    return 0.95 <= factor <= 1.05
+    """Whether a factor is one but for rounding."""
+    return ABOUT_ONE[0] <= factor <= ABOUT_ONE[1]
 
 
 def _is_changed(row: Mapping[str, Any]) -> bool:
