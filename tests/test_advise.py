@@ -687,7 +687,7 @@ def test_checks_are_kept_a_row_for_each_workload_and_machine_and_told(
     for name in ("tiles", "ticks", "tiles"):
         check.keep(check.check(name, 2.0, 2.0, laboratory), host)
     rows = check.load()
-    assert rows["workload"].to_list() == ["ticks", "tiles"], "once each, in their order"
+    assert rows["workload"].to_list() == ["ticks", "tiles"], "once each, in the order of the workloads in the file"
     assert set(rows["outcome"]) == {AGREE} and set(rows["host_id"]) == {host.fingerprint()}
     said = story.checked(rows)
     assert "Of 2 checks of 2 workloads" in said and "the same in 2 and different things in 0" in said

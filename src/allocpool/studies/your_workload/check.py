@@ -131,15 +131,14 @@ def load() -> pd.DataFrame:
     """What was checked, in the order of `WORKLOADS`: columns as in the file, and ``outcome``; no rows before that."""
     path = _path()
     rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=_COLUMNS)
-    rows = rows.assign(
+    return rows.assign(
         outcome=[outcome_of(*pair) for pair in zip(rows["advice"], rows["at_length"], strict=True)]
     )  # fmt: skip
-    order = {name: place for place, name in enumerate(WORKLOADS)}
-    return rows.sort_values(_KEY, key=lambda column: column.map(order) if column.name == "workload" else column)
 
 
 def keep(one: Checked, host: Host) -> None:
-    """Write a row into `FILE`, in place of what an earlier check of this workload on this machine found."""
+    """Write a row into `FILE`, in the order of `WORKLOADS`, in place of what an earlier check of this workload on this
+    machine found."""
     told, workload = one.advice.decision, one.advice.workload
     code_hash = Launcher().code_hash(workload.spec_of(Cell(one.advice.collector, ALLOC), 0))
     row: dict[Any, Any] = {
@@ -151,4 +150,8 @@ def keep(one: Checked, host: Host) -> None:
     rows = {tuple(each[name] for name in _KEY): each for each in load()[_COLUMNS].to_dict("records")}
     rows[one.name, host.fingerprint()] = row
     _path().parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(list(rows.values()), columns=_COLUMNS).to_csv(_path(), index=False, float_format="%.5g")
+    order = {name: place for place, name in enumerate(WORKLOADS)}
+    kept = pd.DataFrame(list(rows.values()), columns=_COLUMNS).sort_values(
+        _KEY, key=lambda column: column.map(order) if column.name == "workload" else column
+    )
+    kept.to_csv(_path(), index=False, float_format="%.5g")
