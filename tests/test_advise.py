@@ -691,10 +691,10 @@ def test_checks_are_kept_a_row_for_each_workload_and_machine_and_told(
     assert set(rows["outcome"]) == {AGREE} and set(rows["host_id"]) == {host.fingerprint()}
     said = story.checked(rows)
     assert "Of 2 checks of 2 workloads" in said and "the same in 2 and different things in 0" in said
-    assert "up to 10 minutes and 60 unless" in said and "0 of the long plans did." in said
+    assert "up to 10 minutes and 60 unless" in said and "0 of the long plans took 60." in said
     assert "up to 10" not in story.checked(rows.assign(long_minutes=59.0))
     mixed = pd.concat([rows, rows.assign(long_minutes=59.0, outcome=[AGREE, OPEN])])
-    assert "2 of the long plans did (1 agree, 0 disagree, 1 open)." in story.checked(mixed)
+    assert "2 of the long plans took 60 (1 agree, 0 disagree, 1 open)." in story.checked(mixed)
     assert "lie apart in 0 of 2" in said and f"{len(WORKLOADS) - 2} of the {len(WORKLOADS)} were not checked" in said
     table = story.checks(rows)
     assert "machine" not in table

@@ -383,7 +383,8 @@ def checked(rows: pd.DataFrame) -> str:
         ends = [f"{int((whole['outcome'] == word).sum())} {word.lower()}" for word in counts]
         said += (
             f" `allocpool bench advice` takes up to {MINUTES:g} minutes and {LONG_MINUTES:g} unless it is told to be "
-            f"shorter; {len(whole)} of the long plans did" + (f" ({', '.join(ends)})." if len(whole) else ".")
+            f"shorter; {len(whole)} of the long plans took {LONG_MINUTES:g}"
+            + (f" ({', '.join(ends)})." if len(whole) else ".")
         )
     apart = rows[(rows["low"] > rows["long_high"]) | (rows["high"] < rows["long_low"])]
     both = rows[["low", "long_low"]].notna().all(axis=1).sum()
