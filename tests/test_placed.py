@@ -262,6 +262,11 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     assert shown["after it"].str.startswith("0.7").all()
     assert "2 of 2 comparisons would still be shown the other way round" in explanations.work_sentence(by_work)
     assert explanations.work_sentence(judged) == ""
+    quick = tables["placed"].assign(prologue_ns_per_packet=[0.1 * ns for ns in takes_ns])
+    by_quick_work = explanations.of_claims({**tables, "placed": quick}, cells, verdicts)
+    assert explanations.work_sentence(by_quick_work).endswith(
+        "0 of 2 comparisons would still be shown the other way round."
+    )
 
 
 def test_searches_that_decide_come_before_placed_trials(runner: Runner) -> None:

@@ -129,9 +129,10 @@ def work_sentence(judged: Sequence[Ablation]) -> str:
     if not alone:
         return ""
     still = sum(item.after.direction < 0 for item in alone)
+    why = ": there it is the work itself that takes too long, whatever a collector does." if still else "."
     return (
         f"Were there nothing but the work, {still} of {stats.plural(len(alone), 'comparison')} would still be shown "
-        "the other way round: there it is the work itself that takes too long, whatever a collector does."
+        f"the other way round{why}"
     )
 
 
