@@ -150,10 +150,13 @@ def test_what_was_taken_with_other_settings_is_told_with_them(monkeypatch: pytes
         monkeypatch.setenv(campaign.SHOW_ONLY, "1")
         about = {"profile": stored, "statuses": {"ok": 4}, "unavailable": {}, "planned": 4, "missing": 0}
         monkeypatch.setattr(store, "stored", lambda *_which, about=about: ({}, about))
-        assert set(told) <= set(shown.provenance()["other_settings"]) and bool(told) == (stored is taken)
+        others = shown.provenance()["other_settings"]
+        assert set(told) <= set(others) and bool(told) == bool(others) == (stored is taken)
         banner = notebook.status_banner(shown.provenance()).data
-        assert all(word in banner for word in told)
-        assert ("Taken with other settings than the profile has: " in banner) == bool(told)
+        assert all(f"<li>{word}</li>" in banner for word in told)
+        summary = f"<summary>This campaign has {len(others)} settings of its own, not the profile's"
+        assert (summary in banner) == bool(told)
+        assert ("<details" in banner) == bool(told), "nothing is folded where nothing is"
     two = [{"solutions": ["cpp/flat"], "queue_factor": 10.0}, {}]
     assert profiles.other_settings({"changed": two}, {"changed": []}) == [
         "changed (solutions cpp/flat, queue_factor 10), (), not none"

@@ -302,7 +302,10 @@ def test_the_verdict_turns_with_the_data(pool: str, alloc: str) -> None:
 def test_what_searches_do_not_tell_apart_stays_open() -> None:
     close = {"ndr_ns": 310.0, "ndr_fails_ns": 295.0, "pdr_ns": 310.0, "pdr_fails_ns": 295.0}
     text = realtime_report.verdict(three(search(), search(strategy="alloc", **close)))
-    assert "none is decided" in text and "Their trials do not decide" in text
+    assert "The one Java solution and case that was tried both ways is not decided. The trials" in text
+    elsewhere = search(case="B"), search(strategy="alloc", case="B", **close)
+    both = realtime_report.verdict(three(search(), search(strategy="alloc", **close), *elsewhere))
+    assert "Of 2 Java solutions and cases that were tried both ways none is decided. The trials" in both
     assert "though 1 of 1 others are not shown to have a larger one" in text
     assert "A verdict takes" in realtime_report.verdict(cells(search(), search(strategy="alloc", **close)))
     assert "Open" in realtime_report.verdict(cells(search()).iloc[:0])

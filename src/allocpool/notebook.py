@@ -12,7 +12,7 @@ import hashlib
 import html
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -227,10 +227,17 @@ def status_banner(provenance: Mapping[str, Any]) -> HTML:
     whole = campaign_progress.complete and not campaign_progress.unavailable
     colour = "#1b7f3b" if whole else "#b00020" if campaign_progress.failed else "#c98a00"
     style = f"border-left:5px solid {colour};padding:0.4em 0.8em;margin:0.5em 0"
-    others = provenance.get("other_settings")
-    settings = f" Taken with other settings than the profile has: {html.escape('; '.join(others))}." if others else ""
-    told = f"{campaign_progress.sentence()}{settings} {stats.matters_from(effect_that_matters())}"
-    return HTML(f'<p style="{style}">{told}</p>')
+    told = f"{campaign_progress.sentence()} {stats.matters_from(effect_that_matters())}"
+    return HTML(f'<div style="{style}">{told}{_other_settings(provenance.get("other_settings") or ())}</div>')
+
+
+def _other_settings(others: Sequence[str]) -> str:
+    """The settings of a campaign that are not its profile's, folded: there can be dozens."""
+    if not others:
+        return ""
+    items = "".join(f"<li>{html.escape(each)}</li>" for each in others)
+    summary = f"This campaign has {stats.plural(len(others), 'setting')} of its own, not the profile's"
+    return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
 
 
 def finished(name: str, provenance: Mapping[str, Any], answer: str = "") -> None:

@@ -387,13 +387,15 @@ def _headline(measured: pd.DataFrame) -> str:
             f"A verdict takes {ENOUGH_SEARCHES} searches a side, whose ends {CONFIRMATIONS} trials each confirm, or "
             f"{FEWEST} placed trials that tell."
             if not both["enough"].any()
-            else "Their trials do not decide."
+            else "The trials so far do not decide."
         )
         neither = f" In {counts[NEITHER]} no interval passes either way." if counts[NEITHER] else ""
-        return (
-            f"**Open.** Of {len(both)} Java solutions and cases that were tried both ways none is decided. "
-            f"{why}{neither}"
+        none = (
+            f"Of {len(both)} Java solutions and cases that were tried both ways none is decided."
+            if len(both) > 1
+            else "The one Java solution and case that was tried both ways is not decided."
         )
+        return f"**Open.** {none} {why}{neither}"
     word = "pool" if pool and not alloc else "allocate" if alloc and not pool else "it depends"
     return (
         f"**In real time: {word}.** Of {len(both)} Java solutions and cases, pooling keeps up with a smaller interval "
