@@ -441,8 +441,27 @@ def test_the_articles_packets_are_set_against_the_same_as_messages(alloc_ns: flo
     assert says in packets.sentence(found)
     assert "n = 8" in packets.sentence(found)
     assert len(packets.table(found)) == 1
+    assert "In the mean of" not in packets.sentence(found), "of one solution"
     assert found[0].larger.decision.ratio == pytest.approx(2.5, rel=noise)
     assert "has its own price: heap / G1 / 25: 2." in packets.sentence(found)
+
+
+def test_solutions_that_are_off_either_way_agree_in_the_mean() -> None:
+    """The mean is as sure as all of them are together, and no surer."""
+    parts: list[list[pd.DataFrame]] = [[], []]
+    for name, off in (("heap / G1 / 25", 1.2), ("heap / Parallel / 25", 1 / 1.2)):
+        told = {"solution": name}
+        parts[0].append(trials_of(MESSAGES | told, "cpu_ns_per_message", 300.0 * off))
+        parts[1].append(trials_of(PACKETS | told, "cpu_ns_per_packet", 300.0))
+    found = packets.alike(*map(pd.concat, parts))
+    assert [each.apart.direction for each in found] == [1, -1]
+    mean = packets.together(found)
+    assert mean.equivalent and mean.decision.ratio == pytest.approx(1.0, abs=0.03)
+    assert mean.decision.low < 1 < mean.decision.high
+    assert packets.sentence(found).startswith("**In the mean of 2 solutions the two agree**: what the one gives is ")
+    width = math.log(mean.decision.high / mean.decision.low)
+    apart = [math.log(each.apart.decision.high / each.apart.decision.low) for each in found]
+    assert width == pytest.approx(math.sqrt(sum(each**2 for each in apart)) / 2, rel=0.15)
 
 
 @pytest.mark.parametrize("apart", [{"heap_mb": 410}, {"queue_size": 5}, {"case": "C"}, {"status": "failed"}])
@@ -450,7 +469,7 @@ def test_packets_of_another_set_up_are_not_the_same(apart: dict[str, object]) ->
     messages = trials_of(MESSAGES, "cpu_ns_per_message", 300.0)
     found = packets.alike(messages, trials_of(PACKETS | apart, "cpu_ns_per_packet", 300.0))
     assert found == []
-    assert "were not measured both" in packets.sentence(found)
+    assert "were not measured both by their own code and as messages" in packets.sentence(found)
 
 
 def test_that_there_is_no_map_is_one_line() -> None:

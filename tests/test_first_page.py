@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -91,6 +92,25 @@ def test_the_cheapest_is_that_of_all_studies(slab_ns: float, is_best: bool, monk
     assert "in real time" not in said, "nothing was searched"
 
 
+def test_what_was_measured_on_another_machine_is_ranked_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    slab: Solutions = (("cpp", "slab", None, None, "glibc", "C++ slab"),)
+    pace = {"compute_before_ns": 1.0, "compute_after_ns": 1.0, "other_cpu_share": 0.0}
+    of_batch = measured(2.0, monkeypatch).batch.assign(steal_share=0.0, **pace)
+    elsewhere = synthetic.trials(blocks=9, noise=0.01, centre=lambda _row: 50.0, solutions=(*SOLUTIONS, *slab))
+    elsewhere = elsewhere.assign(trial_id="there " + elsewhere["trial_id"], host_id="there")
+    elsewhere = elsewhere.assign(steal_share=0.5, **pace)
+    found = {"batch": of_batch, "native": elsewhere}
+    original = findings.Measured._table
+    monkeypatch.setattr(
+        findings.Measured, "_table", lambda of, study, name: found.get(study, original(of, study, name))
+    )  # fmt: skip
+    told = findings.Measured("made-up")
+    here, there = findings.cheapest(told).split("At scale 0.1, on another machine, ther, ")
+    assert here.startswith("At scale 0.1, cheapest of all 4 solutions") and "slab" not in here
+    assert there.startswith("cheapest of all 5 solutions") and "C++ slab" in there
+    assert set(told.of_its_host["steal_share"]) == {0.0}, "the other machine's noise is its own"
+
+
 def test_the_smallest_interval_is_that_of_all_solutions_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = {"strategy": "pool", "case": "B", "collector": None, "n": 3}
     rows = [
@@ -153,21 +173,25 @@ def test_case_a_is_shown_in_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Case A**" in cheapest and "A10k" not in cheapest
 
 
-def test_solutions_of_one_layout_have_a_row_each_and_those_of_another_scale_a_mark(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("apart", "words"),
+    [({"scale": 1.0}, "at scale 1"), ({"host_id": "there"}, "at scale 0.1, on another machine, ther")],
+)
+def test_solutions_of_one_layout_have_a_row_each_and_those_of_another_scale_or_machine_a_mark(
+    apart: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = measured(2.0, monkeypatch, solutions=SOLUTIONS[-1:]).batch
     native = plain.assign(solution="C++ flat / host cpu", host_cpu=True)
-    both = pd.concat([plain, native.assign(trial_id="native " + native["trial_id"].astype(str))], ignore_index=True)
+    native = native.assign(trial_id="native " + native["trial_id"].astype(str))
+    both = pd.concat([plain, native], ignore_index=True)
     assert set(verdict_grid.costs(comparison_table(both), both)["label"]) == {"C++, flat", "C++, flat, host cpu"}
-    both["scale"] = both["scale"].where(~both["host_cpu"].fillna(False).astype(bool), 1.0)
-    tables = {("batch", "trials"): both[both["scale"] != 1.0], ("native", "trials"): both[both["scale"] == 1.0]}
+    tables = {("batch", "trials"): plain, ("native", "trials"): native.assign(**apart)}
     monkeypatch.setattr(findings.Measured, "_table", lambda _self, *which: tables.get(which, both.iloc[:0]))
     monkeypatch.setattr(verdict_grid, "with_deadline", lambda table, *_rest: table)
     monkeypatch.setattr(findings.Measured, "realtime", both.iloc[:0])
     grid = findings.Measured("made-up").grid
     assert list(grid["label"].unique()) == ["C++, flat", "C++, flat*"]
-    assert verdict_grid.caption(grid).endswith(" * at scale 1.")
+    assert verdict_grid.caption(grid).endswith(f" * {words}.")
 
 
 def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

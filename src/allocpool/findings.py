@@ -1,6 +1,7 @@
 """The first page: the answer over all studies in a few sentences, how sure it is, what surprises most, and every claim.
 
-Costs are compared at one scale only: what fits into a cache is another thing at another scale.
+Costs are compared at one scale and on one host only: what fits into a cache is another thing at another scale, and on
+another machine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from allocpool import stats, verdict_grid
-from allocpool.campaign import campaign, profiles, sequential, store
+from allocpool.campaign import campaign, hosts, profiles, sequential, store
 from allocpool.campaign.registry import every_study, room, study_named
 from allocpool.campaign.study import Machine
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
@@ -94,8 +95,8 @@ class Measured:
         """Batch trials of all studies, each once; without pools in the order in which they were made, a state that does
         not last, unless the first campaign is an older one and knows no other.
 
-        A cell has the trials of the first study that measured it: those of another one were made at another time, or by
-        other code, and would pass for two speeds.
+        A cell of a host has the trials of the first study that measured it there: those of another one were made at
+        another time, or by other code, and would pass for two speeds.
         """
         told: list[pd.DataFrame] = []
         for place, study in enumerate(_IN_BATCH):
@@ -106,8 +107,13 @@ class Measured:
             told.append((lasting if known or len(cell_data.with_cost(lasting)) else rows).assign(origin=place))
         rows = pd.concat([part for part in told if len(part)] or told[:1], ignore_index=True)
         rows = cell_data.as_set(rows.drop_duplicates("trial_id"))
-        cell = rows.groupby([*cell_data.CONFIGURATION, "scale"], observed=True, dropna=False)
+        cell = rows.groupby([*cell_data.CONFIGURATION, "scale", "host_id"], observed=True, dropna=False)
         return rows[rows["origin"] == cell["origin"].transform("min")].drop(columns="origin")
+
+    @property
+    def of_its_host(self) -> pd.DataFrame:
+        """Of every batch trial, those of the host that the page is of."""
+        return self.every_batch[self.every_batch["host_id"] == self._own_host(self.every_batch)]
 
     @cached_property
     def searches(self) -> pd.DataFrame:
@@ -141,34 +147,47 @@ class Measured:
 
     @cached_property
     def compared(self) -> pd.DataFrame:
-        """Allocating against pooling in batch, as `comparison_table` has it, with ``scale``: of each study all that it
-        asks is decided together, as its campaign decides it. A pair is told of by the first study that measured it;
-        case A in one size."""
-        parts = [comparison_table(self.batch.iloc[:0]).assign(scale=0.0)]
+        """Allocating against pooling in batch, as `comparison_table` has it, with ``scale`` and ``host_id``: of each
+        study all that it asks is decided together, as its campaign decides it. A pair is told of by the first study
+        that measured it, on whichever host; case A in one size."""
+        parts = [comparison_table(self.batch.iloc[:0]).assign(scale=0.0, host_id="")]
         for study in _IN_BATCH:
             trials = self._table(study, "trials")
             trials = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
-            parts += [comparison_table(part).assign(scale=scale) for scale, part in trials.groupby("scale")]
+            for _, part in trials.groupby(["scale", "host_id"]):
+                facts = {name: part[name].iloc[0] for name in ("scale", "host_id")}
+                parts.append(comparison_table(part).assign(**facts))
         every = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
         measured_first = every.assign(lacking=every["n"] == 0).sort_values("lacking", kind="stable")
         once = measured_first.drop_duplicates(["solution", "case", "scale"]).sort_index().drop(columns="lacking")
         return cell_data.one_case_a(once[once["solution"].isin(set(self.every_batch["solution"]))])
 
-    def by_scale(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-        """What is `compared`, or trials, at the scale of the batch study first, with words that say which scale it
-        is."""
-        own = list(self.batch["scale"].unique())
-        for scale in sorted(rows["scale"].unique(), key=lambda scale: (scale not in own, scale)):
-            yield f"At scale {scale:g}", rows[rows["scale"] == scale]
+    def by_scale_and_host(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+        """What is `compared`, or trials, at the scale of the batch study first, and of its host before others, with
+        words that say which scale it is, and that it is another machine where it is."""
+        scales, own = set(self.batch["scale"]), self._own_host(rows)
+
+        def order(group: tuple[Any, pd.DataFrame]) -> tuple[Any, ...]:
+            (scale, host_id), _ = group
+            return scale not in scales, scale, host_id != own, host_id
+
+        for (scale, host_id), part in sorted(rows.groupby(["scale", "host_id"]), key=order):
+            elsewhere = f", on another machine, {hosts.label(str(host_id), self.profile)}" if host_id != own else ""
+            yield f"At scale {scale:g}{elsewhere}", part
+
+    def _own_host(self, rows: pd.DataFrame) -> str | None:
+        """The host of the first study that left anything."""
+        first = self.batch if len(self.batch) else rows
+        return str(first["host_id"].iloc[0]) if len(first) else None
 
     @cached_property
     def grid(self) -> pd.DataFrame:
         """The verdict grid: one row per solution and column (`verdict_grid.COLUMNS`), each solution at the first of the
-        scales that it was measured at, that of the batch study before others, whose rows have a mark and, in
-        ``apart``, what it means."""
+        scales, and on the first of the hosts, that it was measured at, those of the batch study before others, whose
+        rows have a mark and, in ``apart``, what it means."""
         parts: list[pd.DataFrame] = []
         known: set[str] = set()
-        for words, compared in self.by_scale(self.compared):
+        for words, compared in self.by_scale_and_host(self.compared):
             part = verdict_grid.costs(compared[~compared["solution"].isin(known)], self.every_batch)
             part = part[part["who"] != verdict_grid.NOT_MEASURED]
             if parts and len(part):
@@ -304,7 +323,7 @@ def cheapest(measured: Measured) -> str:
     told = [
         f"{words}, cheapest of all {cell_data.with_cost(trials)['solution'].nunique()} solutions, whatever the "
         f"strategy:\n\n{lines}"
-        for words, trials in measured.by_scale(measured.every_batch)
+        for words, trials in measured.by_scale_and_host(measured.every_batch)
         if (lines := batch_story.cheapest(trials))
     ]
     return "\n\n".join([*told, *_fastest(measured.realtime)])
@@ -385,7 +404,7 @@ def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     host = provenance["host"]
     told = (
         f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
-        f"{round(host['memory_mb'] / 1024)} GiB, {_days(provenance)}. {quiet_or_noisy(measured.every_batch)}"
+        f"{round(host['memory_mb'] / 1024)} GiB, {_days(provenance)}. {quiet_or_noisy(measured.of_its_host)}"
     )
     other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
@@ -420,7 +439,7 @@ def primary_tables(measured: Measured) -> list[tables.TableOrWords]:
     """The primary comparisons one by one, a table per scale."""
     return [
         primary_table(compared, f"Allocate or pool, which is cheaper? {words}")
-        for words, compared in measured.by_scale(measured.compared)
+        for words, compared in measured.by_scale_and_host(measured.compared)
     ]
 
 
@@ -627,8 +646,9 @@ def judged(measured: Measured) -> list[tables.Judged]:
     """The claims of every study as its own page has them, after those that batch and real time decide together."""
     of_both = {name: store.stored(name, measured.profile)[0] for name in ("batch", "realtime")}
     cells, scales = measured.realtime, measured.searches["scale"].unique()
-    # Real time has batch trials of its cells at its own scale.
+    # Real time has batch trials of its cells at its own scale; those of the batch study may be of another machine.
     every = pd.concat([measured.batch, of_both["realtime"]["batch"]]).drop_duplicates("trial_id")
+    every = every[every["host_id"].isin(set(measured.searches["host_id"]))]
     same_scale = every[every["scale"].isin(scales)] if len(scales) == 1 else every.iloc[:0]
     of_batch = {FINDINGS_CLAIMS[0].id: measured.batch, FINDINGS_CLAIMS[1].id: same_scale}
 

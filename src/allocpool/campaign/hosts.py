@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pandas as pd
 from pandera.errors import SchemaError, SchemaErrors
 
 from allocpool import home
+from allocpool.campaign import tidy
 from allocpool.campaign.registry import every_study, study_named
 from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.decisions import Decision, combine, together
@@ -69,8 +70,26 @@ def _left_out(folder: Path, error: Exception) -> None:
 
 def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
     """The tables of a study on all hosts, one below the other, with the host in every row, first."""
+    return _one_below_the_other(study, of_hosts(study, profile))
+
+
+def trials_of_same_host(study: str, profile: str, beside: pd.DataFrame) -> pd.DataFrame:
+    """The trials that a study left on the host of those ``beside`` which they are compared with; no rows where it has
+    not run there, though it may have elsewhere."""
+    wanted = set(beside["host_id"].dropna())
+    tables = _one_below_the_other(study, (one for one in of_hosts(study, profile) if one.host_id in wanted))
+    return tables["trials"] if "trials" in tables else tidy.frame([], study_named(study).schemas["trials"])
+
+
+def label(host_id: str, profile: str) -> str:
+    """A host's label (`OfHost`), as any study of a profile has it; the start of its id where none has."""
+    every = (one for study in every_study() for one in of_hosts(study.name, profile))
+    return next((one.label for one in every if one.host_id == host_id), host_id[:4])
+
+
+def _one_below_the_other(study: str, of: Iterable[OfHost]) -> dict[str, pd.DataFrame]:
     parts: dict[str, list[pd.DataFrame]] = {}
-    for one in of_hosts(study, profile):
+    for one in of:
         try:
             tables, _ = read_folder(study_named(study), one.folder, "it is left out")
         except UserError as error:

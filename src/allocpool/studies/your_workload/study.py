@@ -1,6 +1,8 @@
 """Study 9, your workload: should a program like the reader's allocate or pool?
 
 A few named workloads, as programs have them, on a few collectors; what the reader's own gives is for `advise` to find.
+Beside them the article's packets by the packets study's own code, in the same blocks and for as long: the known answer
+that the general workload is held to.
 """
 
 from __future__ import annotations
@@ -9,14 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import from_validation
+from allocpool.packets.batch import Selection, Sizes, plan_block
+from allocpool.packets.specs import SolutionKey
+from allocpool.studies.your_workload import packets
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
 from allocpool.studies.your_workload.specs import STRATEGIES, MessagesSpec, Strategy
-from allocpool.studies.your_workload.tables import SCHEMAS, cost_of, summarise_messages, tidy_messages
+from allocpool.studies.your_workload.tables import SCHEMAS, as_now, cost_of, summarise_messages, tidy_messages
 from allocpool.trial.spec import TrialSpec
 
 _OWN = ("strategy", "language", "layout", "runtime", "collector", "allocator", "block", "seconds", "messages",
@@ -28,6 +33,16 @@ _BLOCKS = "blocks"
 POOLS: tuple[Strategy, ...] = ("pool", "mix", "netty", "reuse")
 
 
+class PacketsPart(BaseModel):
+    """Batch trials of the article's packets, as long as those of the messages, on solutions of the packets study."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solutions: tuple[SolutionKey, ...] = Field(min_length=1)
+    scale: float = Field(gt=0, le=4)
+    blocks: int = Field(default=1, ge=1, le=1000)
+
+
 class YourProfile(StudyProfile):
     """Named workloads, each with every strategy that goes with it, on every solution."""
 
@@ -37,6 +52,7 @@ class YourProfile(StudyProfile):
     strategies: tuple[Strategy, ...] = Field(min_length=1)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
+    as_packets: PacketsPart | None = Field(default=None, description="the article's packets by their own study's code")
 
     @model_validator(mode="after")
     def _makes_trials(self) -> YourProfile:
@@ -96,13 +112,28 @@ def _specs(profile: YourProfile, name: str, block: int) -> Iterator[MessagesSpec
 
 
 def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
-    """Every workload with every strategy on every solution, in every block; what two workloads share runs once."""
+    """Every workload with every strategy on every solution, in every block; what two workloads share runs once. Beside
+    them the article's packets."""
     planned = []
-    for block in range(max(map(profile.blocks_of, profile.workloads))):
+    beside = profile.as_packets.blocks if profile.as_packets else 0
+    for block in range(max(beside, *map(profile.blocks_of, profile.workloads))):
         names = [name for name in profile.workloads if block < profile.blocks_of(name)]
         specs = dict.fromkeys(spec for name in names for spec in _specs(profile, name, block))
         planned += [Planned(spec, spec.impossible()) for spec in specs]
+        planned += _as_packets(profile, block) if block < beside else []
     return planned
+
+
+def _as_packets(profile: YourProfile, block: int) -> list[Planned]:
+    part = profile.as_packets
+    if part is None:
+        return []
+    sizes = Sizes(
+        profile=profile.profile, blocks=part.blocks, scale=part.scale, seconds=profile.seconds,
+        warmup_seconds=profile.warmup_seconds,
+    )  # fmt: skip
+    selection = Selection(solutions=part.solutions, strategies=packets.STRATEGIES, cases=(packets.CASE,))
+    return plan_block(sizes, selection, block)
 
 
 def workload_of(profile: YourProfile, spec: MessagesSpec) -> str | None:
@@ -176,4 +207,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    as_now=as_now,
 )

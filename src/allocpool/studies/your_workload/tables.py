@@ -1,4 +1,5 @@
-"""Tidy tables of the reader's own workload: one row per trial, and its CPU time by thread group."""
+"""Tidy tables of the reader's own workload: one row per trial, and its CPU time by thread group; and the batch trials
+that it is held to."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from allocpool.campaign.tidy import (
     choice,
     cpu_rows,
     drift_percent,
+    frame,
     frames,
     gc_row,
     number,
@@ -27,6 +29,9 @@ from allocpool.campaign.tidy import (
     trial_row,
     whole,
 )
+from allocpool.packets.columns import TRIALS as BATCH
+from allocpool.packets.columns import batch_row
+from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.strategies import Language
 from allocpool.percentiles import HIGHEST_NS, LOWEST_NS, SIGNIFICANT_DIGITS, samples_needed
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
@@ -129,7 +134,7 @@ TRIALS = DataFrameSchema(
     strict=True,
     coerce=True,
 )  # fmt: skip
-SCHEMAS = {"trials": TRIALS, "cpu": CPU}
+SCHEMAS = {"trials": TRIALS, "cpu": CPU, "packets": BATCH}
 _STATED = (
     "language", "layout", "strategy", "classes", "zeroing", "filled_share", "read_share", "rate_per_s", "arrivals",
     "burst_length", "delay_ms", "kept_share", "kept_count", "replacement", "temporaries", "temporary_bytes", "live_mb",
@@ -141,6 +146,8 @@ _REST_THREAD = "allocpool-rest"
 
 def _rows_of(record: TrialRecord) -> Rows:
     spec = record.spec
+    if spec["mode"] == "batch":
+        return {"packets": [batch_row(read_trial(record, BatchMeasurement))]}
     row = {
         **trial_row(record), **{name: spec[name] for name in _STATED},
         "sizes": ",".join(f"{size}:{weight:.6g}" for size, weight in spec["sizes"]),
@@ -227,13 +234,18 @@ def _stops(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 
 
 def tidy_messages(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """Tables ``trials`` and ``cpu``."""
+    """Tables ``trials`` and ``cpu`` of messages, and ``packets``, batch trials."""
     return frames(records, _rows_of, SCHEMAS)
 
 
+def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Stored tables in today's columns: the first campaigns had no packets beside their messages."""
+    return {"packets": frame([], BATCH), **tables}
+
+
 def cost_of(record: TrialRecord) -> float | None:
-    """CPU of the whole process, ns a message of the measured window; None of a trial without one."""
-    rows = _rows_of(record)["trials"] if record.measurement else []
+    """CPU of the whole process, ns a message of the measured window; None of a trial without one, and of packets."""
+    rows = _rows_of(record).get("trials", []) if record.measurement else []
     costs = [row.get("cpu_ns_per_message") for row in rows]
     return None if not costs or costs[0] is None else float(costs[0])
 
