@@ -321,5 +321,7 @@ def test_figures_of_an_empty_campaign_say_so(results: pd.DataFrame, trials: pd.D
 
 def test_caption_counts_trials(results: pd.DataFrame) -> None:
     assert cells.spread_caption(results).startswith("n = 2 trials each")
-    assert "95% interval (Student) of 2 trials" in cells.spread_caption(results)
+    assert "95% interval (Student) of 2 trials." in cells.spread_caption(results)
+    first = results.index == results.index[results["n"] > 0][0]
+    assert "of 2 trials or more." in cells.spread_caption(results.assign(n=results["n"].mask(first, 9)))
     assert cells.spread_caption(results[results["n"] == 0]) == "No trial has finished."

@@ -25,7 +25,7 @@ _INTRODUCTION = """# Data
 | `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below | no |
 | `hosts/HOST/PROFILE/STUDY/` | the same of other machines, which a fleet or `allocpool import` brought | no |
 | `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
-| `shipped/hosts/HOST/PROFILE/STUDY/` | the same of other machines: pages set it beside; without tables that no page shows of them | yes |
+| `shipped/hosts/HOST/PROFILE/STUDY/` | the same of other machines, what pages set beside | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 | `simulated/` | error rates of the judge, by simulation: `python -m allocpool.studies.instrument.proof` | yes |
 | `checked/` | short advice against long plans, measured: `allocpool bench advice --keep` | yes |

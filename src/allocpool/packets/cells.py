@@ -210,7 +210,10 @@ def spread_caption(rows: pd.DataFrame) -> str:
     told = stats.trials_each(n_low, n_high)
     if n_high == 1:
         return f"{told}."
-    kinds = [stats.describe_method(str(method), int(group["n"].min())) for method, group in drawn.groupby("method")]
+    kinds = [
+        stats.describe_method(str(method), int(group["n"].min())) + " or more" * (group["n"].nunique() > 1)
+        for method, group in drawn.groupby("method")
+    ]
     return f"{told}; spread: {'; '.join(sorted(kinds))}."
 
 
