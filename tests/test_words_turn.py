@@ -205,7 +205,7 @@ def test_who_keeps_up_in_real_time_turns() -> None:
     }  # fmt: skip
     assert heads["pool"].startswith("**In real time: pool.**")
     assert heads["allocate"].startswith("**In real time: allocate.**")
-    assert heads["equal"].startswith("**Open.**") and "Their trials do not decide." in heads["equal"]
+    assert heads["equal"].startswith("**Open.**") and "The trials so far do not decide." in heads["equal"]
     assert heads["few"].startswith("**Open.**") and "A verdict takes" in heads["few"]
 
 
