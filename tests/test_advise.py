@@ -401,7 +401,7 @@ def test_the_reader_is_told_where_on_the_map_the_workload_lies(
 
 
 PACKETS = {
-    "mode": "batch", "case": "B", "solution": "heap / G1 / 25", "heap_mb": 205, "queue_size": 10_000,
+    "case": "B", "solution": "heap / G1 / 25", "heap_mb": 205, "queue_size": 10_000,
     "stored_count": 10_000, "status": "ok",
 }  # fmt: skip
 MESSAGES = {
@@ -458,7 +458,7 @@ def test_solutions_that_are_off_either_way_agree_in_the_mean() -> None:
     mean = packets.together(found)
     assert mean.equivalent and mean.decision.ratio == pytest.approx(1.0, abs=0.03)
     assert mean.decision.low < 1 < mean.decision.high
-    assert packets.sentence(found).startswith("**In the mean of 2 solutions the two agree**: what the one gives is ")
+    assert packets.sentence(found).startswith("**In the mean of 2 solutions the two agree**: what ")
     width = math.log(mean.decision.high / mean.decision.low)
     apart = [math.log(each.apart.decision.high / each.apart.decision.low) for each in found]
     assert width == pytest.approx(math.sqrt(sum(each**2 for each in apart)) / 2, rel=0.15)

@@ -115,18 +115,18 @@ def plan_messages(profile: YourProfile, _machine: Machine) -> list[Planned]:
     """Every workload with every strategy on every solution, in every block; what two workloads share runs once. Beside
     them the article's packets."""
     planned = []
-    beside = profile.as_packets.blocks if profile.as_packets else 0
-    for block in range(max(beside, *map(profile.blocks_of, profile.workloads))):
+    of_packets = profile.as_packets.blocks if profile.as_packets else 0
+    for block in range(max(of_packets, *map(profile.blocks_of, profile.workloads))):
         names = [name for name in profile.workloads if block < profile.blocks_of(name)]
         specs = dict.fromkeys(spec for name in names for spec in _specs(profile, name, block))
         planned += [Planned(spec, spec.impossible()) for spec in specs]
-        planned += _as_packets(profile, block) if block < beside else []
+        planned += _as_packets(profile, block)
     return planned
 
 
 def _as_packets(profile: YourProfile, block: int) -> list[Planned]:
     part = profile.as_packets
-    if part is None:
+    if part is None or block >= part.blocks:
         return []
     sizes = Sizes(
         profile=profile.profile, blocks=part.blocks, scale=part.scale, seconds=profile.seconds,
