@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -25,17 +26,18 @@ from allocpool.evidence.style import new_figure
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
 from allocpool.studies.realtime.tables import SCHEMAS as REALTIME_SCHEMAS
-from allocpool.studies.your_workload import check, packets, plots, story
+from allocpool.studies.your_workload import check, packets, plots, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS, at_length, outcome_of
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
 from allocpool.studies.your_workload.jfr import read_recording
-from allocpool.studies.your_workload.reader import apart, workload_of
+from allocpool.studies.your_workload.reader import OWN, advice_for, apart, workload_of
 from allocpool.studies.your_workload.specs import MessagesSpec
-from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, of_spec, understood
+from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, understood
 
 GIVEN = {"rate": "1e6", "bytes": "512", "in_flight": "20000", "heap": "4g", "delay": "50ms", "loss_ppm": "200"}
 POOL_NS = 200.0
+NOTHING_GIVEN: dict[str, Any] = dict.fromkeys(OWN)
 KEYS = {"answer", "effect", "headroom", "turns_at", "minutes_more", "parameters"}
 
 
@@ -623,20 +625,65 @@ def test_a_trial_states_what_the_reader_said() -> None:
     assert free == understood(GIVEN | {"kept": "1%", "live": "100m", "delay": "10ms"}).spec_of(Cell("g1", "alloc"), 0)
 
 
-def test_a_workload_of_the_study_is_measured_by_the_trials_that_it_plans() -> None:
-    spec = MessagesSpec(
-        strategy="pool", sizes=((1024, 1.0),), in_flight=10_000, kept_share=0.0625, kept_count=10_000, temporaries=3,
-        heap_mb=150, seconds=0.4, warmup_seconds=0.6, block=2,
-    )  # fmt: skip
-    assert of_spec(spec).spec_of(Cell("g1", "pool"), 2) == spec
-    native = spec.model_copy(update={"layout": "native", "direct_mb": 64})
-    assert of_spec(native).spec_of(Cell("g1", "pool"), 2) == native
-
-
 def test_the_notebook_takes_the_readers_parameters_apart_from_the_studys() -> None:
     own, settings = apart({"profile": "quick", "overrides": {"mine": {"rate": "1e5"}, "minutes": 3, "blocks": 2}})
-    assert own == {"mine": {"rate": "1e5"}, "pcap": None, "jfr": None, "minutes": 3}
+    assert own == NOTHING_GIVEN | {"mine": {"rate": "1e5"}, "minutes": 3}
     assert settings == {"profile": "quick", "overrides": {"blocks": 2}}
+
+
+def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path: Path) -> None:
+    told, file = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%"), tmp_path / "advice.json"
+    saved.save(told, file)
+    again = advice_for(NOTHING_GIVEN | {"saved": str(file)})
+    assert again.as_json() | {"ended": told.ended} == told.as_json()
+    assert again.measured == told.measured and again.turns
+    host = read_host()
+    place = f"{host.name or host.cpu_model} ({host.fingerprint()[:4]})"
+    nothing = tidy.frame([], study_named("your_workload").schemas["trials"])
+    assert story.opening(again, nothing) == f"Measured on {place}. {story.opening(told, nothing)}"
+    assert story.verdict(again, []).startswith(f"On {place}: **Pool.**")
+
+
+def test_without_a_program_of_the_readers_the_page_shows_a_whole_example_and_says_so() -> None:
+    example = advice_for(NOTHING_GIVEN)
+    assert example.answer in ("allocate", "pool", "either")
+    assert len(plots.overview(example).axes) == 3, "cost, head-room and delays"
+    assert any(turn.up_to is not None for turn in example.turns)
+    told = story.opening(example, tidy.frame([], study_named("your_workload").schemas["trials"]))
+    assert told.startswith(f"**An example, measured on {example.machine}, until you ask for your own**")
+    assert story.answer(example) in told and story.understood(example.workload) in told
+    assert story.verdict(example, []).startswith(f"The example, on {example.machine}: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "can't be read"), (b"\xff", "can't be read"), (b"hello", "is no advice"), (b"{}", "is no advice"),
+        (b'{"kind": "allocpool advice", "rows": 3}', "unknown key 'rows'"),
+    ],
+)  # fmt: skip
+def test_a_file_that_holds_no_advice_is_a_line(tmp_path: Path, content: bytes | None, says: str) -> None:
+    file = tmp_path / "advice.json"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UserError, match=says) as caught:
+        saved.read(file)
+    assert str(file) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_file_shows_what_was_measured_and_nothing_is_measured_beside() -> None:
+    with pytest.raises(UserError, match="leave out mine, minutes"):
+        advice_for(NOTHING_GIVEN | {"saved": "advice.json", "mine": {}, "minutes": 3})
+
+
+def test_where_an_advice_can_not_be_saved_is_told_before_it_is_measured(data: Path, tmp_path: Path) -> None:
+    for word, says in (("/nope/advice.json", "no folder /nope"), (str(tmp_path), "is a folder")):
+        told = CliRunner().invoke(main, ["advise", "--save", word])
+        assert told.exit_code == 2 and says in told.output and len(told.output.splitlines()) == 1
+    file = tmp_path / "advice.json"
+    told = CliRunner().invoke(main, ["advise", "--minutes", "0", "--save", str(file)])
+    assert told.exit_code == 2 and "nothing was measured" in told.output and not file.exists()
+    assert not (data / "raw").exists()
 
 
 def test_advice_is_checked_against_a_plan_of_its_own() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from allocpool.campaign.sequential import minutes_from
+from allocpool.studies.your_workload import saved
 from allocpool.studies.your_workload.advice import advise
 from allocpool.studies.your_workload.laboratory import Machine
 from allocpool.studies.your_workload.reader import workload_of
@@ -58,12 +59,14 @@ def _options() -> list[click.Parameter]:
     last = [
         _Grouped(["--minutes"], group="What is measured", metavar="M", default=MINUTES,
                  help=f"in all, with what was measured before; 0: what is on record (default {MINUTES})"),
+        _Grouped(["--save"], group="Other", metavar="FILE",
+                 help="write the advice with its trials, for notebook 09 (its parameter saved), on any machine"),
         _Grouped(["--json", "as_json"], group="Other", is_flag=True, help="print one JSON object"),
     ]  # fmt: skip
     return [*rows[:place], *beside, *rows[place:], *last]
 
 
-def _advise(pcap: str | None, jfr: str | None, minutes: str, as_json: bool, **given: Any) -> None:
+def _advise(pcap: str | None, jfr: str | None, minutes: str, save: str | None, as_json: bool, **given: Any) -> None:
     """Should my program allocate its messages, or take them from a pool?
 
     Runs a workload like yours both ways, in fresh processes, for as many minutes as you give, and says: allocate, pool,
@@ -76,10 +79,13 @@ def _advise(pcap: str | None, jfr: str | None, minutes: str, as_json: bool, **gi
       allocpool advise --jfr recording.jfr --rate 2e5 --in-flight 500 --collector choose --minutes 20
     """
     limit = None if _is_zero(minutes) else minutes_from(minutes)
+    file = None if save is None else saved.checked_path(save)
     stated = {key: value for key, value in given.items() if value not in (None, ())}
     workload, notes = workload_of(stated, pcap, jfr)
     advice = advise(workload, limit, Machine(starts=limit is not None), notes)
     click.echo(json.dumps(advice.as_json(), indent=1) if as_json else report(advice))
+    if file is not None:
+        saved.save(advice, file)
 
 
 def _is_zero(minutes: str) -> bool:

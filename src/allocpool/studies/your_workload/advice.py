@@ -13,7 +13,7 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -128,6 +128,9 @@ class Advice:
         ended: why there were no more.
         refused: collectors that this machine can't run, with the reason.
         humongous_share: of messages, those that G1 gives regions of their own.
+        measured: the trials themselves, of each cell in order of time.
+        machine: where they ran; empty for this machine.
+        is_example: whether it is the package's own, shown in place of the reader's.
     """
 
     workload: Workload
@@ -149,7 +152,10 @@ class Advice:
     ended: str
     refused: dict[str, str]
     humongous_share: float
+    measured: Mapping[Cell, tuple[Measured, ...]]
     notes: tuple[str, ...] = ()
+    machine: str = ""
+    is_example: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Plain data; what is infinite or not a number is None."""
@@ -301,6 +307,7 @@ def advice_of(of: Findings, minutes: float, ended: str, notes: tuple[str, ...] =
         ended=ended,
         refused=refused,
         humongous_share=max((trial.humongous_share or 0.0 for trial in every), default=0.0),
+        measured={cell: tuple(trials) for cell, trials in of.trials.items()},
         notes=notes,
     )
 

@@ -1,4 +1,4 @@
-"""The reader's workload, wherever it comes from: parameters, a capture, a recording, or a workload of the study."""
+"""The reader's workload, wherever it comes from: parameters, a capture, a recording, or an advice in a file."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from allocpool import home
-from allocpool.campaign.campaign import SHOW_ONLY, Campaign
+from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.errors import UserError
+from allocpool.studies.your_workload import saved
 from allocpool.studies.your_workload.advice import Advice, advise
 from allocpool.studies.your_workload.jfr import read_recording
 from allocpool.studies.your_workload.laboratory import Machine
 from allocpool.studies.your_workload.replay import prepare
-from allocpool.studies.your_workload.specs import MessagesSpec
-from allocpool.studies.your_workload.workload import Workload, of_spec, understood
+from allocpool.studies.your_workload.workload import Workload, understood
 
-OWN = ("mine", "pcap", "jfr", "minutes")
+OWN = ("mine", "pcap", "jfr", "minutes", "saved")
 """Parameters of the notebook that are no settings of the study's profile."""
 
 
@@ -52,23 +52,20 @@ def apart(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     return own, {**parameters, "overrides": overrides}
 
 
-def advice_for(own: Mapping[str, Any], campaign: Campaign) -> Advice:
-    """The advice that the page shows: on the reader's own workload, or else on the study's first one.
+def advice_for(own: Mapping[str, Any]) -> Advice:
+    """The advice that the page shows: on the reader's own workload, as a file has it, or else the package's example.
 
     Raises:
         UserError: what can't be; one line.
     """
-    if own["mine"] is None and own["pcap"] is None and own["jfr"] is None:
-        told: tuple[Workload, tuple[str, ...]] = _first(campaign), ()
-    else:
-        told = workload_of(own["mine"] or {}, own["pcap"], own["jfr"])
+    given = [name for name in OWN if own[name] is not None]
+    if not given:
+        return saved.example()
+    if own["saved"] is not None:
+        if len(given) > 1:
+            others = ", ".join(name for name in given if name != "saved")
+            raise UserError(f"saved shows what a file says, and measures nothing: leave out {others}")
+        return saved.read(Path(own["saved"]).expanduser())
+    workload, notes = workload_of(own["mine"] or {}, own["pcap"], own["jfr"])
     minutes = None if os.environ.get(SHOW_ONLY) else own["minutes"]
-    return advise(told[0], minutes, Machine(starts=minutes is not None), told[1])
-
-
-def _first(campaign: Campaign) -> Workload:
-    """The first of the study's workloads: its trials are those that the advice would ask for."""
-    specs = [item.spec for item in campaign.planned if not item.unavailable and isinstance(item.spec, MessagesSpec)]
-    if not specs:
-        raise UserError("no workload of this profile can run here: give your own in `mine`")
-    return of_spec(specs[0])
+    return advise(workload, minutes, Machine(starts=minutes is not None), notes)

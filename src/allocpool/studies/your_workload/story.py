@@ -72,11 +72,18 @@ def answer(advice: Advice) -> str:
 
 
 def opening(advice: Advice, trials: pd.DataFrame) -> str:
-    """The first words of the page: the answer for the reader's own program, and who keeps up; before that was measured,
-    what the programs of the study's own say."""
+    """The first words of the page: the answer for the reader's own program, and who keeps up; of an example what it is,
+    and what the programs of the study's own say besides; the same before anything was measured."""
     if not advice.trials:
         return f"**Your own program was not measured yet.** {take_home_of(trials)}"
-    return f"{answer(advice)} {keeping_up(advice)}"
+    told = f"{answer(advice)} {keeping_up(advice)}"
+    if advice.is_example:
+        return (
+            f"**An example, measured on {advice.machine}, until you ask for your own** (`mine` in this notebook, or "
+            f"`allocpool advise` at the shell); *you* is on this page who runs it: {understood(advice.workload)}"
+            f"\n\n{told}\n\n{take_home_of(trials)}"
+        )
+    return f"Measured on {advice.machine}. {told}" if advice.machine else told
 
 
 def _on(advice: Advice) -> str:
@@ -223,7 +230,7 @@ def _value(name: str, value: float) -> str:
 
 
 def _exactly(name: str, value: float) -> str:
-    return f"{value:.2%}" if name == "kept" else f"{value:,.10g}"
+    return f"{value:.2%}" if name == "kept" else f"{round(value, 1):,.10g}"
 
 
 def ended(advice: Advice) -> str:
@@ -437,8 +444,14 @@ def verdict(advice: Advice | None, verdicts: Sequence[Verdict]) -> str:
     outcomes = ", ".join(
         f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
     )
-    said = _NOTHING if advice is None or not advice.trials else answer(advice)
+    said = _NOTHING if advice is None or not advice.trials else f"{_whose(advice)}{answer(advice)}"
     return f"{said} Of {len(verdicts)} claims: {outcomes}."
+
+
+def _whose(advice: Advice) -> str:
+    if advice.is_example:
+        return f"The example, on {advice.machine}: "
+    return f"On {advice.machine}: " if advice.machine else ""
 
 
 def take_home(profile: str) -> str:

@@ -509,23 +509,6 @@ def understood(given: Mapping[str, object], guessed: Mapping[str, str] | None = 
     return workload
 
 
-def of_spec(spec: MessagesSpec) -> Workload:
-    """The workload of a trial that the study plans; one that goes as fast as it can has the default rate."""
-    rate = spec.rate_per_s or SETTINGS["rate"].read(str(SETTINGS["rate"].default))
-    return Workload(
-        rate_per_s=rate, sizes=spec.sizes, mean_bytes=mean_bytes(spec.sizes), filled_share=spec.filled_share,
-        read_share=spec.read_share, arrivals=spec.arrivals, burst_length=spec.burst_length, delay_ms=spec.delay_ms,
-        loss_ppm=0.0, in_flight=spec.in_flight, kept_share=spec.kept_share,
-        kept_for_s=spec.kept_count / (rate * spec.kept_share) if spec.kept_count else 0.0, kept_count=spec.kept_count,
-        replacement=spec.replacement, temporaries=spec.temporaries, temporary_bytes=spec.temporary_bytes,
-        live_mb=spec.live_mb, changed_mb_per_s=spec.changed_mb_per_s, garbage_mb_per_s=spec.garbage_mb_per_s,
-        threads=spec.threads, layout=spec.layout, collector=spec.collector or "",
-        runtime=spec.runtime or max(FEATURES), heap_mb=spec.heap_mb or 0, direct_mb=spec.direct_mb or 0,
-        direct_follows=False, jvm_flags=spec.jvm_flags, allocator=spec.allocator or "glibc", trace=spec.trace, also=(),
-        trial_s=spec.seconds or 1.0, warmup_s=spec.warmup_seconds,
-    )  # fmt: skip
-
-
 def _as_word(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 

@@ -1,0 +1,113 @@
+"""An advice in a file: machine, workload and trials, from which all that is told of it follows anew.
+
+What was measured on one machine can so be read on another. The package ships one, the example that page 09 shows until
+its reader asks for an own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from allocpool import home
+from allocpool.errors import UserError, from_validation
+from allocpool.files import write_atomically
+from allocpool.machine.host import Host, read_host
+from allocpool.studies.your_workload.advice import ON_RECORD, Advice, advice_of
+from allocpool.studies.your_workload.findings import Findings, Measured
+from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload
+from allocpool.trial.launch import Launcher
+
+
+class _OfCell(BaseModel):
+    """The trials of one `Cell`, in order of time."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    collector: str
+    strategy: str
+    rate_per_s: float | None
+    changed: str
+    value: float
+    trials: tuple[Measured, ...]
+
+    def cell(self) -> Cell:
+        return Cell(self.collector, self.strategy, self.rate_per_s, self.changed, self.value)
+
+
+class _Saved(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["allocpool advice"] = "allocpool advice"
+    format: Literal[1] = 1
+    host: Host
+    code_hash: str
+    minutes: float
+    notes: tuple[str, ...]
+    refused: dict[str, str]
+    workload: Workload
+    cells: tuple[_OfCell, ...]
+
+
+def checked_path(word: str) -> Path:
+    """A file that an advice can be saved in, so that it is known before anything is measured.
+
+    Raises:
+        UserError: it can't.
+    """
+    path = Path(word).expanduser().absolute()
+    if path.is_dir() or not path.parent.is_dir():
+        what = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise UserError(f"--save {word!r}: {what}; give a file in a folder that exists, for example advice.json")
+    return path
+
+
+def save(advice: Advice, path: Path) -> None:
+    """Write an advice that this machine measured.
+
+    Raises:
+        UserError: nothing was measured, or the file can't be written.
+    """
+    if not advice.trials:
+        raise UserError("--save: nothing was measured of this workload yet, so nothing was written")
+    saved = _Saved(
+        host=read_host(), code_hash=Launcher().code_hash(advice.workload.spec_of(Cell(advice.collector, ALLOC), 0)),
+        minutes=advice.minutes, notes=advice.notes, refused=advice.refused, workload=advice.workload,
+        cells=tuple(_OfCell(**cell._asdict(), trials=trials) for cell, trials in advice.measured.items()),
+    )  # fmt: skip
+    try:
+        write_atomically(path, saved.model_dump_json(indent=1) + "\n")
+    except OSError as error:
+        raise UserError(f"--save: {path} can't be written ({error.strerror}): give another file") from None
+
+
+def read(path: Path) -> Advice:
+    """What a file says, judged anew.
+
+    Raises:
+        UserError: there is none, it is none of ours, or this machine can't tell its workload; one line.
+    """
+    try:
+        saved = _Saved.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UserError(f"{path} can't be read ({why}): `allocpool advise --save FILE` writes one") from None
+    except ValidationError as error:
+        raise from_validation(f"{path} is no advice that `allocpool advise --save` wrote", error, _Saved) from None
+    of = Findings(saved.workload, lambda spec: saved.refused.get(spec.collector or ""))
+    for one in saved.cells:
+        for trial in one.trials:
+            of.add(one.cell(), trial)
+    try:
+        advice = advice_of(of, saved.minutes, ON_RECORD, saved.notes)
+    except (UserError, ValueError) as error:  # less memory than where it was measured, or its capture is not here
+        raise UserError(f"{path} can't be told on this machine: {error}") from None
+    return replace(advice, machine=f"{saved.host.name or saved.host.cpu_model} ({saved.host.fingerprint()[:4]})")
+
+
+def example() -> Advice:
+    """The one that the package ships."""
+    return replace(read(home.home() / "data" / "checked" / "example.json"), is_example=True)
