@@ -304,8 +304,10 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     found = found.assign(panel=found["solution"] + found["deadline_ms"].map("\nwithin {:g} ms".format))
     names = found.sort_values("deadline_ms", kind="stable").groupby("solution", sort=False)["panel"].unique().explode()
     grid = sns.FacetGrid(found, **panels("panel", names, 3, max(2, found["deadline_ms"].nunique())))
+    limits = min(rates) / 2, max(rates) * 2
+    low = point is not None and point[1] < math.sqrt(math.prod(limits))
     for _, axis, mine in by_panel(grid, found):
-        _map_panel(axis, mine, (min(rates) / 2, max(rates) * 2))
+        _map_panel(axis, mine, limits, words="top" if low else "bottom")  # away from the reader's own point
         if point:
             axis.plot(*point, marker="*", markersize=15, color=INK, markeredgecolor="white", zorder=6)
     log_axes(grid, "x", lives, 2.5, most=3)
@@ -331,8 +333,9 @@ def _map_in_words(known: pd.DataFrame) -> str:
     return " ".join(told)
 
 
-def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> None:
-    """Both boundaries with their bands, and the regions between them, where both are known."""
+def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float], words: Literal["top", "bottom"]) -> None:
+    """Both boundaries with their bands, and the regions between them, where both are known; ``words``: where it is told
+    which is not."""
     lines = {}
     for strategy, line in _LINES.items():
         rows = panel[(panel["strategy"] == strategy) & panel["edge_ns"].notna()].sort_values("live_messages")
@@ -348,7 +351,8 @@ def _map_panel(axis: Axes, panel: pd.DataFrame, rates: tuple[float, float]) -> N
     everywhere = gaps.groupby("strategy", observed=True)["live_messages"].transform("nunique")
     whole = everywhere == panel["live_messages"].nunique()
     missing = [f"no line of {row.strategy}:\n{row.gap}" for row in records(gaps[whole].drop_duplicates("strategy"))]
-    axis.text(0.5, 0.03, "\n".join(missing), transform=axis.transAxes, ha="center", zorder=5)
+    height = 0.97 if words == "top" else 0.03
+    axis.text(0.5, height, "\n".join(missing), transform=axis.transAxes, ha="center", va=words, zorder=5)
     for row in records(gaps[~whole].drop_duplicates("live_messages")):
         axis.axvspan(row.live_messages / 1.3, row.live_messages * 1.3, color=GRID, zorder=0.5)
         axis.text(row.live_messages, math.sqrt(rates[0] * rates[1]), f"{row.strategy}: {row.gap}", rotation=90,

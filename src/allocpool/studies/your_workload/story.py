@@ -80,7 +80,7 @@ def opening(advice: Advice, trials: pd.DataFrame) -> str:
     if advice.is_example:
         return (
             f"**An example, measured on {advice.machine}, until you ask for your own** (`mine` in this notebook, or "
-            f"`allocpool advise` at the shell); *you* is on this page who runs it: {understood(advice.workload)}"
+            f"`allocpool advise` at the shell). *You* are here whoever runs this: {understood(advice.workload)}"
             f"\n\n{told}\n\n{take_home_of(trials)}"
         )
     return f"Measured on {advice.machine}. {told}" if advice.machine else told
@@ -235,8 +235,10 @@ def _exactly(name: str, value: float) -> str:
 
 def ended(advice: Advice) -> str:
     """How long it took, and why there was no more."""
-    disturbed = f", {advice.disturbed} of them disturbed by others on this machine" if advice.disturbed else ""
-    return f"{advice.trials} trials in {advice.minutes:.1f} minutes{disturbed}. {_ENDED.get(advice.ended, '')}".strip()
+    where = f"on {advice.machine}" if advice.machine else "on this machine"
+    disturbed = f", {advice.disturbed} of them disturbed by others {where}" if advice.disturbed else ""
+    why = "It was read from a file." if advice.machine else _ENDED.get(advice.ended, "")
+    return f"{advice.trials} trials in {advice.minutes:.1f} minutes{disturbed}. {why}".strip()
 
 
 def beware(advice: Advice) -> str:
@@ -251,7 +253,7 @@ def beware(advice: Advice) -> str:
     if quiet:
         told.append(
             f"No collection fell into most trials of {' and '.join(NAMES[name] for name in quiet)} at your rate: rarer "
-            "pauses than a trial is long are not in these delays; --trial makes trials longer."
+            "pauses than a trial is long are not in these delays; `--trial` makes trials longer."
         )
     told += [
         f"{_name(name)}: {figures.failed}." for name, figures in advice.figures.items() if figures.failed
