@@ -36,6 +36,11 @@ class OfHost:
     folder: Path
 
 
+def called(name: str, host_id: str) -> str:
+    """What pages call a host: its name or its processor's, and the start of its id."""
+    return f"{name} ({host_id[:4]})"
+
+
 def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
     """Where a study of each host is stored, this machine's first, shipped ones last; what can't be read is named in a
     line on stderr."""
@@ -49,7 +54,7 @@ def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
         try:
             told = json.loads((folder / _PROVENANCE).read_text(encoding="utf-8"))
             host_id = str(told["host_id"])
-            label = f"{told['host'].get('name') or told['host']['cpu_model']} ({host_id[:4]})"
+            label = called(told["host"].get("name") or told["host"]["cpu_model"], host_id)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             _left_out(folder, error)
             continue
@@ -170,6 +175,6 @@ def mixed(profile: str) -> str:
 def _host_in(path: Path) -> str:
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-        return f"{told['host']['cpu_model']} ({str(told['host_id'])[:4]})"
+        return called(told["host"]["cpu_model"], str(told["host_id"]))
     except (OSError, ValueError, LookupError, TypeError):
         return f"a host that {path} does not tell"

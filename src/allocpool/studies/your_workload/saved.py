@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from allocpool import home
+from allocpool.campaign.hosts import called
 from allocpool.errors import UserError, from_validation
 from allocpool.files import write_atomically
 from allocpool.machine.host import Host, read_host
@@ -105,7 +106,8 @@ def read(path: Path) -> Advice:
         advice = advice_of(of, saved.minutes, ON_RECORD, saved.notes)
     except (UserError, ValueError) as error:  # less memory than where it was measured, or its capture is not here
         raise UserError(f"{path} can't be told on this machine: {error}") from None
-    return replace(advice, machine=f"{saved.host.name or saved.host.cpu_model} ({saved.host.fingerprint()[:4]})")
+    host = saved.host
+    return replace(advice, machine=called(host.name or host.cpu_model, host.fingerprint()))
 
 
 def example() -> Advice:

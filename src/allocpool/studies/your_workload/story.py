@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from allocpool import stats
+from allocpool.campaign.hosts import called
 from allocpool.campaign.store import read_tables
 from allocpool.decisions import ALPHA, FEWEST, compare, effect_that_matters
 from allocpool.errors import UserError
@@ -80,7 +81,7 @@ def opening(advice: Advice, trials: pd.DataFrame) -> str:
     if advice.is_example:
         return (
             f"**An example, measured on {advice.machine}, until you ask for your own** (`mine` in this notebook, or "
-            f"`allocpool advise` at the shell). *You* are here whoever runs this: {understood(advice.workload)}"
+            f"`allocpool advise` at the shell). Below, *you* are the one who runs it: {understood(advice.workload)}"
             f"\n\n{told}\n\n{take_home_of(trials)}"
         )
     return f"Measured on {advice.machine}. {told}" if advice.machine else told
@@ -412,7 +413,7 @@ def checks(rows: pd.DataFrame) -> pd.DataFrame:
             "at length": f"{row.at_length}; {_ratio(row.long_ratio, row.long_low, row.long_high, row.long_n)}",
             "what it is": ", ".join(f"{key.replace('_', ' ')} {word}" for key, word in WORKLOADS[row.workload].items()),
             "minutes": f"{significant(row.minutes, 2)} and {significant(row.long_minutes, 2)}",
-            **({"machine": f"{row.processor} ({row.host_id[:4]})"} if several else {}),
+            **({"machine": called(row.processor, row.host_id)} if several else {}),
         }
         for row in records(rows)
     ]
