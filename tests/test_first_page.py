@@ -190,8 +190,9 @@ def test_solutions_of_one_layout_have_a_row_each_and_those_of_another_scale_or_m
     monkeypatch.setattr(verdict_grid, "with_deadline", lambda table, *_rest: table)
     monkeypatch.setattr(findings.Measured, "realtime", both.iloc[:0])
     grid = findings.Measured("made-up").grid
-    assert list(grid["label"].unique()) == ["C++, flat", "C++, flat*"]
-    assert verdict_grid.caption(grid).endswith(f" * {words}.")
+    assert list(grid["label"].unique()) == ["C++, flat", "C++, flat†"]
+    assert verdict_grid.caption(grid).endswith(f" † {words}.")
+    assert "*" not in verdict_grid.caption(grid), "it is shown in italics, which an asterisk ends"
 
 
 def test_a_campaign_of_cpp_alone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

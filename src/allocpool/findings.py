@@ -191,7 +191,7 @@ class Measured:
             part = verdict_grid.costs(compared[~compared["solution"].isin(known)], self.every_batch)
             part = part[part["who"] != verdict_grid.NOT_MEASURED]
             if parts and len(part):
-                mark = "*" * len(parts)
+                mark = "†" * len(parts)  # an asterisk would end the caption's emphasis
                 part = part.assign(label=part["label"] + mark, apart=f"{mark} {words[0].lower()}{words[1:]}")
             known |= set(part["solution"])
             parts += [part] if len(part) else []

@@ -355,6 +355,11 @@ def understood(workload: Workload) -> str:
     )
 
 
+def as_understood(advice: Advice) -> str:
+    """The same for the page; of an example its first words have said it (`opening`)."""
+    return "" if advice.is_example and advice.trials else f"Understood: {understood(advice.workload)}"
+
+
 def report(advice: Advice) -> str:
     """The whole advice as plain text for a shell."""
     if not advice.trials:
