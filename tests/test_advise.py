@@ -652,6 +652,7 @@ def test_without_a_program_of_the_readers_the_page_shows_a_whole_example_and_say
     told = story.opening(example, tidy.frame([], study_named("your_workload").schemas["trials"]))
     assert told.startswith(f"**An example, measured on {example.machine}, until you ask for your own**")
     assert story.answer(example) in told and story.understood(example.workload) in told
+    assert story.as_understood(example) == "", "it is told once"
     assert story.verdict(example, []).startswith(f"The example, on {example.machine}: ")
 
 

@@ -356,8 +356,8 @@ def understood(workload: Workload) -> str:
 
 
 def as_understood(advice: Advice) -> str:
-    """The same for the page; of an example its first words have said it (`opening`)."""
-    return "" if advice.is_example and advice.trials else f"Understood: {understood(advice.workload)}"
+    """`understood` as page 09 says it below its answer; empty for an example, whose `opening` has said it."""
+    return "" if advice.is_example else f"Understood: {understood(advice.workload)}"
 
 
 def report(advice: Advice) -> str:
