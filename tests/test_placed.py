@@ -232,7 +232,9 @@ def test_one_thing_changed_about_a_cell_explains_a_claim_that_fails(runner: Runn
     narrow = chosen.profile.placed.model_copy(update={"cases": ("B",)})
     assert changed_cells(chosen.profile.placed) == 3 and changed_cells(narrow) == 0, "none of a cell that is not placed"
     asked = chosen.questions_table()
-    assert len(asked) == 5 and asked["b"].str.endswith("(the one on the right with 5 times the heap)").sum() == 1
+    assert len(asked) == 5 and (asked["a"] != asked["b"]).all()
+    heap_mb = scaled_heap_mb("heap", "genzgc", 0.01)
+    assert asked["b"].str.endswith(f" with heap_mb {5 * heap_mb}, not {heap_mb}").sum() == 1
 
     verdicts = claims.evaluate(cells, tables["trials"])
     judged = explanations.of_claims(tables, cells, verdicts)

@@ -19,7 +19,7 @@ from allocpool.packets.specs import SETTINGS
 from allocpool.packets.style import CASE_WORDS
 from allocpool.percentiles import histogram_percentiles_us
 from allocpool.studies.realtime import cells as realtime_cells
-from allocpool.studies.realtime import plots
+from allocpool.studies.realtime import plots, sections
 from allocpool.studies.realtime import story as realtime_report
 from allocpool.studies.realtime.study import RealtimeProfile
 from allocpool.studies.realtime.tables import LISTED_SLIP_NS, SCHEMAS, as_now
@@ -469,11 +469,14 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     assert table == [
         "| case | solution | allocating | with a pool |",
         "|---|---|---|---|",
-        "| C | C++ flat | 61% (published: 0%) | 5.0% (published: 0%) |",
-        "| C | heap / Parallel / 11 | 61% (published: 75%) | 5.0% (published: 9%) |",
-        "| C | heap / ZGC / 11 | 61% (published: 44%) | 5.0% (published: 0%) |",
+        "| C | C++ flat | 61% (60 to 62; published: 0%) | 5.0% (published: 0%) |",
+        "| C | heap / Parallel / 11 | 61% (60 to 62; published: 75%) | 5.0% (published: 9%) |",
+        "| C | heap / ZGC / 11 | 61% (60 to 62; published: 44%) | 5.0% (published: 0%) |",
     ]
     assert "another machine" not in realtime_report.lost_at_published_sizes("there")
+    fewer = pd.DataFrame([sweep(1e6, strategy=strategy) for strategy in ("alloc", "pool")]).assign(host_id="another")
+    left["trials"] = pd.concat([fewer, left["trials"]], ignore_index=True)
+    assert realtime_report.lost_at_published_sizes("here") == told, "of the other host that has most trials"
     left["trials"] = left["trials"][left["trials"]["strategy"] == "alloc"]
     assert realtime_report.lost_at_published_sizes("there") == "", "one side says nothing of the other"
 
@@ -558,3 +561,41 @@ def test_searches_of_another_host_stand_beside_these_cell_by_cell(
     found.pop()
     table, told = realtime_report.elsewhere("standard", ours, realtime_cells.realtime_cells(ours))
     assert table.empty and told == by_host.ONE_HOST
+
+
+def test_a_section_that_a_campaign_lacks_is_of_the_newest_other_host_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole and by name; one whose settings are not of today is left out, and so is what this host left elsewhere."""
+    taken = campaign.open_study("realtime", "standard").profile
+    assert isinstance(taken, RealtimeProfile)
+    scales = [at_scale(scale, 1.0, 1e4) for scale in (0.1, 0.2)]
+    swept = [sweep(9.0, 10.0 * queue, scale=0.1, queue_factor=queue, trial_id=f"{queue}") for queue in (1.0, 3.0, 10.0)]
+
+    def left(host: str, day: int, trials: list[dict[str, Any]], **settings: Any) -> None:
+        told = taken.model_dump(mode="json") | settings
+        tables = {"searches": pd.DataFrame([search()]).iloc[:0], "trials": pd.DataFrame(trials)}
+        stored[tmp_path / host] = tables, {"profile": told, "last_trial_utc": f"2026-11-0{day}T10:00:00+00:00"}
+
+    stored: dict[Path, tuple[dict[str, pd.DataFrame], dict[str, Any]]] = {}
+    left("here", 9, scales)
+    left("older", 1, scales)
+    left("newer", 2, scales, scale=0.2)
+    left("newest", 3, swept)
+    left("of other settings", 4, scales, no_such_setting=1)
+    found = [hosts.OfHost(folder.name, f"a Xeon ({folder.name})", folder) for folder in stored]
+    monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
+    monkeypatch.setattr(hosts, "read_folder", lambda _study, folder, _remake: stored[folder])
+    nothing = {"searches": pd.DataFrame([search()]).iloc[:0], "trials": pd.DataFrame([sweep(0.0)])}
+    here = sections.Section({name: table.assign(host_id="here") for name, table in nothing.items()}, taken)
+
+    at_scales = sections.with_any("standard", here, sections.similar)
+    assert at_scales.led("Losses.") == "On another host, a Xeon (newer), 2026-11-02; scale 0.2: Losses."
+    assert set(at_scales.tables["trials"]["host_id"]) == {"newer"} and len(sections.similar(at_scales)) == 2
+    varied = sections.with_any("standard", here, sections.curves)
+    assert varied.whose == "On another host, a Xeon (newest), 2026-11-03: "
+    assert sorted(sections.curves(varied)["factor"]) == [1.0, 3.0, 10.0]
+    assert len(plots.sweeps(sections.sweeps(varied)).axes) == 1
+    assert sections.with_any("standard", here, sections.searches) is here, "nobody has searched"
+    own = sections.Section({**here.tables, "trials": pd.DataFrame(scales)}, taken)
+    assert sections.with_any("standard", own, sections.similar) is own and own.led("Losses.") == "Losses."

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 from tqdm.auto import tqdm
 
 from allocpool import home
@@ -313,7 +312,7 @@ class Campaign:
         that matters, and a name that the question has on every host."""
         rows = [
             {
-                "a": cell_name(question.a, question.about), "b": cell_name(question.b, question.about),
+                **dict(zip("ab", _sides_of(question), strict=True)),
                 "primary": question.primary,
                 "verdict": told.verdict, "ratio": told.ratio, "low": told.low, "high": told.high, "n": told.n,
                 "blocks_needed": told.blocks_needed, "level": told.level, "effect": question.effect,
@@ -502,11 +501,7 @@ class Campaign:
         where they are settings of today, else the profile's."""
         if self._shown is None:
             return self.profile
-        try:
-            taken: StudyProfile = self.study.profile_model(**self._shown[1]["profile"])
-            return taken
-        except (ValidationError, LookupError, TypeError):
-            return self.profile
+        return profiles.told_by(self.study, self._shown[1]) or self.profile
 
     @property
     def effect(self) -> float:
@@ -583,12 +578,22 @@ def _name_of(question: Question[TrialSpec]) -> str:
     return hashlib.sha256(json.dumps([*sides, question.about], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def cell_name(spec: TrialSpec, about: str = "") -> str:
-    """What a cell runs, for lists of questions; ``about``: which part of it."""
+def _sides_of(question: Question[TrialSpec]) -> list[str]:
+    """What its sides run, each by another name: the second one with what is changed about it, where that is no part of
+    its name."""
+    sides = [_cell_name(side) for side in question.cells]
+    if sides[0] == sides[1]:
+        one, other = (side.model_dump(mode="json") for side in question.cells)
+        changed = [f"{key} {other[key]}, not {one.get(key)}" for key in other if other[key] != one.get(key)]
+        sides[1] = f"{sides[1]} with {'; '.join(changed)}"
+    return [" ".join(filter(None, (side, question.about))) for side in sides]
+
+
+def _cell_name(spec: TrialSpec) -> str:
     told = spec.configuration()
     facts = (str(value) for name in _FACTS if (value := getattr(spec, name, None)) not in (None, "none"))
     unsaid = (fact for fact in facts if fact not in told.replace(",", "").split())
-    return " ".join((told, *unsaid, *([about] if about else ())))
+    return " ".join((told, *unsaid))
 
 
 def _read_whole_record(task: Task) -> TrialRecord | None:

@@ -36,6 +36,15 @@ class OfHost:
     folder: Path
 
 
+@dataclass(frozen=True)
+class Left:
+    """What a study left on one host: its tables, and what they say of where they come from."""
+
+    host: OfHost
+    tables: dict[str, pd.DataFrame]
+    provenance: dict[str, Any]
+
+
 def called(name: str, host_id: str) -> str:
     """What pages call a host: its name or its processor's, and the start of its id."""
     return f"{name} ({host_id[:4]})"
@@ -92,18 +101,26 @@ def label(host_id: str, profile: str) -> str:
     return next((one.label for one in every if one.host_id == host_id), host_id[:4])
 
 
-def _one_below_the_other(study: str, of: Iterable[OfHost]) -> dict[str, pd.DataFrame]:
-    parts: dict[str, list[pd.DataFrame]] = {}
+def left_on(study: str, of: Iterable[OfHost]) -> Iterator[Left]:
+    """What a study left on each of these hosts, with the host in every row, first; what can't be read is named in a
+    line on stderr."""
     for one in of:
         try:
-            tables, _ = read_folder(study_named(study), one.folder, "it is left out")
+            tables, provenance = read_folder(study_named(study), one.folder, "it is left out")
         except UserError as error:
             _left_out(one.folder, error)
             continue
         for name, table in tables.items():
-            bare = table.drop(columns="host_id", errors="ignore")
-            bare.insert(0, "host_id", one.host_id)
-            parts.setdefault(name, []).append(bare)
+            tables[name] = table.drop(columns="host_id", errors="ignore")
+            tables[name].insert(0, "host_id", one.host_id)
+        yield Left(one, tables, provenance)
+
+
+def _one_below_the_other(study: str, of: Iterable[OfHost]) -> dict[str, pd.DataFrame]:
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for left in left_on(study, of):
+        for name, table in left.tables.items():
+            parts.setdefault(name, []).append(table)
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
 
 

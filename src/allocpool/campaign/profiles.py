@@ -87,6 +87,15 @@ def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict
     return whole
 
 
+def told_by(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | None:
+    """The settings that stored tables were taken with; None where they are no settings of today."""
+    try:
+        taken: StudyProfile = study.profile_model(**provenance["profile"])
+    except (ValidationError, LookupError, TypeError):
+        return None
+    return taken
+
+
 class _UniqueKeys(yaml.SafeLoader):
     """YAML as it is meant: a key that is given twice is an error, where PyYAML takes the last."""
 

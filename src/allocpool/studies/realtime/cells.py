@@ -296,6 +296,30 @@ def sweep_trials(trials: pd.DataFrame, scale: float, interval_ns: float) -> pd.D
     return trials[at]
 
 
+QUEUE, HEAP = "input queue at this scale", "heap"
+_ENOUGH = 3
+"""Points that make a line; fewer are a table."""
+
+
+def curves(trials: pd.DataFrame) -> pd.DataFrame:
+    """The single trials of each cell whose queue was varied at the usual heap, and those whose heap was varied at one
+    queue, where there are points enough for a line: once more with ``panel`` (`QUEUE` or `HEAP`) and ``factor``, times
+    the published one."""
+    done = finished(trials)
+    done = done[done["intermediate_queue_ms"] == 0]
+    queues, heaps = done["queue_factor"].astype(float), done["heap_factor"].astype(float)
+    larger = heaps > _LARGER  # heaps were varied with the queue of the trials with a larger one
+    usual = (queues[larger] if larger.any() else queues).mode()
+    by_heap = done[heaps.notna() & queues.isin(usual.iloc[:1])]
+    long = pd.concat([
+        done[usual_heap(done)].assign(panel=QUEUE, factor=queues), by_heap.assign(panel=HEAP, factor=heaps),
+    ])  # fmt: skip
+    return long[long.groupby(["panel", *CONFIGURATION], observed=True)["factor"].transform("nunique") >= _ENOUGH]
+
+
+_LARGER = 1.05
+
+
 def by_length(trials: pd.DataFrame, usual_s: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Trials that last about as long as searches let theirs at most, s, and those that waited for rare collections much
     longer, which would leave the others a corner of an axis that they share."""

@@ -23,15 +23,13 @@ from allocpool.packets.specs import CASES
 from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends, short_names, strategy_looks, two_lines
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
-from allocpool.studies.realtime.cells import FOLLOWS, LOSES, PLACED, UNSCALED, usual_heap
+from allocpool.studies.realtime.cells import FOLLOWS, HEAP, LOSES, PLACED, QUEUE, UNSCALED, curves
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
 _LANES = {"losses": "#b00020", "pauses": style.SKY, "slips of the source, 1 ms or longer": style.SILVER}
 _OPEN_END = 3.0
-_ENOUGH = 3
-"""Points that make a line; fewer are a table."""
 _NO_TRIAL = "no single trial has finished yet"
 
 
@@ -240,14 +238,9 @@ def batch_and_realtime(both: pd.DataFrame) -> Figure:
 def sweeps(trials: pd.DataFrame) -> Figure:
     """Loss at one interval against the length of the input queue, and against the heap, where a line has points enough;
     the others stand in the table of sweeps (`allocpool.studies.realtime.story.sweep_table`)."""
-    done = finished(trials)
-    if done.empty:
+    if finished(trials).empty:
         return nothing(_NO_TRIAL)
-    done = done[done["intermediate_queue_ms"] == 0]
-    by_heap = done[done["heap_factor"].notna() & (done["queue_factor"] == _usual_queue(done))]
-    queue = done[usual_heap(done)].assign(panel=_QUEUE, factor=done["queue_factor"].astype(float))
-    long = pd.concat([queue, by_heap.assign(panel=_HEAP, factor=by_heap["heap_factor"].astype(float))])
-    long = long[long.groupby(["panel", *CONFIGURATION], observed=True)["factor"].transform("nunique") >= _ENOUGH]
+    long = curves(trials)
     if long.empty:
         return nothing("too few lengths and sizes for a curve: the table has them")
     long["lost"], lowest = _floored(long["lost_ppm"])
@@ -255,7 +248,7 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     long["cell"] = long["solution"].map(short) + ", case " + long["case"]
     grid = sns.relplot(
         long, kind="line", x="factor", y="lost", **BY_COLOUR, style="cell", markers=True, **style.BARS,
-        facet_kws={"sharex": False}, **panels("panel", present((_QUEUE, _HEAP), long["panel"]), 3),
+        facet_kws={"sharex": False}, **panels("panel", present((QUEUE, HEAP), long["panel"]), 3),
     )  # fmt: skip
     for _, axis, mine in by_panel(grid, long):
         log_axes(axis, "x", mine["factor"], 1.3)
@@ -264,15 +257,6 @@ def sweeps(trials: pd.DataFrame) -> Figure:
     words = ends(long, "lost_ppm", [*CONFIGURATION, "panel", "factor"], "of a million")
     text = f"Losses by length of the queue and size of the heap: {words}."
     return finish(grid, text, 2, y="lost of a million (lowest: none)")
-
-
-_QUEUE, _HEAP = "input queue at this scale", "heap"
-
-
-def _usual_queue(trials: pd.DataFrame) -> float:
-    """The queue with which heaps were varied: that of the trials with a larger heap, or the most common."""
-    larger = trials[trials["heap_factor"].astype(float) > 1.05]
-    return float((larger if len(larger) else trials)["queue_factor"].astype(float).mode().iloc[0])
 
 
 _REGION_STYLE = {

@@ -743,8 +743,8 @@ _SIDES = {"alloc": "allocating", "pool": "with a pool"}
 
 def lost_at_published_sizes(host_id: str | None) -> str:
     """What single trials of the article's sizes, heap, queue and interval lost, where they are stored: allocating and
-    with a pool, beside the published losses; of this host where there are such, else of one other. Empty where none
-    is."""
+    with a pool, beside the published losses; of this host where there are such, else of the other one that has most.
+    Empty where none is."""
     every = hosts.tables_of_hosts(STUDY.name, "article").get("trials")
     if every is None:
         return ""
@@ -754,7 +754,8 @@ def lost_at_published_sizes(host_id: str | None) -> str:
     if done.empty:
         return ""
     here = done[done["host_id"] == host_id]
-    done = with_published(here if len(here) else done[done["host_id"] == done["host_id"].min()], published_realtime())
+    one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
+    done = with_published(one, published_realtime())
     rows, counts = [], []
     for (case, solution), of in done.groupby(["case", "solution"], observed=True):
         sides = [of[of["strategy"] == strategy] for strategy in _SIDES]
@@ -765,8 +766,9 @@ def lost_at_published_sizes(host_id: str | None) -> str:
         return ""
     elsewhere = "" if len(here) else " It was measured on another machine."
     lead = (
-        f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time: what is lost** (medians; "
-        f"{stats.trials_each(min(counts), max(counts))}; what was published is of collectors up to Java 11).{elsewhere}"
+        f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time: what is lost** (medians, "
+        f"least to greatest; {stats.trials_each(min(counts), max(counts))}; what was published is of collectors up to "
+        f"Java 11).{elsewhere}"
     )
     heading = ("case", "solution", *_SIDES.values())
     return "\n".join([lead, "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|", *rows])
@@ -776,13 +778,17 @@ _ABOUT = (0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
 
 
 def _lost(trials: pd.DataFrame) -> str:
-    """``75% (published: 76%)``."""
-    row = trials.iloc[0]
+    """``75% (72 to 78; published: 76%)``: the median, the least and the greatest trial where these differ, and what was
+    published."""
+    row, percent = trials.iloc[0], trials["lost_ppm"].astype(float) / 1e4
     published, kept_up_ns = row["published_lost_percent"], row["published_interval_ns"]
     if pd.notna(kept_up_ns):
         published = 0.0 if kept_up_ns <= COMPARISON_INTERVAL_NS else math.nan
-    beside = "" if pd.isna(published) else f" (published: {published:g}%)"
-    return f"{_number(float(trials['lost_ppm'].astype(float).median()) / 1e4, 2)}%{beside}"
+    least, most = (_number(float(end), 2) for end in (percent.min(), percent.max()))
+    beside = [f"{least} to {most}"] if least != most else []
+    beside += [] if pd.isna(published) else [f"published: {published:g}%"]
+    told = f" ({'; '.join(beside)})" if beside else ""
+    return f"{_number(float(percent.median()), 2)}%{told}"
 
 
 def beside_batch_study(cells: pd.DataFrame, searches: pd.DataFrame, batch: pd.DataFrame) -> pd.DataFrame:

@@ -235,12 +235,6 @@ class ChangedCells(BaseModel):
                 raise ValueError(f"{solution.key}: heap_factor belongs to Java")
         return self
 
-    @property
-    def words(self) -> str:
-        """What is changed about its cells, beside the option of a solution."""
-        told = (("times the heap", self.heap_factor), ("times the input queue", self.queue_factor))
-        return ", ".join(f"{factor:g} {what}" for what, factor in told if factor != 1)
-
 
 class PlacedPart(BaseModel):
     """Cells whose smallest interval is found by trials of one length, each placed by those before it; their times, heap
@@ -388,7 +382,7 @@ def plan_realtime(profile: RealtimeProfile, _machine: Machine) -> list[Planned]:
         items += _long_trials(profile, block) if block < profile.long_trials.blocks else ()
         items += _similar(profile, block) if block < profile.similar.blocks else ()
         if block == 0:
-            changed = [Planned(spec) for _, spec, _ in _first_changed(profile.placed)]
+            changed = [Planned(spec) for _, spec in _first_changed(profile.placed)]
             items += (*_first_placed(profile.placed), *changed, *_first_of_map(profile))
         items += _map_searches(profile, block) if block < profile.decision_map.blocks else ()
         planned |= {item.spec: item for item in items}
@@ -448,9 +442,8 @@ def _first_placed(part: PlacedPart) -> Iterator[Planned]:
                 yield Planned(_placed_trial(part, solution, strategy, case), _impossible(solution, strategy))
 
 
-def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpec, str]]:
-    """The first trial of each cell with one thing changed, after that of the cell as it is; and what is changed, where
-    the solution does not tell."""
+def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpec]]:
+    """The first trial of each cell with one thing changed, after that of the cell as it is."""
     offered = part.offered()
     for group in part.changed:
         for solution in map(Solution.parse, group.solutions):
@@ -465,7 +458,7 @@ def _first_changed(part: PlacedPart) -> Iterator[tuple[RealtimeSpec, RealtimeSpe
                 if group.queue_factor != 1:
                     to["input_queue_ms"] = INPUT_QUEUE_MS * part.scale * group.queue_factor
                 as_it_is = _placed_trial(part, plain, strategy, case)
-                yield as_it_is, _placed_trial(part, solution, strategy, case, **to), group.words
+                yield as_it_is, _placed_trial(part, solution, strategy, case, **to)
 
 
 def _placed_trial(part: PlacedPart, solution: Solution, strategy: StrategyName, case: Case, **to: Any) -> RealtimeSpec:
@@ -581,12 +574,9 @@ def questions_of_changes(part: PlacedPart) -> list[Question[TrialSpec]]:
     """Does a cell keep up with a smaller interval once one thing is changed? They are decided apart from all others."""
     judge = PlacedJudge(PDR_LOSS_RATIO)
     return [
-        Question(
-            as_it_is, spec, primary=False, family="changed", judge=judge, fewest=part.trials,
-            about=f"(the one on the right with {words})" if words else "",
-        )
-        for as_it_is, spec, words in _first_changed(part)
-    ]  # fmt: skip
+        Question(as_it_is, spec, primary=False, family="changed", judge=judge, fewest=part.trials)
+        for as_it_is, spec in _first_changed(part)
+    ]
 
 
 def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Question[TrialSpec]]:
@@ -637,7 +627,7 @@ def estimate_seconds(profile: RealtimeProfile) -> float:
     part = profile.placed
     parts = (
         (profile.decision_map.trials, _first_of_map(profile)), (part.trials, _first_placed(part)),
-        (part.trials, (Planned(spec) for _, spec, _ in _first_changed(part))),
+        (part.trials, (Planned(spec) for _, spec in _first_changed(part))),
     )  # fmt: skip
     placed_s = sum(
         (trials - 1) * item.spec.expected_seconds() for trials, items in parts for item in items if not item.unavailable
