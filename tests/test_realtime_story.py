@@ -166,7 +166,9 @@ def test_older_events_keep_their_times_after_the_warm_up() -> None:
         "length_ns": [LISTED_SLIP_NS, 2 * LISTED_SLIP_NS],
     })  # fmt: skip
     bursts = slips.assign(end_s=slips["start_s"] + 0.5, end_ns=slips["start_ns"] + 500_000_000)
-    tables = {"searches": pd.DataFrame([search()]), "trials": NO_TRIALS, "slips": slips, "bursts": bursts}
+    shorter = slips.assign(length_ns=LISTED_SLIP_NS - 1)
+    tables = {"searches": pd.DataFrame([search()]), "trials": NO_TRIALS, "slips": pd.concat([shorter, slips]),
+              "bursts": bursts}  # fmt: skip
     now = as_now(tables)
     assert now["slips"]["start_ns"].tolist() == [250_000_000, 3_599_123_456_789]
     assert now["bursts"]["end_ns"].tolist() == [750_000_000, 3_599_623_456_789]

@@ -25,10 +25,14 @@ from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, HEAP, LOSES, PLACED, QUEUE, UNSCALED, curves
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
+from allocpool.studies.realtime.tables import LISTED_SLIP_NS
 
 _NOTHING_LOST_PPM = 0.3
 """Where a logarithmic axis shows that nothing was lost, if all losses are larger."""
-_LANES = {"losses": "#b00020", "pauses": style.SKY, "slips of the source, 1 ms or longer": style.SILVER}
+_LANES = {
+    "losses": "#b00020", "pauses": style.SKY,
+    f"slips of the source, {LISTED_SLIP_NS / 1e6:g} ms or longer": style.SILVER,
+}  # fmt: skip
 _OPEN_END = 3.0
 _NO_TRIAL = "no single trial has finished yet"
 
@@ -139,7 +143,7 @@ def loss_over_time(samples: pd.DataFrame, trials: pd.DataFrame) -> Figure:
 def burst_timeline(bursts: pd.DataFrame, pauses: pd.DataFrame, slips: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     """Bursts of losses, pauses of the collector and slips of the source on one axis, one row per trial that lost any,
     or of all trials where none did."""
-    tables = [_named(rows, trials) for rows in (bursts, pauses, slips[slips["length_ns"] >= 1e6])]
+    tables = [_named(rows, trials) for rows in (bursts, pauses, slips)]
     every = _named(finished(trials)[["trial_id"]], trials)
     if every.empty:
         return nothing(_NO_TRIAL)

@@ -248,9 +248,9 @@ BURSTS = DataFrameSchema(
     coerce=True,
 )
 
-LISTED_SLIP_NS = 100_000
-"""Shorter slips are counted and have no row: most are shorter, and none fills more than a thousandth of the article's
-queue."""
+LISTED_SLIP_NS = 1_000_000
+"""Shorter slips are counted and have no row: most are shorter, none is drawn, and none fills more than a hundredth of
+the article's queue."""
 SLIPS = DataFrameSchema(
     {
         "trial_id": TRIAL_ID,
@@ -258,7 +258,7 @@ SLIPS = DataFrameSchema(
         "length_ns": Column(
             "int64",
             Check.ge(LISTED_SLIP_NS),
-            description=f"how long the source did not run, {LISTED_SLIP_NS / 1e3:g} us or longer, ns",
+            description=f"how long the source did not run, {LISTED_SLIP_NS / 1e6:g} ms or longer, ns",
         ),
     },
     strict=True,
@@ -389,7 +389,8 @@ _NO_MORE = [f"{of}lost_{end}_ppm" for of in ("", "compared_", "larger_heap_") fo
 def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Stored tables of an earlier version in today's columns and words.
 
-    The PDR interval lost 200 of a million at most before that could be chosen, and two laps were not asked for.
+    The PDR interval lost 200 of a million at most before that could be chosen, and two laps were not asked for. Shorter
+    slips than today's had rows.
     """
     tables = in_todays_words(tables)
     searches, trials = tables["searches"], tables["trials"]
@@ -405,7 +406,10 @@ def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     if "queue_factor" not in trials:
         added["trials"] = [{**_trial_marks(row), **laps_row(row, row["received"], LAPS)} for row in rows_of(trials)]
     now = {**tables, **{name: with_columns(tables[name], rows, SCHEMAS[name]) for name, rows in added.items()}}
-    return {name: _on_one_clock(table.drop(columns=_NO_MORE, errors="ignore")) for name, table in now.items()}
+    now = {name: _on_one_clock(table.drop(columns=_NO_MORE, errors="ignore")) for name, table in now.items()}
+    if "slips" in now:
+        now["slips"] = now["slips"][now["slips"]["length_ns"] >= LISTED_SLIP_NS].reset_index(drop=True)
+    return now
 
 
 def _on_one_clock(events: pd.DataFrame) -> pd.DataFrame:
