@@ -129,6 +129,11 @@ def test_the_books_are_exact_however_much_is_lost(data: Path, language: str) -> 
     start_ns = measurement["figures"]["start_ns"]
     measurement["slips"] = [[start_ns, LISTED_SLIP_NS - 1], [start_ns, LISTED_SLIP_NS]]
     assert tidy_realtime([record])["slips"]["length_ns"].tolist() == [LISTED_SLIP_NS]
+    measurement["slips"] = [[start_ns - 1, 1_000_000], [start_ns, 2_000_000]]
+    measurement["figures"]["slips"], measurement["slips_left_out"] = 1, 3
+    measurement["account"]["slip_total_ns"] = 9_000_000
+    (row,) = tidy_realtime([record])["trials"].to_dict("records")
+    assert (row["slips"], row["slip_total_ms"]) == (4, 8.0), "those that the log had no room for are in the books"
 
 
 @pytest.mark.parametrize("language", SOLUTIONS)

@@ -83,7 +83,7 @@ TICKS = {
     "bursts": whole("runs of losses at most 1 ms apart"),
     "slips": whole("times that the source itself did not run for 20 us"),
     "slip_total_ms": number("their total, ms"),
-    "slip_max_ms": number("the longest of them, ms"),
+    "slip_max_ms": number("the longest of them, of a very long trial of the first 50,000, ms"),
     "majors": whole("major collections after the warm-up"),
     "cap_reached": Column(
         "boolean", nullable=True, description="the longest length ended the trial before three major collections"
@@ -322,6 +322,19 @@ def tick_columns(figures: Figures, majors: Majors | None = None) -> Row:
     }
 
 
+def _slips_without_room(run: SourceRun) -> Row:
+    """How many slips there were, and their total, where a trial was too long to list them all: the source's books count
+    each. Those of the warm-up came first, so they are listed."""
+    if not run["slips_left_out"]:
+        return {}
+    figures = run["figures"]
+    before_ns = sum(length_ns for at_ns, length_ns in run["slips"] if at_ns < figures["start_ns"])
+    return {
+        "slips": figures["slips"] + run["slips_left_out"],
+        "slip_total_ms": (run["account"]["slip_total_ns"] - before_ns) / 1e6,
+    }
+
+
 def seconds_of(figures: Figures) -> float:
     """Length of a measured stretch; 0 when the source was stopped inside the warm-up."""
     return max(0.0, float(figures["end_ns"] - figures["start_ns"]) / 1e9)
@@ -451,6 +464,7 @@ def trial_columns(trial: Trial[RealtimeMeasurement]) -> Row:
     row |= {
         "seconds": seconds_of(figures),
         **tick_columns(figures, measured),
+        **_slips_without_room(measured),
         **laps_row(row, figures["received"], record.spec["min_laps"]),
     }
     return {
