@@ -91,7 +91,8 @@ def loss_curves(
         joined, x="interval_ns", y="lost", **BY_COLOUR, **packets.BY_MARKER, size="length", legend=False, alpha=0.75,
         sizes={"probe": 10, "full length": 40}, rasterized=True, **panels("solution", order, 1.6, 3),
     )  # fmt: skip
-    log_axes(grid, "x", joined["interval_ns"])
+    narrow = len(order) > 2  # three figures of many digits would touch
+    log_axes(grid, "x", joined["interval_ns"], most=1 if narrow else 4)
     log_axes(grid, "y", [lowest, *joined["lost"]], 1.6)
     for loss_ratio in joined["pdr_loss_ratio"].dropna().unique():
         rule(grid, y=1e6 * loss_ratio, linewidth=0.7)

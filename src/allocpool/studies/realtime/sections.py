@@ -29,7 +29,7 @@ class Section:
     whose: str = ""
 
     def led(self, caption: str) -> str:
-        """A caption that begins with whose its rows are."""
+        """A caption or title that begins with whose its rows are."""
         return f"{self.whose}{caption}"
 
     @property
