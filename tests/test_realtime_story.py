@@ -465,7 +465,7 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     lead, blank, *table = told.splitlines()
     assert lead.endswith(
         "; n = 2 trials each, every trial a fresh process; what was published is of collectors up to Java 11). It was "
-        "measured on another machine."
+        "measured on another machine, ther."
     )
     assert not blank, "a table begins after a blank line"
     assert table == [

@@ -764,7 +764,8 @@ def lost_at_published_sizes(host_id: str | None) -> str:
             counts += list(map(len, sides))
     if not rows:
         return ""
-    elsewhere = "" if len(here) else " It was measured on another machine."
+    other = "" if len(here) else hosts.label(str(one["host_id"].iloc[0]), "article")
+    elsewhere = f" It was measured on another machine, {other}." if other else ""
     lead = (
         f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time: what is lost** (medians, "
         f"least to greatest; {stats.trials_each(min(counts), max(counts))}; what was published is of collectors up to "
