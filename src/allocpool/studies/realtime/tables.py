@@ -83,7 +83,7 @@ TICKS = {
     "bursts": whole("runs of losses at most 1 ms apart"),
     "slips": whole("times that the source itself did not run for 20 us"),
     "slip_total_ms": number("their total, ms"),
-    "slip_max_ms": number("the longest of them, of a very long trial of the first 50,000, ms"),
+    "slip_max_ms": number("the longest of those that the trial had room to list, ms"),
     "majors": whole("major collections after the warm-up"),
     "cap_reached": Column(
         "boolean", nullable=True, description="the longest length ended the trial before three major collections"
