@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Planned, StudyProfile
 from allocpool.packets.laps import COLLECTIONS, LAPS
-from allocpool.packets.specs import PUBLISHED_CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair
+from allocpool.packets.specs import PUBLISHED_CASES, Case, PacketsSpec, Solution, SolutionKey, no_such_pair, scaled
 from allocpool.packets.strategies import STRATEGIES, Language, StrategyName
 from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_on, never_frees
 from allocpool.trial.spec import TrialSpec
@@ -27,6 +27,11 @@ NEVER_FREES = "pmr_monotonic"
 NEVER_FREED_BYTES = 1064
 """A packet of layout ``flat`` with its buffer: the resource adds nothing."""
 _EXPECTED_NS_PER_PACKET = 250.0
+WARMUP_PACKETS = 60_000_000
+"""The most of a warm-up, at scale 1: G1 25 needs 15 million before a pool's cost is level, and 45 for a dozen young
+collections."""
+ITERATION_PACKETS = 100_000
+"""Of an iteration, at scale 1."""
 
 
 class WindowSpec(PacketsSpec):
@@ -35,11 +40,14 @@ class WindowSpec(PacketsSpec):
     min_laps: float = Field(default=LAPS, ge=0, description="the measured window lasts at least so many laps")
     min_collections: int = Field(default=0, ge=0, description="and as many collections that pause")
     longest_factor: float = Field(default=2.0, ge=1, le=1000, description="but at most so many times its seconds")
+    min_old_cycles: int = Field(default=0, ge=0, description="and as many complete cycles of the old generation")
 
     @model_validator(mode="after")
     def _can_collect(self) -> Self:
-        if self.min_collections and (self.language != "java" or never_frees(self.collector)):
-            raise ValueError(f"min_collections {self.min_collections}: nothing is ever collected there, leave it out")
+        if self.language != "java" or never_frees(self.collector):
+            for name in ("min_collections", "min_old_cycles"):
+                if asked := getattr(self, name):
+                    raise ValueError(f"{name} {asked}: nothing is ever collected there, leave it out")
         return self
 
 
@@ -51,12 +59,26 @@ class BatchSpec(WindowSpec):
     mode: Literal["batch"] = "batch"
     seconds: float | None = Field(default=None, gt=0, le=3600, description="measured, after the warm-up")
     packets: int | None = Field(default=None, gt=0, le=10**12, description="exactly, from the first to the last")
-    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="left out of the measured window")
-    iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000, description="of one iteration of the measured window")
+    warmup_seconds: float = Field(default=0.5, ge=0, le=600, description="at least, before the measured window")
+    steady: bool = Field(
+        default=False,
+        description="warm up until a dozen young collections have trained the collector and the cost is level; "
+        "iterations are then of equal numbers of packets",
+    )
+    warmup_packets: int = Field(
+        default_factory=lambda spec: scaled(WARMUP_PACKETS, spec["scale"]),
+        gt=0, le=10**12, description="of a steady trial: the most packets of its warm-up",
+    )  # fmt: skip
+    iteration_packets: int = Field(
+        default_factory=lambda spec: scaled(ITERATION_PACKETS, spec["scale"], smallest=256),
+        gt=0, le=10**9, description="of a steady trial: packets of one iteration",
+    )  # fmt: skip
+    iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000, description="of any other: length of one iteration")
 
     def expected_seconds(self) -> float:
         measured_s = self.seconds if self.seconds is not None else (self.packets or 0) * _EXPECTED_NS_PER_PACKET / 1e9
-        return self.set_up_seconds() + self.warmup_seconds + measured_s
+        training_s = self.warmup_packets * _EXPECTED_NS_PER_PACKET / 2e9 if self.steady else 0.0
+        return self.set_up_seconds() + max(self.warmup_seconds, training_s) + measured_s
 
     @model_validator(mode="after")
     def _one_length(self) -> Self:
@@ -75,7 +97,11 @@ class Sizes(StudyProfile):
     scale: float = Field(gt=0, le=4)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
+    steady: bool = Field(default=False, description="trials warm up until the collector is trained and the cost level")
+    warmup_packets: int | None = Field(default=None, gt=0, le=10**12, description="the most of such a warm-up")
     iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000)
+    longest_factor: float = Field(default=2.0, ge=1, le=1000, description="a window is at most so many times its seconds")
+    min_old_cycles: int = Field(default=0, ge=0, description="a window holds as many complete old cycles, if it can")
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
     min_laps: float = Field(default=LAPS, ge=0, description="a trial lasts at least so many")
     min_collections: int = Field(default=COLLECTIONS, ge=0, description="and as many collections, where there are any")
@@ -109,16 +135,22 @@ def _planned(profile: Sizes, solution: Solution, strategy: StrategyName, case: C
         **solution.model_dump(exclude_none=True),
         "strategy": strategy, "case": case, "scale": profile.scale, "block": block,
         "warmup_seconds": profile.warmup_seconds, "iteration_ms": profile.iteration_ms,
-        "timeout_s": profile.timeout_s, "min_laps": profile.min_laps,
+        "timeout_s": profile.timeout_s, "min_laps": profile.min_laps, "longest_factor": profile.longest_factor,
     }  # fmt: skip
     if solution.language == "java" and not never_frees(solution.collector):
-        settings["min_collections"] = profile.min_collections
+        settings |= {"min_collections": profile.min_collections, "min_old_cycles": profile.min_old_cycles}
     impossible = no_such_pair(solution, strategy)
     if impossible:
         return Planned(BatchSpec(**settings, packets=1), impossible)
     if never_frees(solution.collector) or solution.allocator == NEVER_FREES:
         return _bounded_by_memory(profile, settings)
-    return Planned(BatchSpec(**settings, seconds=profile.seconds))
+    return Planned(BatchSpec(**settings, **_timed(profile)))
+
+
+def _timed(profile: Sizes) -> dict[str, Any]:
+    """The settings of trials that are measured for a time."""
+    most = {"warmup_packets": profile.warmup_packets} if profile.warmup_packets else {}
+    return {"seconds": profile.seconds, "steady": profile.steady, **most}
 
 
 def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
@@ -133,7 +165,7 @@ def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:
         pooled_bytes = spec.pool_size * layout.packet_bytes
         per_packet = layout.parse_bytes + (layout.packet_bytes if spec.strategy in ("alloc", "mix") else 0)
         if per_packet == 0:
-            return Planned(BatchSpec(**settings, seconds=profile.seconds))
+            return Planned(BatchSpec(**settings, **_timed(profile)))
         settings = {**settings, "heap_mb": given_mb}
     packets = math.floor((USABLE_HEAP * given_mb * 2**20 - pooled_bytes) / per_packet)
     if packets < 1.5 * spec.fill_packets:

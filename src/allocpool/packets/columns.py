@@ -36,7 +36,7 @@ from allocpool.campaign.tidy import (
 from allocpool.packets import older
 from allocpool.packets.laps import LAPS, lap_packets
 from allocpool.packets.measurement import BatchMeasurement, Stretches
-from allocpool.packets.specs import CASES, Control, PoolOrder, Solution
+from allocpool.packets.specs import Control, PoolOrder, Solution
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.trial.record import TrialRecord
 
@@ -76,7 +76,7 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "pause_target": Column("boolean", nullable=True, description="G1's published pause target, on another collector"),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": choice(STRATEGIES, "dummy, alloc, mix or pool"),
-    "case": choice(CASES, "A light, A10k the same as the article's text has it, B realistic, C overload"),
+    "case": text("A light, A10k the same as the article's text has it, B realistic, C overload; else messages alive"),
     "scale": Column("float64", Check.gt(0), description="factor on pool, queue, store and heap"),
     "heap_mb": Column("Int64", nullable=True, description="-Xms and -Xmx, MiB"),
     "direct_mb": Column("Int64", nullable=True, description="-XX:MaxDirectMemorySize, MiB"),
@@ -104,6 +104,23 @@ TRIALS = DataFrameSchema(
         "ns_per_packet": number("wall time per packet, ns", POSITIVE),
         "cpu_ns_per_packet": number("CPU time of all threads per packet, ns", POSITIVE),
         "warmup_ns_per_packet": number("wall time per packet while warming up, ns", POSITIVE),
+        "warm_up": choice(
+            ("level", "cap"),
+            "how the warm-up ended: collector trained and cost level, or at its most packets; empty: by time",
+            nullable=True,
+        ),
+        "warmup_packets": whole("packets of a warm-up that ends by level or cap"),
+        "warmup_collections": whole("young collections from the start to the measured window of such a trial"),
+        "start_ns_per_packet": number(
+            "wall time per packet in the first half minute from the first packet on, ns; what a shorter trial has not "
+            "run of it counts as in its measured window",
+            POSITIVE,
+        ),
+        "window": choice(
+            ("whole", "young only"),
+            "whether the measured window holds a complete cycle of the old generation; empty where nothing collects",
+            nullable=True,
+        ),
         "fill_packets": whole("packets that filled queue and store"),
         "drift_percent": number("second half of the measured window against the first, percent", None),
         **{name: whole(what) for name, what in COUNTS.items()},
@@ -206,6 +223,7 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
         "ns_per_packet": ns_per_item(measured),
         "cpu_ns_per_packet": measurement["cpu"]["process_ns"] / packets,
         "warmup_ns_per_packet": ns_per_item(measurement["iterations"]["warmup"] or measurement["iterations"]["fill"]),
+        **_warm_up_row(measurement),
         "fill_packets": measurement["fill_packets"],
         "drift_percent": drift_percent(measured),
         "checksum": measurement["checksum"],
@@ -215,6 +233,43 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
         **measurement["memory"],
         **gc,
     }
+
+
+FIRST_NS = 30 * 10**9
+"""Half a minute: long enough for G1's controllers to learn, short enough for a reader to notice."""
+
+
+def _warm_up_row(measurement: BatchMeasurement) -> Row:
+    """The columns on the way to the measured window, and on what it holds."""
+    warm_up, cycles = measurement.get("warm_up"), measurement.get("old_cycles")
+    row: Row = {"window": None if cycles is None else "whole" if cycles else "young only"}
+    if warm_up:
+        row |= {
+            "warm_up": warm_up["ended_by"],
+            "warmup_packets": warm_up["packets"],
+            "warmup_collections": warm_up["collections"],
+        }
+    stretches = measurement["iterations"]
+    return {**row, "start_ns_per_packet": cost_since_start(stretches, FIRST_NS) if warm_up else None}
+
+
+def cost_since_start(stretches: Stretches, first_ns: int) -> float | None:
+    """Return the wall time per packet of the first ``first_ns`` since the first packet, ns.
+
+    What a shorter trial has not run of it counts at the cost of its measured window.
+    """
+    steady = ns_per_item(stretches["measured"])
+    every = [*stretches["fill"], *stretches["warmup"], *stretches["measured"]]
+    if steady is None:
+        return None
+    packets, spent_ns = 0.0, 0
+    for start_ns, end_ns, count in every:
+        share = min(1.0, (first_ns - spent_ns) / max(1, end_ns - start_ns))
+        packets += share * count
+        spent_ns += round(share * (end_ns - start_ns))
+        if spent_ns >= first_ns:
+            return first_ns / packets
+    return first_ns / (packets + (first_ns - spent_ns) / steady)
 
 
 def cost_of(record: TrialRecord) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -25,12 +25,24 @@ class Memory(TypedDict):
     allocator_version: NotRequired[str | None]
 
 
+class WarmUp(TypedDict):
+    """How the warm-up of a steady trial ended."""
+
+    ended_by: Literal["level", "cap"]
+    packets: int
+    collections: int
+    """Young collections since the start of the trial; 0 where nothing collects."""
+
+
 class BatchMeasurement(TypedDict):
     """Of modes ``batch`` and ``live_set``."""
 
     set_up_ns: int
     fill_packets: int
     iterations: Stretches
+    warm_up: NotRequired[WarmUp | None]
+    old_cycles: NotRequired[int | None]
+    """Complete cycles of the old generation within the measured window; None where nothing collects."""
     cpu: CpuTime
     counts: dict[str, int]
     """By the names of ``COUNTS`` in ``packets.columns``, since the start of the trial."""

@@ -9,12 +9,12 @@ the ratio of live set to heap.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from allocpool.errors import OneOf, UserError, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS as PRELOADED
@@ -40,13 +40,39 @@ from allocpool.runtimes.collectors import (
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
-Case = Literal["A", "A10k", "B", "C"]
-
-CASES: dict[Case, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
+CASES: dict[str, int] = {"A": 1_000, "A10k": 10_000, "B": 100_000, "C": 495_000}
 """Size of the internal queue and of the store at scale 1: case A as in the code that made the published figures, A10k
 as the article's text has it."""
-PUBLISHED_CASES: tuple[Case, ...] = ("A", "B", "C")
+PUBLISHED_CASES = ("A", "B", "C")
 """Those of the published tables."""
+
+
+def case_size(case: str) -> int:
+    """Return the size of the internal queue and of the store of a case at scale 1: each half of the messages alive."""
+    return CASES[case] if case in CASES else int(case) // 2
+
+
+def case_of(value: object) -> str:
+    """Return the name of a case: a published one, or its number of messages alive at scale 1 as text.
+
+    Raises:
+        ValueError: neither a published case nor an even number of messages, in one line.
+    """
+    text = str(value)
+    if text in CASES:
+        return text
+    if isinstance(value, bool) or not text.isdecimal() or int(text) < 2 or int(text) % 2:
+        raise ValueError(f"case {text!r}: choose one of {', '.join(CASES)}, or an even number of messages alive")
+    return next((name for name, size in CASES.items() if 2 * size == int(text)), str(int(text)))
+
+
+Case = Annotated[str, BeforeValidator(case_of)]
+"""How many messages are alive: a published case, or their number at scale 1."""
+
+
+def in_case_order(cases: Iterable[str]) -> list[str]:
+    """Return the distinct cases by how much is alive, least first."""
+    return sorted(set(cases), key=case_size)
 BUFFER_BYTES = 1024
 """Of a packet's buffer."""
 BOOST_POOL = "boost_pool"
@@ -364,10 +390,10 @@ class PacketsSpec(TrialSpec):
     case: Case = "A"
     scale: float = Field(default=1.0, gt=0, le=4, description="factor on pool, queue, store and heap")
     queue_size: int = Field(
-        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"])
+        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(case_size(spec["case"]), spec["scale"])
     )
     stored_count: int = Field(
-        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(CASES[spec["case"]], spec["scale"])
+        gt=0, le=MOST_PACKETS, default_factory=lambda spec: scaled(case_size(spec["case"]), spec["scale"])
     )
     pool_size: int = Field(
         ge=0,

@@ -21,7 +21,7 @@ from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
 from allocpool.packets.comparisons import decided_in_words, in_minutes, sentence
 from allocpool.packets.published import ARTICLE
-from allocpool.packets.specs import CASES, OPTIONS, Solution
+from allocpool.packets.specs import OPTIONS, Solution, in_case_order
 from allocpool.packets.strategies import CHOICES, STRATEGIES
 
 BEST_OVERALL = "#bfe3c0"
@@ -99,7 +99,7 @@ def solution_grid(
     ``fills`` colours cells, later ones over earlier. ``titles`` are title and subtitle, ``what`` says below each case
     what the figures are.
     """
-    cases, strategies = present(CASES, cells["case"]), present(STRATEGIES, cells["strategy"])
+    cases, strategies = in_case_order(cells["case"]), present(STRATEGIES, cells["strategy"])
     wide = pd.DataFrame({"solution": cell_data.solution_order(cells)})
     columns = {(case, strategy): f"{case} {strategy}" for case in cases for strategy in strategies}
     for (case, strategy), name in columns.items():
@@ -207,7 +207,7 @@ def comparison_table(trials: pd.DataFrame, numerator: str = "alloc", denominator
     pairs = [
         (solution, case)
         for solution in cell_data.solution_order(trials)
-        for case in present(CASES, trials["case"])
+        for case in in_case_order(trials["case"])
         if {(solution, numerator, case), (solution, denominator, case)} <= tried
     ]
     costs, none = cell_data.costs_by_cell(trials), pd.Series(dtype=float)

@@ -11,14 +11,23 @@ from typing import Any
 
 from allocpool.packets.child import workload as packets
 from allocpool.packets.laps import lap_packets
-from allocpool.packets.measurement import BatchOutcome
+from allocpool.packets.measurement import BatchOutcome, WarmUp
 from allocpool.runtimes.collectors import never_frees
 from allocpool.trial.child.accounting import CpuWindow, monotonic_ns, peak_rss_mb
-from allocpool.trial.child.gc_log import PAUSING, Collections
+from allocpool.trial.child.gc_log import PAUSING, TRAINING, Collections, old_cycles
 from allocpool.trial.measurement import Iteration, OutOfMemory
 
 _PARTS = 20
 """Iterations of a stretch whose length is a number of packets."""
+_AT_ONCE = 8
+"""Iterations between two looks at what a steady trial still lacks."""
+_FEWEST_ITERATIONS = 20
+"""Of a steady trial's window: what `allocpool.campaign.steady` needs."""
+TRAINED_COLLECTIONS = 12
+"""Young collections since the start after which a collector counts as trained."""
+LEVEL = 1.1
+"""Two thirds of a warm-up whose costs are no further apart are level."""
+_FEWEST_IN_A_THIRD = 8
 
 
 def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutcome | OutOfMemory:
@@ -31,26 +40,92 @@ def run(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutc
         raise
 
 
-def _go_on(
-    work: packets.Packets, spec: dict[str, Any], folder: Path, measured: list[Iteration], allocated_bytes: int | None
-) -> int | None:
-    """Measure on, after the seconds asked for, until the window holds its laps and collections or is at its longest;
-    returns what it allocated in all."""
-    seen = Collections(folder / "gc.log", PAUSING, from_start=True)
-    start_ns, longest_ns = measured[0][0], spec["longest_factor"] * spec["seconds"] * 1e9
-    wanted = spec["min_laps"] * lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
-    while (
-        sum(packets for _, _, packets in measured) < wanted
-        or seen.begun_within(start_ns, measured[-1][1]) < spec["min_collections"]
-    ):
-        left_ns = start_ns + longest_ns - measured[-1][1]
-        if left_ns <= 0:
-            break
-        more_ns = round(min(left_ns, spec["seconds"] * 1e9 / 2))
-        measured += work.run_for(max(1, more_ns), round(spec["iteration_ms"] * 1e6))
-        more_bytes = work.allocated_bytes()
-        allocated_bytes = None if allocated_bytes is None or more_bytes is None else allocated_bytes + more_bytes
-    return allocated_bytes
+class _Window:
+    """The measured window: goes on until it holds what was asked for, or is at its longest.
+
+    Attributes:
+        iterations: measured so far.
+        allocated_bytes: on the Java heap, in this thread; None in C++.
+    """
+
+    def __init__(self, work: packets.Packets, spec: dict[str, Any], folder: Path) -> None:
+        self._work, self._spec, self._log = work, spec, folder / "gc.log"
+        self._seen = Collections(self._log, PAUSING, from_start=True)
+        self.iterations: list[Iteration] = []
+        self.allocated_bytes: int | None = 0
+
+    def run(self) -> None:
+        """Measure."""
+        first_ns = round(self._spec["seconds"] * 1e9)
+        self._more(first_ns)
+        longest_ns = self._spec["longest_factor"] * first_ns
+        while self._lacks_something():
+            left_ns = longest_ns - self._length_ns()
+            if left_ns <= 0:
+                break
+            self._more(max(1, round(min(left_ns, first_ns / 2))))
+
+    def old_cycles(self) -> int:
+        """Complete cycles of the old generation within the window."""
+        return old_cycles(self._log, self.iterations[0][0], self.iterations[-1][1])
+
+    def _length_ns(self) -> int:
+        return self.iterations[-1][1] - self.iterations[0][0]
+
+    def _lacks_something(self) -> bool:
+        spec = self._spec
+        lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
+        start_ns, end_ns = self.iterations[0][0], self.iterations[-1][1]
+        return (
+            sum(count for _, _, count in self.iterations) < spec["min_laps"] * lap
+            or (spec["steady"] and len(self.iterations) < _FEWEST_ITERATIONS)
+            or self._seen.begun_within(start_ns, end_ns) < spec["min_collections"]
+            or (spec["min_old_cycles"] > 0 and self.old_cycles() < spec["min_old_cycles"])
+        )
+
+    def _more(self, duration_ns: int) -> None:
+        begun = len(self.iterations)
+        while True:
+            if self._spec["steady"]:
+                self.iterations += _pieces(self._work, self._spec)
+            else:
+                self.iterations += self._work.run_for(duration_ns, round(self._spec["iteration_ms"] * 1e6))
+            more = self._work.allocated_bytes()
+            self.allocated_bytes = None if more is None else (self.allocated_bytes or 0) + more
+            if self.iterations[-1][1] - self.iterations[begun][0] >= duration_ns:
+                return
+
+
+def _pieces(work: packets.Packets, spec: dict[str, Any]) -> list[Iteration]:
+    """A few iterations of equal numbers of packets."""
+    return work.run_packets(_AT_ONCE * spec["iteration_packets"], spec["iteration_packets"])
+
+
+def _until_steady(work: packets.Packets, spec: dict[str, Any], folder: Path) -> tuple[list[Iteration], WarmUp]:
+    """Warm up until the collector has seen its young collections and the cost is level, or to the cap."""
+    collects = spec["language"] == "java" and not never_frees(spec["collector"])
+    seen = Collections(folder / "gc.log", TRAINING, from_start=True)
+    iterations: list[Iteration] = []
+    while True:
+        iterations += _pieces(work, spec)
+        collections = seen.since(0) if collects else 0
+        done = sum(count for _, _, count in iterations)
+        warm = iterations[-1][1] - iterations[0][0] >= spec["warmup_seconds"] * 1e9
+        trained = not collects or collections >= TRAINED_COLLECTIONS
+        if warm and trained and _is_level(iterations):
+            return iterations, {"ended_by": "level", "packets": done, "collections": collections}
+        if done + _AT_ONCE * spec["iteration_packets"] > spec["warmup_packets"]:
+            return iterations, {"ended_by": "cap", "packets": done, "collections": collections}
+
+
+def _is_level(iterations: list[Iteration]) -> bool:
+    """Whether the last third of the iterations costs what the third before it does."""
+    third = len(iterations) // 3
+    if third < _FEWEST_IN_A_THIRD:
+        return False
+    before, last = iterations[-2 * third : -third], iterations[-third:]
+    costs = [sum(end - start for start, end, _ in part) for part in (before, last)]
+    return max(costs) <= LEVEL * min(costs)
 
 
 def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> BatchOutcome:
@@ -60,22 +135,29 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
     work = packets.make(spec, launch, max(_PARTS + 1, math.ceil(longest_s * 1e9 / iteration_ns) + 1))
     ready_ns = monotonic_ns()
     fill = spec["fill_packets"]
+    warmup: list[Iteration] = []
+    warmed_up: WarmUp | None = None
+    cycles: int | None = None
     if spec["packets"] is not None:
         fill = min(fill, spec["packets"] // 2)
         measured_packets = spec["packets"] - fill
         filling = work.run_packets(fill, max(1, fill // _PARTS))
-        warmup: list[Iteration] = []
         window = CpuWindow()
         measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
+        allocated_bytes = work.allocated_bytes()
+        cpu = window.close()
     else:
         filling = work.run_packets(fill, math.ceil(fill / _PARTS))
-        warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns) if spec["warmup_seconds"] else []
+        if spec["steady"]:
+            warmup, warmed_up = _until_steady(work, spec, folder)
+        elif spec["warmup_seconds"]:
+            warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
+        timed = _Window(work, spec, folder)
         window = CpuWindow()
-        measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
-    allocated_bytes = work.allocated_bytes()
-    if spec["packets"] is None:
-        allocated_bytes = _go_on(work, spec, folder, measured, allocated_bytes)
-    cpu = window.close()
+        timed.run()
+        cpu = window.close()
+        measured, allocated_bytes = timed.iterations, timed.allocated_bytes
+        cycles = timed.old_cycles() if spec["language"] == "java" and not never_frees(spec["collector"]) else None
     peak_mb = peak_rss_mb()  # before anything is looked at that is not the workload
     fault = work.audit()
     return {
@@ -84,6 +166,8 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         "set_up_ns": ready_ns - begun_ns,
         "fill_packets": fill,
         "iterations": {"fill": filling, "warmup": warmup, "measured": measured},
+        "warm_up": warmed_up,
+        "old_cycles": cycles,
         "cpu": cpu,
         "counts": work.counts(),
         "checksum": work.checksum(),

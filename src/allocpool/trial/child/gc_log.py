@@ -14,6 +14,9 @@ MAJOR = re.compile(
 collector, the remark of CMS and G1, the cycles of ZGC, the marking of Shenandoah but that of the young part alone."""
 PAUSING = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (?:[yYoO]: )?Pause .*ms$")
 """Lines that end a pause of any collection."""
+TRAINING = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (?:[yYoO]: )?Pause (?!Remark|Cleanup|Initial Mark).*ms$")
+"""Lines that end a pause of a collection from which a collector learns: young ones of G1, Serial, Parallel and CMS, and
+the cycles of the others. The pauses of a concurrent marking alone are left out."""
 _TOOK_MS = re.compile(rb"([\d.]+)ms$")
 
 
@@ -46,3 +49,40 @@ class Collections:
                     begun_ns = ended_ns - (round(float(took.group(1)) * 1e6) if took else 0)
                     self._spans.append((told.group(2), begun_ns, ended_ns))
         return self._spans
+
+
+_LINE = re.compile(rb"\[(\d+)ns\].*GC\((\d+)\) (.*)$")
+
+
+def old_cycles(log: Path, start_ns: float, end_ns: float) -> int:
+    """Count the complete cycles of the old generation that began and ended in a window of CLOCK_MONOTONIC.
+
+    G1: from a concurrent start to the first young collection after its last mixed one. Others: a full collection, the
+    marking of CMS, a major cycle of ZGC, a cycle of Shenandoah that is not of the young generation alone.
+    """
+    if not log.exists():
+        return 0
+    first_ns: dict[bytes, int] = {}
+    of_cms: set[bytes] = set()
+    complete, state = 0, ""
+    for line in log.read_bytes().splitlines():
+        found = _LINE.match(line)
+        if not found:
+            continue
+        at_ns, gc_id, text = int(found[1]), found[2], found[3]
+        begun_ns = first_ns.setdefault(gc_id, at_ns)
+        if at_ns >= end_ns:
+            break
+        if text.startswith(b"Pause Young (") and text.endswith(b"ms"):
+            if state == "marked" and text.startswith((b"Pause Young (Normal)", b"Pause Young (Concurrent Start)")):
+                complete, state = complete + 1, ""
+            if text.startswith(b"Pause Young (Concurrent Start)") and begun_ns >= start_ns:
+                state = "marking"
+        elif text.startswith(b"Pause Cleanup"):
+            state = "marked" if state else ""
+        elif text.startswith(b"Pause Initial Mark"):
+            of_cms.add(gc_id)
+        elif MAJOR.match(line) and begun_ns >= start_ns:
+            # G1's remark is the middle of a cycle that the states above follow.
+            complete += not text.startswith(b"Pause Remark") or gc_id in of_cms
+    return complete
