@@ -435,14 +435,14 @@ def site(profile: str, execute: bool) -> None:
     from allocpool import home
     from allocpool.campaign import profiles
     from allocpool.machine.host import usable_cores
-    from allocpool.site import build_site, render, require_whole
+    from allocpool.site import build_site, notebooks_of, render, require_whole
 
     profiles.check(profile)
     executed = home.build_dir() / "executed" / profile
     if execute:
         page = render(profile, jobs=usable_cores(), show_only=True)
     elif executed.is_dir():
-        page = build_site(executed, home.build_dir() / "site" / profile)
+        page = build_site(executed, home.build_dir() / "site" / profile, notebooks_of(profile))
     else:
         raise UserError(
             f"profile {profile} has no executed notebooks: `allocpool site --profile {profile} --execute` makes them "

@@ -7,20 +7,18 @@ another machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from allocpool import stats, verdict_grid
-from allocpool.campaign import campaign, hosts, profiles, sequential, store
+from allocpool import stats
+from allocpool.campaign import campaign, hosts, profiles, store
 from allocpool.campaign.registry import every_study, room, study_named
-from allocpool.campaign.study import Machine
 from allocpool.decisions import FEWEST_ESTIMATES, Comparison, compare, judged_by, of_estimate
 from allocpool.errors import UserError
 from allocpool.evidence import claims, style, tables
@@ -37,25 +35,17 @@ from allocpool.evidence.claims import (
     of_orderings,
 )
 from allocpool.evidence.trials import finished, quiet_or_noisy, records
+from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.comparisons import (
     PUBLISHED,
     THEN_AND_NOW,
-    UNDECIDED,
     Batch,
     Cell,
-    decided_in_words,
-    headline,
-    listed,
-    sentence,
 )
 from allocpool.packets.published import ARTICLE, published_as_trials
-from allocpool.packets.specs import BUFFER_BYTES, HEAP_MB, TCP_ONE_IN
-from allocpool.packets.tables import comparison_table, primary_table
+from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.studies.batch import claims as batch_claims
-from allocpool.studies.batch import published_sizes
-from allocpool.studies.batch import story as batch_story
-from allocpool.studies.pauses import story as pauses_story
 from allocpool.studies.realtime import claims as realtime_claims
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
@@ -67,8 +57,6 @@ effect matters to a profile."""
 
 _OF_PACKETS = ("batch", "realtime", "native", "pauses")
 """The studies of packets, in the order in which they speak for all."""
-_IN_BATCH = ("batch", "native", "pauses")
-"""Those of them that have batch trials."""
 
 
 @dataclass(frozen=True)
@@ -85,35 +73,22 @@ class Measured:
         """The trials of the batch study."""
         return self._table("batch", "trials")
 
+    @cached_property
+    def rungs(self) -> pd.DataFrame:
+        """What the batch study shows, by configuration and messages alive: see `by_size.rungs`."""
+        return by_size.rungs(self.shown)
+
+    @cached_property
+    def on_record(self) -> pd.DataFrame:
+        """The same of every machine and every profile that is stored, but the one that means nothing."""
+        stored = (hosts.tables_of_hosts("batch", name) for name in profiles.names() if name != MEANINGLESS)
+        found = [by_size.rungs(tables["trials"]) for tables in stored if "trials" in tables]
+        return pd.concat([self.rungs, *found], ignore_index=True)
+
     @property
     def shown(self) -> pd.DataFrame:
         """Of these, those of the solutions that a program would choose; case A in one size."""
         return cell_data.one_case_a(cell_data.as_set(self.batch))
-
-    @cached_property
-    def every_batch(self) -> pd.DataFrame:
-        """Batch trials of all studies, each once; without pools in the order in which they were made, a state that does
-        not last, unless the first campaign is an older one and knows no other.
-
-        A cell of a host has the trials of the first study that measured it there: those of another one were made at
-        another time, or by other code, and would pass for two speeds.
-        """
-        told: list[pd.DataFrame] = []
-        for place, study in enumerate(_IN_BATCH):
-            rows = self._table(study, "trials")
-            rows = rows[rows["mode"] == "batch"]
-            lasting = rows[rows["pool_order"] != "fresh"] if "pool_order" in rows else rows
-            known = any(len(part) for part in told)
-            told.append((lasting if known or len(cell_data.with_cost(lasting)) else rows).assign(origin=place))
-        rows = pd.concat([part for part in told if len(part)] or told[:1], ignore_index=True)
-        rows = cell_data.as_set(rows.drop_duplicates("trial_id"))
-        cell = rows.groupby([*cell_data.CONFIGURATION, "scale", "host_id"], observed=True, dropna=False)
-        return rows[rows["origin"] == cell["origin"].transform("min")].drop(columns="origin")
-
-    @property
-    def of_its_host(self) -> pd.DataFrame:
-        """Of every batch trial, those of the host that the page is of."""
-        return self.every_batch[self.every_batch["host_id"] == self._own_host(self.every_batch)]
 
     @cached_property
     def searches(self) -> pd.DataFrame:
@@ -145,139 +120,33 @@ class Measured:
         """The trials of its decision map."""
         return self._table("realtime", "map")
 
-    @cached_property
-    def compared(self) -> pd.DataFrame:
-        """Allocating against pooling in batch, as `comparison_table` has it, with ``scale`` and ``host_id``: of each
-        study all that it asks is decided together, as its campaign decides it. A pair is told of by the first study
-        that measured it, on whichever host; case A in one size."""
-        parts = [comparison_table(self.batch.iloc[:0]).assign(scale=0.0, host_id="")]
-        for study in _IN_BATCH:
-            trials = self._table(study, "trials")
-            trials = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
-            for _, part in trials.groupby(["scale", "host_id"]):
-                facts = {name: part[name].iloc[0] for name in ("scale", "host_id")}
-                parts.append(comparison_table(part).assign(**facts))
-        every = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
-        measured_first = every.assign(lacking=every["n"] == 0).sort_values("lacking", kind="stable")
-        once = measured_first.drop_duplicates(["solution", "case", "scale"]).sort_index().drop(columns="lacking")
-        return cell_data.one_case_a(once[once["solution"].isin(set(self.every_batch["solution"]))])
-
-    def by_scale_and_host(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-        """What is `compared`, or trials, at the scale of the batch study first, and of its host before others, with
-        words that say which scale it is, and that it is another machine where it is."""
-        scales, own = set(self.batch["scale"]), self._own_host(rows)
-
-        def order(group: tuple[Any, pd.DataFrame]) -> tuple[Any, ...]:
-            (scale, host_id), _ = group
-            return scale not in scales, scale, host_id != own, host_id
-
-        for (scale, host_id), part in sorted(rows.groupby(["scale", "host_id"]), key=order):
-            elsewhere = f", on another machine, {hosts.label(str(host_id), self.profile)}" if host_id != own else ""
-            yield f"At scale {scale:g}{elsewhere}", part
-
-    def _own_host(self, rows: pd.DataFrame) -> str | None:
-        """The host of the first study that left anything."""
-        first = self.batch if len(self.batch) else rows
-        return str(first["host_id"].iloc[0]) if len(first) else None
-
-    @cached_property
-    def grid(self) -> pd.DataFrame:
-        """The verdict grid: one row per solution and column (`verdict_grid.COLUMNS`), each solution at the first of the
-        scales, and on the first of the hosts, that it was measured at, those of the batch study before others, whose
-        rows have a mark and, in ``apart``, what it means."""
-        parts: list[pd.DataFrame] = []
-        known: set[str] = set()
-        for words, compared in self.by_scale_and_host(self.compared):
-            part = verdict_grid.costs(compared[~compared["solution"].isin(known)], self.every_batch)
-            part = part[part["who"] != verdict_grid.NOT_MEASURED]
-            if parts and len(part):
-                mark = "†" * len(parts)  # an asterisk would end the caption's emphasis
-                part = part.assign(label=part["label"] + mark, apart=f"{mark} {words[0].lower()}{words[1:]}")
-            known |= set(part["solution"])
-            parts += [part] if len(part) else []
-        found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=verdict_grid.COLUMNS)
-        with judged_by(self.realtime_effect):
-            return verdict_grid.with_deadline(found, self.every_batch, self.realtime, self.mapped)
-
-
-def answer(measured: Measured) -> str:
-    """The first sentences: for the realistic load on the newest G1, buffers on the heap, then off it, then with a
-    deadline, what wins and by how much."""
-    found = measured.grid
-    if not (found["who"] != verdict_grid.NOT_MEASURED).any():
-        return f"**{UNDECIDED}.** Nothing has been measured both allocating and with a pool yet."
-    if not (_in_java(found) & found["layout"].isin(("heap", "native"))).any():
-        row = found[found["who"] != verdict_grid.NOT_MEASURED].iloc[0]
-        alive = verdict_grid.ALIVE.get(row["column"], row["column"]).replace("\n", " ")
-        return f"**{row['label']}, {alive}: {_told_ratio(row)} Java was not measured both ways."
-    parts = [_told_cell(found, "heap", verdict_grid.REALISTIC, "heap buffers, realistic load")]
-    parts.append(_told_cell(found, "native", verdict_grid.REALISTIC, "off the heap"))
-    parts.append(_told_cell(found, "heap", verdict_grid.DEADLINE, "with a deadline", measured))
-    return " ".join(part for part in parts if part)
-
 
 _ASKED_FIRST = "g1"
 """The collector that a JVM takes by itself."""
 
 
-def _told_cell(found: pd.DataFrame, layout: str, column: str, words: str, deadline: Measured | None = None) -> str:
-    """One cell of the grid as a sentence: the newest Java with G1, or what there is of this layout; of a ``deadline``
-    with what it is where this cell was measured."""
-    rows = found[_in_java(found) & (found["layout"] == layout) & (found["column"] == column)]
-    first = rows[rows["collector"] == _ASKED_FIRST]
-    rows = first if len(first) else rows
-    if rows.empty:
-        return f"**{sentence(words)}**: not measured."
-    row = rows.iloc[int(rows["runtime"].astype(int).to_numpy().argmax())]
-    words = _to_spare(deadline, bool(row["by_map"])) if deadline else words
-    if column != verdict_grid.DEADLINE and layout == "heap":
-        words = f"JDK {int(row['runtime'])}, {verdict_grid.short_collector(row['collector'])}, {words}"
-    return f"**{sentence(words)}: {_told_ratio(row)}"
+_FIRST = ("g1", "genzgc")
+"""The collectors that the answer names, on the newest Java that was measured."""
 
 
-def _in_java(found: pd.DataFrame) -> pd.Series:
-    return found["language"] == "java"
+def headlines(measured: Measured) -> list[by_size.Headline]:
+    """Return the answer: for the newest Java with each of these collectors, buffers on the heap, then for C++."""
+    trials = measured.shown
+    plain = trials[[cell_data.solution_of(row).departures == () for row in records(trials)]]
+    heap = plain[plain["layout"] == "heap"]
+    newest = heap[heap["runtime"] == heap["runtime"].max()]
+    asked = [newest[newest["collector"] == name] for name in _FIRST]
+    asked.append(plain[(plain["layout"] == "flat") & (plain["language"] == "cpp") & (plain["allocator"] == "glibc")])
+    own = [measured.rungs[measured.rungs["solution"].isin(set(part["solution"]))] for part in asked]
+    return [found for part in own if len(part) for found in by_size.headlines(part, measured.on_record)]
 
 
-def _told_ratio(row: pd.Series) -> str:
-    """``pool.** Allocating costs 1.5 times as much (1.3 to 1.8, n = 7).`` and its like."""
-    who, ratio = row["who"], row["ratio"]
-    if who == verdict_grid.NO_WAY:
-        return "neither keeps up.**"
-    if who in (verdict_grid.POOL, verdict_grid.ALLOC) and pd.isna(ratio):
-        loser = "Allocating" if who == verdict_grid.POOL else "A pool"
-        return f"{who}.** {loser} loses packets at every interval that was tried (n = {row['n']})."
-    if who == verdict_grid.NOT_MEASURED or pd.isna(ratio):
-        return f"{who}.**"
-    turned = who == verdict_grid.ALLOC
-    low, high = (1 / row["high"], 1 / (row["low"] or math.nan)) if turned else (row["low"], row["high"])
-    bounded = math.isfinite(high)
-    ends = "" if math.isnan(low) else f"{stats.ends(low, high) if bounded else f'at least {stats.significant(low)}'}, "
-    spread = f"({ends}n = {row['n']})"
-    side, other = ("a pool", "allocating") if turned else ("allocating", "a pool")
-    times = stats.significant(1 / ratio if turned else ratio)
-    how = (
-        f"{side} needs {times} times the interval between packets that {other} does {spread}"
-        if row["column"] == verdict_grid.DEADLINE
-        else f"{side} costs {times} times what {other} does {spread}"
-    )
-    if who == verdict_grid.EITHER:
-        return f"either.** No difference that matters: {how}."
-    if who == verdict_grid.UNDECIDED:
-        return f"open.** As far as it was measured, {how}."
-    return f"{who}.** {sentence(how)}."
-
-
-def _to_spare(measured: Measured, by_map: bool) -> str:
-    """What a deadline is here: the time that the input queue spares, of the searches and the placed trials; of the
-    map's trials at their longest, and with how much alive."""
-    tables_of = [measured.mapped] if by_map else [measured.searches, measured.placed]
-    queues = pd.concat([finished(trials)["input_queue_ms"].dropna().astype(float) for trials in tables_of])
-    if queues.empty:
-        return "with a deadline"
-    alive = verdict_grid.live_of_map(measured.every_batch, measured.mapped) if by_map else None
-    live = f" and {alive:,} messages alive" if alive else ""
-    return f"with {queues.max() if by_map else queues.median():g} ms to spare{live}"
+def answer(measured: Measured) -> str:
+    """Return the first sentences of the page, as Markdown: a line per headline, then the sizes they are for."""
+    found = headlines(measured)
+    if not found:
+        return "**Not measured.** Nothing has been measured both allocating and with a pool yet."
+    return "  \n".join([*(each.text for each in found), by_size.sizes(measured.rungs)])
 
 
 def provenance(measured: Measured) -> dict[str, Any]:
@@ -292,59 +161,6 @@ def provenance(measured: Measured) -> dict[str, Any]:
     raise UserError(
         f"nothing is measured yet under profile {measured.profile}: `allocpool findings --profile {measured.profile}`"
     )
-
-
-def certainty(measured: Measured, provenance: Mapping[str, Any]) -> str:
-    """How sure the answer is: how many of the primary comparisons are decided, over all scales; and what more takes."""
-    if measured.compared.empty:
-        return ""
-    decided = sentence(decided_in_words(measured.compared))
-    machine = Machine(cores=int(provenance["host"]["logical_cores"]))
-    return f"{decided} {stats.matters_from(measured.effect)}{_finer(measured.effect, machine)}"
-
-
-def _finer(effect: float, machine: Machine) -> str:
-    """Which profile asks for smaller effects, the first one, and how long that takes; empty where none does."""
-    for name in profiles.names():
-        with suppress(UserError):  # a reader's own profile may lack this study
-            if profiles.read(study_named("batch"), name, {}).effect_that_matters < effect and name != MEANINGLESS:
-                planned = (item for each in campaign.all_of_profile(name) for item in each.plan(machine))
-                takes = sequential.expected_seconds(item.spec for item in planned if not item.unavailable)
-                return (
-                    f" Smaller ones take longer: `allocpool findings --profile {name}` plans about "
-                    f"{sequential.duration(takes)} on such a machine."
-                )
-    return ""
-
-
-def cheapest(measured: Measured) -> str:
-    """What costs least whatever the strategy, of all solutions of all studies, by scale and case; then the smallest
-    interval of all that were tried in real time. As Markdown."""
-    told = [
-        f"{words}, cheapest of all {cell_data.with_cost(trials)['solution'].nunique()} solutions, whatever the "
-        f"strategy:\n\n{lines}"
-        for words, trials in measured.by_scale_and_host(measured.every_batch)
-        if (lines := batch_story.cheapest(trials))
-    ]
-    return "\n\n".join([*told, *_fastest(measured.realtime)])
-
-
-def _fastest(cells: pd.DataFrame) -> list[str]:
-    lines = []
-    passing = cells[cells["pdr_ns"].notna() & ~cells["collector"].isin(cell_data.CONTROLS)].sort_values("pdr_ns")
-    for case, group in passing.groupby("case"):
-        first = {"best overall": group[:1], "best Java": group[group["language"] == "java"][:1]}
-        texts = [
-            f"{rank}: {row.solution} with {row.strategy}, {stats.significant(row.pdr_ns)} ns"
-            for rank, rows in first.items()
-            for row in records(rows)
-        ]
-        lines.append(f"- **Case {case}**, {'; '.join(texts)}.")
-    if not lines:
-        return []
-    tried = cells.loc[cells["n"] > 0, "solution"].nunique()
-    of_all = f"Smallest interval that passes, of all {tried} solutions tried in real time"
-    return [f"{of_all}, though others may not be shown to be larger:\n\n" + "\n".join(lines)]
 
 
 def your_own(measured: Measured) -> str:
@@ -369,42 +185,12 @@ def your_own(measured: Measured) -> str:
     )
 
 
-def small_pool(measured: Measured) -> str:
-    """The third way, in batch: what a small pool that allocates where it is empty does against the other two."""
-    return batch_story.small_pool(measured.batch)
-
-
-def as_published(measured: Measured) -> str:
-    """What campaigns at the article's own sizes say, where they are stored beside this one of smaller sizes; otherwise
-    empty."""
-    if published_sizes.have_them(measured.batch):
-        return ""
-    host_ids = set(measured.batch["host_id"])
-    lost = room("realtime", "story").lost_at_published_sizes(host_ids.pop() if len(host_ids) == 1 else None)
-    return "\n\n".join(part for part in (_batch_as_published(measured), lost) if part)
-
-
-def _batch_as_published(measured: Measured) -> str:
-    full = published_sizes.stored(measured.batch)
-    if full.empty:
-        return ""
-    rows = batch_story.primary(full)
-    ran = [f"Java {release}" for release in sorted(full["runtime"].dropna().astype(int).unique())]
-    ran += ["C++"] * bool((full["language"] == "cpp").any())
-    elsewhere = published_sizes.of_another_host(measured.batch, full)
-    other = " It was measured on another machine." if elsewhere else ""
-    return (
-        f"**At the article's own sizes, a heap of {HEAP_MB['heap']:,} MB, on {listed(ran)}: "
-        f"{headline(rows).lower()}.** {sentence(decided_in_words(rows))}{other}"
-    )
-
-
 def where_and_when(measured: Measured, provenance: Mapping[str, Any]) -> str:
     """On which machine and when, quiet or noisy; and whether the figures mean anything."""
     host = provenance["host"]
     told = (
         f"Measured on {host['cpu_model']}, {host['logical_cores']} hardware threads, "
-        f"{round(host['memory_mb'] / 1024)} GiB, {_days(provenance)}. {quiet_or_noisy(measured.of_its_host)}"
+        f"{round(host['memory_mb'] / 1024)} GiB, {_days(provenance)}. {quiet_or_noisy(measured.batch)}"
     )
     other = store.stored("realtime", measured.profile)[1]
     if other and other["host_id"] != provenance.get("host_id", other["host_id"]):
@@ -433,69 +219,6 @@ def decision_map(measured: Measured) -> tuple[Figure, str]:
 
 MEANINGLESS = "smoke"
 """The profile whose trials are too short to say anything."""
-
-
-def primary_tables(measured: Measured) -> list[tables.TableOrWords]:
-    """The primary comparisons one by one, a table per scale."""
-    return [
-        primary_table(compared, f"Allocate or pool, which is cheaper? {words}")
-        for words, compared in measured.by_scale_and_host(measured.compared)
-    ]
-
-
-class Surprise(NamedTuple):
-    """Something that is shown to be other than its source, or the usual measure, has it: by which factor at least."""
-
-    factor: float
-    words: str
-    page: str
-
-
-def surprises(judged: Iterable[tables.Judged], measured: Measured) -> list[Surprise]:
-    """What is other than expected, the largest factor first.
-
-    Two kinds: a comparison that is shown the other way round than a claim has it, by the end of its interval that is
-    nearer to the claim; and a program that stood longer than its collector's pauses tell, by all stops over pauses.
-    """
-    found = []
-    for part in judged:
-        for verdict in part.verdicts:
-            for row in records(verdict.evidence[verdict.evidence["shown"] == OTHER_WAY]):
-                high = float(getattr(row, "high", math.nan))
-                if 0 < high < 1:
-                    words = (
-                        f"{verdict.claim.source} has it that \u201c{verdict.claim.text}\u201d; but {row.larger} is "
-                        f"{stats.significant(row.ratio)} times {row.smaller} "
-                        f"({stats.ends(row.low, row.high)}, n = {row.trials})."
-                    )
-                    found.append(Surprise(1 / high, words, part.page))
-    pauses = store.stored("pauses", measured.profile)[0]
-    if len(pauses["trials"]) and (case := pauses_story.busiest_case(pauses["trials"])):
-        stopped = pauses_story.what_stopped(pauses["trials"], pauses["collections"], case)
-        for row in records(stopped[stopped["pauses"] > 0]):
-            all_stops = row.safepoints + row.stalls
-            alive = verdict_grid.ALIVE[case].replace("\n", " ")
-            words = (
-                f"{row.solution}, {row.strategy}, {alive}: the collector's log tells "
-                f"{stats.significant(row.pauses, 2)} ms of pauses a second, but the program stood for "
-                f"{stats.significant(all_stops, 2)}: {stats.significant(row.stalls, 2)} waiting for memory, "
-                f"{stats.significant(row.safepoints, 2)} at safepoints (n = {row.n})."
-            )
-            found.append(Surprise(all_stops / row.pauses, words, study_named("pauses").notebook))
-    return sorted(found, key=lambda one: one.factor, reverse=True)
-
-
-def surprise(judged: Iterable[tables.Judged], measured: Measured) -> str:
-    """The one finding that surprises most, and by which rule."""
-    found = surprises(judged, measured)
-    if not found:
-        return "Nothing is shown to be other than its source has it."
-    first = found[0]
-    where = f" [More]({first.page}.ipynb)." if first.page else ""
-    return (
-        f"**{first.words}**{where} Of {len(found)} findings that are other than a source, or the pauses in a log, "
-        f"would have it, this one is so by the largest factor: {stats.significant(first.factor, 2)}."
-    )
 
 
 @dataclass(frozen=True)

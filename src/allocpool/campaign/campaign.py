@@ -29,7 +29,7 @@ from tqdm.auto import tqdm
 
 from allocpool import home
 from allocpool.campaign import profiles, sequential, store, tidy
-from allocpool.campaign.registry import every_study, mode_named, study_named
+from allocpool.campaign.registry import mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
 from allocpool.decisions import Decision
@@ -633,18 +633,17 @@ def open_study(
 
 
 def all_of_profile(profile: str) -> list[Campaign]:
-    """Every study that the profile has settings for, in the order of the studies.
+    """Every study of the profile's findings that it has settings for, in the order of the studies.
 
     Raises:
         UserError: no such profile; names those that there are.
     """
-    profiles.check(profile)
     folder = home.home() / "papermill-configs" / profile
     launcher = Launcher()
     return [
-        open_study(study.name, profile, launcher=launcher)
-        for study in every_study()
-        if (folder / f"{study.notebook}.yaml").exists()
+        open_study(name, profile, launcher=launcher)
+        for name in profiles.studies_of(profile)
+        if (folder / f"{study_named(name).notebook}.yaml").exists()
     ]
 
 

@@ -12,6 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from allocpool import home
+from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.campaign.study import Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 
@@ -31,6 +32,28 @@ def check(profile: str) -> None:
     """
     if profile not in names():
         raise unknown_choice("profile", profile, names())
+
+
+FINDINGS = "00_findings"
+"""Notebook whose settings name the studies of a profile's findings."""
+
+
+def studies_of(profile: str) -> tuple[str, ...]:
+    """Return the names of the studies that the findings of a profile are made of, in their order; all of them unless
+    its ``00_findings.yaml`` names some.
+
+    Raises:
+        UserError: no such profile, or its file names an unknown study.
+    """
+    check(profile)
+    file = home.home() / "papermill-configs" / profile / f"{FINDINGS}.yaml"
+    named = _read_settings(file).get("studies") if file.is_file() else None
+    if named is None:
+        return STUDY_NAMES
+    wrong = [name for name in named if name not in STUDY_NAMES] if isinstance(named, list) else [named]
+    if wrong or not named:
+        raise unknown_choice(f"study in {file}", ", ".join(map(str, wrong)), STUDY_NAMES)
+    return tuple(name for name in STUDY_NAMES if name in named)
 
 
 def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:

@@ -46,6 +46,8 @@ class Host(BaseModel):
         load_average: over 1, 5 and 15 minutes.
         python_version: of this process.
         git_commit: of the checkout, with ``-dirty`` if files differ from it; None without git.
+        last_level_cache_mb: the largest cache that the first processor sees, MiB; None when the machine shows none, and
+            in records of earlier versions.
         name: what `NAME` calls it; None where it is not called, and in records of earlier versions.
     """
 
@@ -68,6 +70,7 @@ class Host(BaseModel):
     load_average: tuple[float, float, float]
     python_version: str
     git_commit: str | None
+    last_level_cache_mb: float | None = None
     name: str | None = None
 
     def fingerprint(self) -> str:
@@ -120,6 +123,7 @@ def read_host() -> Host:
         load_average=psutil.getloadavg(),
         python_version=platform.python_version(),
         git_commit=_git_commit(),
+        last_level_cache_mb=_last_level_cache_mb(),
         name=os.environ.get(NAME) or None,
     )
 
@@ -140,6 +144,12 @@ def _first_line(path: str) -> str | None:
         return Path(path).read_text(encoding="utf-8").splitlines()[0].strip()
     except (OSError, IndexError):
         return None
+
+
+def _last_level_cache_mb() -> float | None:
+    sizes = (_first_line(str(path)) for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
+    kib = [int(size[:-1]) * {"K": 1, "M": 1024}[size[-1]] for size in sizes if size and size[-1] in "KM"]
+    return max(kib) / 1024 if kib else None
 
 
 def _cpu_info() -> dict[str, str]:

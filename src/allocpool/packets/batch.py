@@ -100,7 +100,9 @@ class Sizes(StudyProfile):
     steady: bool = Field(default=False, description="trials warm up until the collector is trained and the cost level")
     warmup_packets: int | None = Field(default=None, gt=0, le=10**12, description="the most of such a warm-up")
     iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000)
-    longest_factor: float = Field(default=2.0, ge=1, le=1000, description="a window is at most so many times its seconds")
+    longest_factor: float = Field(
+        default=2.0, ge=1, le=1000, description="a window is at most so many times its seconds"
+    )
     min_old_cycles: int = Field(default=0, ge=0, description="a window holds as many complete old cycles, if it can")
     epsilon_heap_mb: int = Field(default=4096, gt=0, description="Epsilon never collects: its trials end by memory")
     min_laps: float = Field(default=LAPS, ge=0, description="a trial lasts at least so many")

@@ -73,6 +73,8 @@ Case = Annotated[str, BeforeValidator(case_of)]
 def in_case_order(cases: Iterable[str]) -> list[str]:
     """Return the distinct cases by how much is alive, least first."""
     return sorted(set(cases), key=case_size)
+
+
 BUFFER_BYTES = 1024
 """Of a packet's buffer."""
 BOOST_POOL = "boost_pool"

@@ -2,6 +2,6 @@
 provenance."""
 
 from allocpool.site._build import build_site
-from allocpool.site._render import pages_seconds, render, require_whole
+from allocpool.site._render import notebooks_of, pages_seconds, render, require_whole
 
-__all__ = ["build_site", "pages_seconds", "render", "require_whole"]
+__all__ = ["build_site", "notebooks_of", "pages_seconds", "render", "require_whole"]

@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from allocpool import home
 from allocpool.errors import UserError
 from allocpool.site import _pages, _taken
 
@@ -23,20 +23,19 @@ _MARK = ".allocpool-site"
 """A file in every folder that a site was built into: only such a folder is ever replaced."""
 
 
-def build_site(executed_dir: Path, output_dir: Path, notebooks_dir: Path | None = None) -> Path:
-    """Build the site of the notebooks in ``notebooks_dir`` from their executed copies; returns its first page, which is
-    that of the findings.
+def build_site(executed_dir: Path, output_dir: Path, notebooks: Iterable[Path]) -> Path:
+    """Build the site of these notebooks from their executed copies; returns its first page, which is that of the
+    findings.
 
     A notebook without an executed copy, or whose copy lacks the end mark, gets a page that says so.
     ``output_dir`` is replaced where an earlier site is in it; sites beside it are told of each other.
-    ``notebooks_dir`` defaults to that of the repository.
 
     Raises:
         UserError: there are no notebooks; ``output_dir`` holds something else; or Sphinx fails, and where its log is.
     """
-    sources = sorted((notebooks_dir or home.home() / "notebooks").glob("*.ipynb"))
+    sources = sorted(notebooks, key=lambda path: path.name)
     if not sources:
-        raise UserError(f"no notebooks in {notebooks_dir or home.home() / 'notebooks'}: nothing to make a site of")
+        raise UserError("no notebooks: nothing to make a site of")
     pages = [_pages.read_page(source, executed_dir / source.name) for source in sources]
     with tempfile.TemporaryDirectory(prefix="allocpool-site-") as scratch:
         staging = Path(scratch)

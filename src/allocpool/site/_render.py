@@ -17,8 +17,10 @@ from pathlib import Path
 from tqdm import tqdm
 
 from allocpool import home
+from allocpool.campaign import profiles
 from allocpool.campaign.campaign import SHOW_ONLY
-from allocpool.errors import UserError, unknown_choice
+from allocpool.campaign.registry import every_study
+from allocpool.errors import UserError
 from allocpool.files import Remembered
 from allocpool.machine.guard import guarded, start_guard
 from allocpool.site._build import build_site
@@ -33,7 +35,14 @@ def pages_seconds(profile: str) -> float:
     """About how long `render` takes with as many jobs as processors: as long as ever before, or what so many notebooks
     take where it has not run."""
     took_s = _durations().get(profile)
-    return max(float(took_s or 0.0), _PAGE_S * len(list((home.home() / "notebooks").glob("*.ipynb"))))
+    return max(float(took_s or 0.0), _PAGE_S * len(notebooks_of(profile)))
+
+
+def notebooks_of(profile: str) -> list[Path]:
+    """Return the notebooks of a profile's findings: all but those of studies that it leaves out."""
+    named = profiles.studies_of(profile)
+    left_out = {study.notebook for study in every_study() if study.name not in named}
+    return [path for path in (home.home() / "notebooks").glob("*.ipynb") if path.stem not in left_out]
 
 
 def _durations() -> Remembered:
@@ -55,14 +64,12 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
         UserError: there is no such profile; names those that there are.
     """
     configurations = home.home() / "papermill-configs"
-    known = sorted(path.name for path in configurations.iterdir() if path.is_dir())
-    if profile not in known:
-        raise unknown_choice("profile", profile, known)
+    profiles.check(profile)
     begun_s = time.monotonic()
     output_dir = output_dir or home.build_dir()
     executed_dir = output_dir / "executed" / profile
     executed_dir.mkdir(parents=True, exist_ok=True)
-    notebooks = (home.home() / "notebooks").glob("*.ipynb")
+    notebooks = notebooks_of(profile)
     # The findings take longest: where nothing is measured, the others run beside them.
     sources = sorted(notebooks, key=lambda path: ((path.stem == FINDINGS) == (jobs == 1), path.stem))
     with tqdm(total=len(sources), desc=f"notebooks ({profile})", unit="notebook", dynamic_ncols=True) as bar:
@@ -70,7 +77,7 @@ def render(profile: str, output_dir: Path | None = None, jobs: int = 1, show_onl
             bar.update()
             if problem:
                 bar.write(f"{source.stem}: {problem}")
-    page = build_site(executed_dir, output_dir / "site" / profile)
+    page = build_site(executed_dir, output_dir / "site" / profile, sources)
     if show_only:
         longest_s = max(float(_durations().get(profile) or 0.0), time.monotonic() - begun_s)
         _durations().remember(profile, f"{longest_s:.1f}")

@@ -1,0 +1,245 @@
+"""Allocate or pool by how much is alive: each number of messages is judged, then one headline is made of all of them.
+
+A headline names a side only with the sizes for which it is shown. Where another size, or another machine on record,
+shows the opposite, it says where the answer turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from allocpool import stats
+from allocpool.evidence import style
+from allocpool.evidence.trials import records
+from allocpool.packets import cells as cell_data
+from allocpool.packets.specs import BUFFER_BYTES, Solution
+from allocpool.packets.style import BY_MARKER, COLOURS, strategy_looks
+from allocpool.packets.tables import comparison_table
+from allocpool.runtimes.collectors import collector_named
+
+Verdict = Literal["pool", "allocate", "no difference", "inconclusive", "not measured"]
+Kind = Literal["pool", "allocate", "no difference", "turns", "inconclusive", "not measured"]
+SIDES: tuple[Verdict, ...] = ("pool", "allocate")
+_USUAL_ALIVE = 200_000
+"""The published case B: a ratio is stated for the number of messages that is nearest to it."""
+_GROUP = ["host_id", "scale"]
+RUNG_COLUMNS = (
+    "configuration", "solution", "host_id", "scale", "case", "alive", "heap_mb", "pool_size", "ratio", "low", "high",
+    "n", "verdict",
+)  # fmt: skip
+
+
+def name_of(solution: Solution) -> str:
+    """Return a configuration as a stranger reads it: ``G1, JDK 25``, ``C++ flat``."""
+    if solution.language == "cpp":
+        words = [f"C++ {solution.layout.replace('_', ' ')}"]
+    else:
+        layout = [] if solution.layout == "heap" else [f"{solution.layout.replace('_', ' ')} buffers"]
+        words = [collector_named(solution.collector or "").label, f"JDK {solution.runtime}", *layout]
+    return ", ".join([*words, *([solution.beside_layout] if solution.beside_layout else [])])
+
+
+def rungs(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per configuration, machine, size and number of messages alive that was measured both ways.
+
+    Columns: `RUNG_COLUMNS`; ``ratio`` is allocating over the pool with its interval, ``n`` trials of the smaller side.
+    All comparisons of one machine at one scale are decided together.
+    """
+    parts = []
+    choices = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
+    for key, part in choices.groupby(_GROUP, observed=True):
+        compared = comparison_table(part)
+        first = part[part["strategy"] == "pool"].drop_duplicates(["solution", "case"])
+        first = first.assign(alive=first["queue_size"] + first["stored_count"])
+        first = first.assign(configuration=[name_of(cell_data.solution_of(row)) for row in records(first)])
+        facts = first[["solution", "case", "alive", "heap_mb", "pool_size", "configuration"]]
+        found = compared.merge(facts, on=["solution", "case"]).assign(**dict(zip(_GROUP, key, strict=True)))
+        parts.append(found.assign(verdict=[_verdict(row) for row in records(found)]))
+    every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(RUNG_COLUMNS))
+    return every[list(RUNG_COLUMNS)].sort_values(["configuration", *_GROUP, "alive"], ignore_index=True)
+
+
+def _verdict(row: Any) -> Verdict:
+    if row.n == 0:
+        return "not measured"
+    if row.direction:
+        return "pool" if row.direction > 0 else "allocate"
+    return "no difference" if row.equivalent else "inconclusive"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer for one configuration.
+
+    Attributes:
+        configuration: as `name_of` has it.
+        kind: a side only where no size and no machine on record shows the other one.
+        text: the sentence.
+    """
+
+    configuration: str
+    kind: Kind
+    text: str
+
+
+def headlines(own: pd.DataFrame, record: pd.DataFrame) -> list[Headline]:
+    """Return the answer for each configuration of ``own``, in its order.
+
+    Args:
+        own: `rungs` of one machine; where it has several scales, the largest speaks first.
+        record: `rungs` of every machine and size that is stored; may hold ``own``.
+    """
+    return [
+        headline(part, record[record["configuration"] == configuration])
+        for configuration, part in own.groupby("configuration", sort=False)
+    ]
+
+
+def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
+    """Return the answer for one configuration; arguments as `headlines` has them."""
+    name = str(own["configuration"].iloc[0])
+    largest = own[own["scale"] == own["scale"].max()].sort_values("alive")
+    measured = largest[largest["verdict"] != "not measured"]
+    if measured.empty:
+        return Headline(name, "not measured", f"**{name}:** not measured both ways.")
+    shown = measured[measured["verdict"].isin(SIDES)]
+    if shown.empty:
+        equal = bool((measured["verdict"] == "no difference").all())
+        kind: Kind = "no difference" if equal else "inconclusive"
+        words = "no difference that matters" if equal else "inconclusive"
+        return Headline(name, kind, f"**{name}: {words}** {_alive(measured)}, {_each(measured)}.")
+    sides = list(dict.fromkeys(shown["verdict"]))
+    opposite = _opposite(shown, record) if len(sides) == 1 else shown.iloc[:0]
+    if len(sides) == 1 and opposite.empty:
+        return Headline(name, sides[0], f"**{name}: {sides[0]}** {_alive(shown)}, {_times(shown)}{_rest(measured)}.")
+    turns = "; ".join(f"**{side}** {_alive(part)}, {_times(part)}" for side, part in _stretches(shown))
+    elsewhere = f" {_elsewhere(opposite, largest)}" if len(opposite) else ""
+    return Headline(name, "turns", f"**{name}:** {turns}{_rest(measured)}.{elsewhere}")
+
+
+def _stretches(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The sides from the fewest messages alive to the most, each with its rows."""
+    for side, rows in groupby(records(shown), key=lambda row: str(row.verdict)):
+        yield side, shown.loc[[row.Index for row in rows]]
+
+
+def _opposite(shown: pd.DataFrame, record: pd.DataFrame) -> pd.DataFrame:
+    """What is shown of the same configuration at another size or on another machine, and is the other side."""
+    return record[record["verdict"].isin(SIDES) & (record["verdict"] != shown["verdict"].iloc[0])]
+
+
+def _alive(rows: pd.DataFrame) -> str:
+    low, high = int(rows["alive"].min()), int(rows["alive"].max())
+    return f"at {low:,} messages alive" if low == high else f"from {low:,} to {high:,} messages alive"
+
+
+def _each(rows: pd.DataFrame) -> str:
+    low, high = int(rows["n"].min()), int(rows["n"].max())
+    return f"n = {low}" if low == high else f"n = {low} to {high}"
+
+
+def _times(rows: pd.DataFrame) -> str:
+    """By how many times the side is cheaper at the number of messages nearest to the usual one."""
+    row = rows.loc[(rows["alive"] - _USUAL_ALIVE).abs().idxmin()]
+    ratio, low, high = row["ratio"], row["low"], row["high"]
+    if row["verdict"] == "allocate":
+        ratio, low, high = 1 / ratio, 1 / high, 1 / low
+    at = "" if len(rows) == 1 else f" at {int(row['alive']):,}"
+    return f"{stats.significant(ratio)} times cheaper{at} ({stats.ends(low, high)}, n = {row['n']})"
+
+
+def _rest(measured: pd.DataFrame) -> str:
+    """Where no side is shown."""
+    rest = measured[~measured["verdict"].isin(SIDES)]
+    parts = [
+        f"{'no difference that matters' if verdict == 'no difference' else verdict} at "
+        f"{', '.join(f'{int(alive):,}' for alive in part['alive'])}"
+        for verdict, part in rest.groupby("verdict")
+    ]
+    return "".join(f"; {part}" for part in parts)
+
+
+def _elsewhere(opposite: pd.DataFrame, own: pd.DataFrame) -> str:
+    """Where the record shows the other side."""
+    here = opposite["host_id"].isin(set(own["host_id"]))
+    parts = []
+    for mine, rows in ((True, opposite[here]), (False, opposite[~here])):
+        for heap, part in rows.groupby("heap_mb", dropna=False):
+            size = "" if pd.isna(heap) else f", heap {int(heap):,} MB"
+            parts.append(f"{_alive(part)}{size}, {'on this machine' if mine else 'on another machine'}")
+    return f"The record shows the opposite ({opposite['verdict'].iloc[0]}) {'; '.join(parts)}."
+
+
+def sizes(own: pd.DataFrame) -> str:
+    """Return the sizes that all headlines share, as one sentence."""
+    largest = own[own["scale"] == own["scale"].max()]
+    heaps = sorted(set(largest["heap_mb"].dropna().astype(int)))
+    pools = sorted(set(largest["pool_size"].astype(int)))
+    heap = f"heap {' or '.join(f'{each:,}' for each in heaps)} MB, " if heaps else ""
+    small = "" if own["scale"].max() >= 1 else f"; these are {own['scale'].max():g} of the published sizes"
+    pool = " or ".join(f"{each:,}" for each in pools)
+    return f"Messages of {BUFFER_BYTES:,} bytes, {heap}a pool of {pool}{small}."
+
+
+def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
+    """Draw ns a message against messages alive, a panel per configuration and a line per strategy, both axes
+    logarithmic; intervals are the judge's, and a dashed line marks where live buffers fill the last-level cache.
+
+    Args:
+        trials: of one machine and one scale.
+        cache_mb: size of the last-level cache, MiB; None: not known.
+    """
+    cells = cell_data.cells(trials)
+    alive = trials.assign(alive=trials["queue_size"] + trials["stored_count"])
+    cells = cells.merge(alive[["solution", "case", "alive"]].drop_duplicates(), on=["solution", "case"])
+    cells = cells[cells["ns"].notna() & cells["strategy"].isin(["alloc", "pool"])]
+    several = cells.groupby("solution")["alive"].nunique()
+    cells = cells[cells["solution"].isin(several[several > 1].index)]
+    if cells.empty:
+        return style.nothing("fewer than two numbers of messages alive were measured")
+    names = {row.solution: name_of(cell_data.solution_of(row)) for row in records(cells.drop_duplicates("solution"))}
+    order = [names[solution] for solution in cell_data.solution_order(cells)]
+    cells = cells.assign(panel=cells["solution"].map(names))
+    grid = sns.relplot(
+        style.stated(cells, "ns"), x="alive", y="ns", kind="line", hue="strategy", palette=COLOURS, **BY_MARKER,
+        dashes=False, **style.BARS, legend=False, **style.panels("panel", order, 2.4),
+    )  # fmt: skip
+    style.log_axes(grid, "x", cells["alive"])
+    style.log_axes(grid, "y", [*cells["low"], *cells["high"]])
+    limit = cache_mb * 2**20 / BUFFER_BYTES if cache_mb else None
+    if limit and cells["alive"].min() < limit < cells["alive"].max():
+        style.rule(grid, x=limit)
+    handles = [style.mark(label, *look, line="-") for label, look in strategy_looks(cells).items()]
+    if limit:
+        handles.append(style.mark(f"last-level cache, {cache_mb:,.0f} MiB", style.INK, line="--"))
+    text = "; ".join(f"{row.configuration}: {row.verdict} at {row.alive:,}" for row in records(rungs(trials)))
+    return style.finish(
+        grid, f"ns a message by messages alive. {text}.", 3, handles=handles, x="messages alive", y="ns a message"
+    )
+
+
+def table(own: pd.DataFrame, alive: Sequence[int] = ()) -> pd.DataFrame:
+    """Return one row per configuration and one column per number of messages alive: side and by how many times, in
+    brackets where it is not shown."""
+    rows = own[own["n"] > 0]
+    rows = rows[rows["alive"].isin(alive)] if len(alive) else rows
+    texts = []
+    for row in records(rows):
+        side = "pool" if row.ratio >= 1 else "allocate"
+        text = f"{side} {stats.significant(max(row.ratio, 1 / row.ratio), 2)}x"
+        texts.append(text if row.verdict in SIDES else "equal" if row.verdict == "no difference" else f"({text})")
+    wide = rows.assign(text=texts, alive=[f"{each:,} alive" for each in rows["alive"]])
+    order = list(
+        dict.fromkeys(
+            wide.sort_values("alive", key=lambda a: a.str.replace(r"\D", "", regex=True).astype(int))["alive"]
+        )
+    )
+    shown = wide.pivot(index="configuration", columns="alive", values="text")
+    return shown.reindex(index=list(dict.fromkeys(rows["configuration"])), columns=order).fillna("").reset_index()
