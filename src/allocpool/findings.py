@@ -76,7 +76,13 @@ class Measured:
     @cached_property
     def rungs(self) -> pd.DataFrame:
         """What the batch study shows, by configuration and messages alive: see `by_size.rungs`."""
-        return by_size.rungs(self.shown)
+        return by_size.rungs(self.batch)
+
+    @property
+    def last_level_cache_mb(self) -> float | None:
+        """Of the machine of the batch study, MiB; None where it is not known."""
+        told = store.stored("batch", self.profile)[1]
+        return told["host"].get("last_level_cache_mb") if told else None
 
     @cached_property
     def on_record(self) -> pd.DataFrame:
@@ -129,16 +135,27 @@ _FIRST = ("g1", "genzgc")
 """The collectors that the answer names, on the newest Java that was measured."""
 
 
-def headlines(measured: Measured) -> list[by_size.Headline]:
-    """Return the answer: for the newest Java with each of these collectors, buffers on the heap, then for C++."""
+def answered(measured: Measured) -> pd.DataFrame:
+    """Return the trials that the answer is about: the newest Java with each of `_FIRST`, buffers on the heap, and flat
+    C++, without options."""
     trials = measured.shown
     plain = trials[[cell_data.solution_of(row).departures == () for row in records(trials)]]
     heap = plain[plain["layout"] == "heap"]
-    newest = heap[heap["runtime"] == heap["runtime"].max()]
-    asked = [newest[newest["collector"] == name] for name in _FIRST]
-    asked.append(plain[(plain["layout"] == "flat") & (plain["language"] == "cpp") & (plain["allocator"] == "glibc")])
-    own = [measured.rungs[measured.rungs["solution"].isin(set(part["solution"]))] for part in asked]
-    return [found for part in own if len(part) for found in by_size.headlines(part, measured.on_record)]
+    newest = heap[(heap["runtime"] == heap["runtime"].max()) & heap["collector"].isin(_FIRST)]
+    return pd.concat([newest, plain[(plain["layout"] == "flat") & (plain["allocator"] == "glibc")]])
+
+
+def by_alive(measured: Measured) -> pd.DataFrame:
+    """Return the answer as a table: a row per configuration, a column per number of messages alive."""
+    solutions = set(answered(measured)["solution"])
+    return by_size.table(measured.rungs[measured.rungs["solution"].isin(solutions)])
+
+
+def headlines(measured: Measured) -> list[by_size.Headline]:
+    """Return the answer for each configuration of `answered`, G1 first, C++ last."""
+    trials = answered(measured)
+    parts = [measured.rungs[measured.rungs["solution"] == solution] for solution in cell_data.solution_order(trials)]
+    return [found for part in parts for found in by_size.headlines(part, measured.on_record)]
 
 
 def answer(measured: Measured) -> str:

@@ -12,11 +12,14 @@ import re
 from pathlib import Path
 
 import matplotlib as mpl
+from matplotlib.figure import Figure
 
-from allocpool import findings, home, verdict_grid
+from allocpool import findings, home
 from allocpool.decisions import judge_by
 from allocpool.errors import UserError
+from allocpool.evidence.style import alt
 from allocpool.notebook import answers
+from allocpool.packets import by_size
 
 PROFILE = "standard"
 """The profile that ships."""
@@ -29,27 +32,29 @@ _SENTENCES = 2
 
 
 def answer(measured: findings.Measured) -> str:
-    """The sentences of the first page over the shipped results, where and when, and the picture."""
-    grid = measured.grid
-    provenance = findings.provenance(measured)
-    about = findings.where_and_when(measured, provenance)
+    """The headlines of the first page over the shipped results, the figure, the table, where and when."""
+    about = findings.where_and_when(measured, findings.provenance(measured))
+    figure = drawn(measured)
     parts = (
-        f"{findings.answer(measured)} {findings.certainty(measured, provenance)}",
-        findings.small_pool(measured),
-        findings.as_published(measured),
-        f"![{verdict_grid.sentence(grid)}]({PICTURE})",
-        verdict_grid.caption(grid),
-        f"{about} On another machine the answer may be another: that is what `make findings` is for.",
+        findings.answer(measured),
+        f"![{alt(figure)}]({PICTURE})",
+        findings.by_alive(measured).to_markdown(index=False),
+        about,
     )
     return "\n\n".join(part for part in parts if part)
 
 
+def drawn(measured: findings.Measured) -> Figure:
+    """The chief figure: what a message costs by how many are alive."""
+    return by_size.curve(findings.answered(measured), measured.last_level_cache_mb)
+
+
 def picture(measured: findings.Measured) -> str:
-    """The verdict grid of the shipped results as SVG, the same whenever it is drawn."""
-    drawn = io.StringIO()
+    """The chief figure of the shipped results as SVG, the same whenever it is drawn."""
+    text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "allocpool", "svg.fonttype": "path"}):
-        verdict_grid.figure(measured.grid).savefig(drawn, format="svg", metadata={"Date": None}, facecolor="white")
-    return re.sub(r"[ \t]+\n", "\n", drawn.getvalue())
+        drawn(measured).savefig(text, format="svg", metadata={"Date": None}, facecolor="white")
+    return re.sub(r"[ \t]+\n", "\n", text.getvalue())
 
 
 def brief(answered: str) -> str:

@@ -127,7 +127,7 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
 def _stretches(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """The sides from the fewest messages alive to the most, each with its rows."""
     for side, rows in groupby(records(shown), key=lambda row: str(row.verdict)):
-        yield side, shown.loc[[row.Index for row in rows]]
+        yield side, shown[shown.index.isin([row.Index for row in rows])]
 
 
 def _opposite(shown: pd.DataFrame, record: pd.DataFrame) -> pd.DataFrame:
@@ -147,12 +147,12 @@ def _each(rows: pd.DataFrame) -> str:
 
 def _times(rows: pd.DataFrame) -> str:
     """By how many times the side is cheaper at the number of messages nearest to the usual one."""
-    row = rows.loc[(rows["alive"] - _USUAL_ALIVE).abs().idxmin()]
-    ratio, low, high = row["ratio"], row["low"], row["high"]
-    if row["verdict"] == "allocate":
+    row = min(records(rows), key=lambda each: abs(each.alive - _USUAL_ALIVE))
+    ratio, low, high = row.ratio, row.low, row.high
+    if row.verdict == "allocate":
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
-    at = "" if len(rows) == 1 else f" at {int(row['alive']):,}"
-    return f"{stats.significant(ratio)} times cheaper{at} ({stats.ends(low, high)}, n = {row['n']})"
+    at = "" if len(rows) == 1 else f" at {row.alive:,}"
+    return f"{stats.significant(ratio)} times cheaper{at} ({stats.ends(low, high)}, n = {row.n})"
 
 
 def _rest(measured: pd.DataFrame) -> str:
@@ -160,8 +160,8 @@ def _rest(measured: pd.DataFrame) -> str:
     rest = measured[~measured["verdict"].isin(SIDES)]
     parts = [
         f"{'no difference that matters' if verdict == 'no difference' else verdict} at "
-        f"{', '.join(f'{int(alive):,}' for alive in part['alive'])}"
-        for verdict, part in rest.groupby("verdict")
+        f"{', '.join(f'{int(alive):,}' for alive in rest[rest['verdict'] == verdict]['alive'])}"
+        for verdict in sorted(set(rest["verdict"].astype(str)))
     ]
     return "".join(f"; {part}" for part in parts)
 
@@ -171,8 +171,9 @@ def _elsewhere(opposite: pd.DataFrame, own: pd.DataFrame) -> str:
     here = opposite["host_id"].isin(set(own["host_id"]))
     parts = []
     for mine, rows in ((True, opposite[here]), (False, opposite[~here])):
-        for heap, part in rows.groupby("heap_mb", dropna=False):
-            size = "" if pd.isna(heap) else f", heap {int(heap):,} MB"
+        heaps = rows["heap_mb"].fillna(0).astype(int)
+        for heap in sorted(set(heaps)):
+            part, size = rows[heaps == heap], f", heap {heap:,} MB" if heap else ""
             parts.append(f"{_alive(part)}{size}, {'on this machine' if mine else 'on another machine'}")
     return f"The record shows the opposite ({opposite['verdict'].iloc[0]}) {'; '.join(parts)}."
 
@@ -235,11 +236,6 @@ def table(own: pd.DataFrame, alive: Sequence[int] = ()) -> pd.DataFrame:
         side = "pool" if row.ratio >= 1 else "allocate"
         text = f"{side} {stats.significant(max(row.ratio, 1 / row.ratio), 2)}x"
         texts.append(text if row.verdict in SIDES else "equal" if row.verdict == "no difference" else f"({text})")
-    wide = rows.assign(text=texts, alive=[f"{each:,} alive" for each in rows["alive"]])
-    order = list(
-        dict.fromkeys(
-            wide.sort_values("alive", key=lambda a: a.str.replace(r"\D", "", regex=True).astype(int))["alive"]
-        )
-    )
-    shown = wide.pivot(index="configuration", columns="alive", values="text")
-    return shown.reindex(index=list(dict.fromkeys(rows["configuration"])), columns=order).fillna("").reset_index()
+    wide = rows.assign(text=texts).pivot(index="configuration", columns="alive", values="text")
+    wide = wide.reindex(list(dict.fromkeys(rows["configuration"]))).fillna("")
+    return wide.rename(columns=lambda each: f"{each:,} alive").rename_axis(columns=None).reset_index()
