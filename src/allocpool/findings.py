@@ -81,8 +81,9 @@ class Measured:
     @property
     def last_level_cache_mb(self) -> float | None:
         """Of the machine of the batch study, MiB; None where it is not known."""
-        told = store.stored("batch", self.profile)[1]
-        return told["host"].get("last_level_cache_mb") if told else None
+        about = store.stored("batch", self.profile)[1]
+        size_mb: float | None = about["host"].get("last_level_cache_mb") if about else None
+        return size_mb
 
     @cached_property
     def on_record(self) -> pd.DataFrame:
@@ -142,7 +143,8 @@ def answered(measured: Measured) -> pd.DataFrame:
     plain = trials[[cell_data.solution_of(row).departures == () for row in records(trials)]]
     heap = plain[plain["layout"] == "heap"]
     newest = heap[(heap["runtime"] == heap["runtime"].max()) & heap["collector"].isin(_FIRST)]
-    return pd.concat([newest, plain[(plain["layout"] == "flat") & (plain["allocator"] == "glibc")]])
+    cpp: pd.DataFrame = plain[(plain["layout"] == "flat") & (plain["allocator"] == "glibc")]
+    return pd.concat([newest, cpp])
 
 
 def by_alive(measured: Measured) -> pd.DataFrame:

@@ -29,7 +29,6 @@ Kind = Literal["pool", "allocate", "no difference", "turns", "inconclusive", "no
 SIDES: tuple[Verdict, ...] = ("pool", "allocate")
 _USUAL_ALIVE = 200_000
 """The published case B: a ratio is stated for the number of messages that is nearest to it."""
-_GROUP = ["host_id", "scale"]
 RUNG_COLUMNS = (
     "configuration", "solution", "host_id", "scale", "case", "alive", "heap_mb", "pool_size", "ratio", "low", "high",
     "n", "verdict",
@@ -54,16 +53,17 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
     """
     parts = []
     choices = trials[(trials["mode"] == "batch") & ~trials["collector"].isin(cell_data.CONTROLS)]
-    for key, part in choices.groupby(_GROUP, observed=True):
+    for host_id, scale in choices[["host_id", "scale"]].drop_duplicates().itertuples(index=False):
+        part = choices[(choices["host_id"] == host_id) & (choices["scale"] == scale)]
         compared = comparison_table(part)
         first = part[part["strategy"] == "pool"].drop_duplicates(["solution", "case"])
         first = first.assign(alive=first["queue_size"] + first["stored_count"])
         first = first.assign(configuration=[name_of(cell_data.solution_of(row)) for row in records(first)])
         facts = first[["solution", "case", "alive", "heap_mb", "pool_size", "configuration"]]
-        found = compared.merge(facts, on=["solution", "case"]).assign(**dict(zip(_GROUP, key, strict=True)))
+        found = compared.merge(facts, on=["solution", "case"]).assign(host_id=host_id, scale=scale)
         parts.append(found.assign(verdict=[_verdict(row) for row in records(found)]))
     every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(RUNG_COLUMNS))
-    return every[list(RUNG_COLUMNS)].sort_values(["configuration", *_GROUP, "alive"], ignore_index=True)
+    return every[list(RUNG_COLUMNS)].sort_values(["configuration", "host_id", "scale", "alive"], ignore_index=True)
 
 
 def _verdict(row: Any) -> Verdict:
@@ -132,7 +132,8 @@ def _stretches(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _opposite(shown: pd.DataFrame, record: pd.DataFrame) -> pd.DataFrame:
     """What is shown of the same configuration at another size or on another machine, and is the other side."""
-    return record[record["verdict"].isin(SIDES) & (record["verdict"] != shown["verdict"].iloc[0])]
+    other: pd.DataFrame = record[record["verdict"].isin(SIDES) & (record["verdict"] != shown["verdict"].iloc[0])]
+    return other
 
 
 def _alive(rows: pd.DataFrame) -> str:

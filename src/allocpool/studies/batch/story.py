@@ -297,6 +297,18 @@ def which_cms(trials: pd.DataFrame) -> str:
     )
 
 
+def windows(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return how many trials ended their warm-up how, and what their windows hold, by configuration and strategy."""
+    done = cell_data.with_cost(trials)
+    return (
+        done.fillna({"window": "no collector", "warm_up": "by time"})
+        .groupby(["solution", "strategy", "window", "warm_up"], observed=True)
+        .size()
+        .rename("trials")
+        .reset_index()
+    )
+
+
 def design(profile: BatchProfile) -> str:
     """What the campaign consists of, from its profile: configurations, blocks, sizes, durations."""
     cells = len(profile.solutions) * len(profile.strategies) * len(profile.cases)
