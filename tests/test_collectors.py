@@ -11,27 +11,60 @@ from allocpool.runtimes import COLLECTORS, FEATURES, check, collector_flags, col
 
 
 def test_the_table_holds_what_openjdk_offers() -> None:
-    assert {name: collector.features for name, collector in COLLECTORS.items()} == {
-        "serial": (11, 17, 21, 25),
-        "parallel": (11, 17, 21, 25),
-        "cms": (11,),
-        "g1": (11, 17, 21, 25),
-        "zgc": (11, 17, 21),
-        "genzgc": (21, 25),
-        "shenandoah": (11, 17, 21, 25),
-        "genshenandoah": (25,),
-        "epsilon": (11, 17, 21, 25),
+    assert {name: (min(row.flags), row.last) for name, row in COLLECTORS.items()} == {
+        "serial": (11, None),
+        "parallel": (11, None),
+        "cms": (11, 13),
+        "g1": (11, None),
+        "zgc": (11, 23),
+        "genzgc": (21, None),
+        "shenandoah": (11, None),
+        "genshenandoah": (24, None),
+        "epsilon": (11, None),
     }
+    for feature in range(11, 31):
+        assert ("cms" in collectors_on(feature)) == (feature <= 13)
+        assert ("zgc" in collectors_on(feature)) == (feature <= 23)
+        assert ("genzgc" in collectors_on(feature)) == (feature >= 21)
+        assert ("genshenandoah" in collectors_on(feature)) == (feature >= 24)
+
+
+@pytest.mark.parametrize(
+    ("collector", "feature", "chosen_by"),
+    [
+        ("zgc", 14, {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"}),
+        ("zgc", 15, {"-XX:+UseZGC"}),
+        ("zgc", 23, {"-XX:+UseZGC", "-XX:-ZGenerational"}),
+        ("genzgc", 22, {"-XX:+UseZGC", "-XX:+ZGenerational"}),
+        ("genzgc", 23, {"-XX:+UseZGC"}),
+        ("genzgc", 27, {"-XX:+UseZGC"}),
+        ("shenandoah", 12, {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseShenandoahGC"}),
+        ("shenandoah", 27, {"-XX:+UseShenandoahGC"}),
+        ("g1", 27, {"-XX:+UseG1GC"}),
+    ],
+)
+def test_flags_are_those_of_the_release(collector: str, feature: int, chosen_by: set[str]) -> None:
+    assert {*collector_flags(collector, feature)} == chosen_by
+
+
+def test_a_row_is_not_asked_for_flags_of_a_release_without_it() -> None:
+    for name, feature in (("cms", 14), ("genzgc", 20), ("zgc", 24)):
+        with pytest.raises(ValueError, match=name):
+            COLLECTORS[name].flags_on(feature)
 
 
 def test_only_what_is_experimental_unlocks_experiments() -> None:
     unlocked = {
         (name, feature)
         for name in COLLECTORS
-        for feature in COLLECTORS[name].features
-        if "-XX:+UnlockExperimentalVMOptions" in collector_flags(name, feature)
+        for feature in (*FEATURES, 24, 26, 27)
+        if COLLECTORS[name].is_on(feature) and "-XX:+UnlockExperimentalVMOptions" in collector_flags(name, feature)
     }
-    assert unlocked == {("zgc", 11), *(("epsilon", feature) for feature in FEATURES)}
+    assert unlocked == {
+        ("zgc", 11),
+        ("genshenandoah", 24),
+        *(("epsilon", feature) for feature in (*FEATURES, 24, 26, 27)),
+    }
 
 
 @pytest.mark.parametrize(
@@ -41,19 +74,19 @@ def test_only_what_is_experimental_unlocks_experiments() -> None:
             "cms",
             25,
             "cms does not run on 25: on 25 choose serial, parallel, g1, genzgc, shenandoah, genshenandoah, epsilon; "
-            "cms runs on 11",
+            "cms runs on 11 to 13",
         ),
         (
             "genzgc",
             17,
             "genzgc does not run on 17: on 17 choose serial, parallel, g1, zgc, shenandoah, epsilon; "
-            "genzgc runs on 21 and 25",
+            "genzgc runs on 21 and newer",
         ),
         (
             "zgc",
             25,
             "zgc does not run on 25: on 25 choose serial, parallel, g1, genzgc, shenandoah, genshenandoah, epsilon; "
-            "zgc runs on 11, 17 and 21",
+            "zgc runs on 11 to 23",
         ),
         (
             "G1",
@@ -61,7 +94,7 @@ def test_only_what_is_experimental_unlocks_experiments() -> None:
             "unknown collector 'G1': choose one of serial, parallel, cms, g1, zgc, genzgc, shenandoah, genshenandoah, "
             "epsilon",
         ),
-        ("g1", 8, "unknown runtime 8: choose one of 11, 17, 21, 25"),
+        ("g1", 8, "runtime 8 is too old: choose 11 or a newer release of Java"),
     ],
 )
 def test_an_impossible_combination_is_refused_with_what_is_possible(collector: str, feature: int, message: str) -> None:
@@ -123,8 +156,14 @@ def test_options_are_flags_only_where_they_are_asked_for_and_exist() -> None:
     assert {"-XX:-UseCompactObjectHeaders", "-XX:+UseTransparentHugePages"} <= set(asked)
     assert "--sun-misc-unsafe-memory-access=allow" in asked
     assert "--sun-misc-unsafe-memory-access=allow" not in jvm_flags("g1", 21, heap_mb=64, unsafe=True)
-    with pytest.raises(UserError, match="17 has no compact object headers, choose 25"):
+    with pytest.raises(UserError, match="17 has no compact object headers, choose 24"):
         jvm_flags("g1", 17, heap_mb=64, compact_headers=True)
+    unlocked = {
+        f
+        for f in (24, 25, 27)
+        if "-XX:+UnlockExperimentalVMOptions" in jvm_flags("g1", f, heap_mb=64, compact_headers=True)
+    }
+    assert unlocked == {24}
 
 
 @pytest.mark.parametrize(

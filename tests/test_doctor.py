@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from allocpool.doctor import doctor_command
 from allocpool.machine.allocators import ALLOCATORS
-from allocpool.runtimes import COLLECTORS, FEATURES
+from allocpool.runtimes import COLLECTORS, FEATURES, known_releases
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +29,8 @@ def test_the_diagnosis_holds_every_runtime_with_every_collector() -> None:
         for cell in runtime["collectors"]
     }
     assert states == {
-        (feature, name): "runs" if feature in COLLECTORS[name].flags else "absent"
-        for feature in FEATURES
+        (feature, name): "runs" if COLLECTORS[name].is_on(feature) else "absent"
+        for feature in known_releases()
         for name in COLLECTORS
     }
     assert diagnosis["host"]["logical_cores"] >= 1

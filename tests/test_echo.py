@@ -212,7 +212,7 @@ def test_a_taken_port_is_refused_in_one_line(data: Path) -> None:
         (["io=stream", "buffer=512"], r"io stream has no buffer .*choose io buffered_reader, buffered_stream"),
         (["io=nio_pooled", "threads=virtual"], r"io nio_pooled has its own threads.*choose io buffered_reader"),
         (["io=stream", "threads=green"], r"unknown threads 'green': choose one of platform, virtual"),
-        (["io=stream", "threads=virtual", "runtime=11"], r"runtime 11 has no virtual threads: choose runtime 21 or 25"),
+        (["io=stream", "threads=virtual", "runtime=11"], r"runtime 11 has no virtual threads: choose runtime 21"),
         (["io=stream", "collector=cms", "runtime=25"], r"cms"),
         (["io=stream", "conections=5"], r"unknown key 'conections' \(did you mean connections\? valid keys: "),
         (["server=cpp", "io=epoll", "runtime=25"], r"runtime belong to server java"),

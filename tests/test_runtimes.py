@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from allocpool import cli
 from allocpool.errors import UserError
 from allocpool.runtimes import (
     COLLECTORS,
@@ -19,14 +22,16 @@ from allocpool.runtimes import (
     find_runtime,
     find_runtimes,
     jvm_flags,
+    known_releases,
+    newest_runtime,
     verify_flags,
 )
 
 CELLS = [(feature, name) for feature in FEATURES for name in collectors_on(feature)]
 ABSENT = [
-    *((feature, COLLECTORS["cms"].flags[11]) for feature in (17, 21, 25)),
-    *((feature, COLLECTORS["genzgc"].flags[21]) for feature in (11, 17)),
-    *((feature, COLLECTORS["genshenandoah"].flags[25]) for feature in (11, 17, 21)),
+    *((feature, COLLECTORS["cms"].flags_on(11)) for feature in (17, 21, 25)),
+    *((feature, COLLECTORS["genzgc"].flags_on(21)) for feature in (11, 17)),
+    *((feature, COLLECTORS["genshenandoah"].flags_on(25)) for feature in (11, 17, 21)),
 ]
 """Runtimes with the flags of a collector that they do not have; on 25, ZGC's old flag is merely ignored."""
 
@@ -50,7 +55,7 @@ def fake_jdk(folder: Path, feature: int, *, javac: bool = False) -> Path:
 
 def test_every_runtime_is_here_and_says_its_version_itself() -> None:
     found = find_runtimes()
-    assert tuple(found) == FEATURES
+    assert set(FEATURES) <= set(found) and list(found) == sorted(found)
     for feature, runtime in found.items():
         said = subprocess.run([runtime.java, "-version"], capture_output=True, text=True, check=True).stderr
         assert f"(build {runtime.version})" in said
@@ -128,6 +133,40 @@ def test_a_system_s_runtime_stands_in_for_an_embedded_one(tmp_path: Path, monkey
     monkeypatch.setenv("ALLOCPOOL_RUNTIMES", str(tmp_path / "none"))
     monkeypatch.setattr(discovery, "system_homes", lambda: iter((broken, installed)))
     assert find_runtime(21).origin == "system"
+
+
+def test_a_jdk_of_any_release_is_found_in_the_user_s_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    homes = [fake_jdk(tmp_path / str(feature), feature) for feature in (28, 26, 9)]
+    monkeypatch.setenv("ALLOCPOOL_JDKS", os.pathsep.join(map(str, homes)))
+    assert {26, 28, *FEATURES} <= set(known_releases()) and 9 not in known_releases()
+    found = find_runtimes()
+    assert (found[28].home, found[28].origin, found[28].version) == (homes[0], "user", "28.0.1+2")
+    assert newest_runtime() == find_runtime(28) == found[28]
+    assert find_runtime(26).home == homes[1]
+
+
+def test_a_folder_in_the_user_s_list_that_is_no_jdk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOCPOOL_JDKS", str(tmp_path))
+    with pytest.raises(UserError, match=f"^ALLOCPOOL_JDKS={tmp_path} ") as refused:
+        find_runtimes()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_variable_names_a_jdk_that_no_set_up_fetches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOCPOOL_JDK_31", str(fake_jdk(tmp_path / "jdk", 31)))
+    assert (newest_runtime().feature, newest_runtime().origin) == (31, "user")
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [("runtime=99", {"99", *map(str, FEATURES), "ALLOCPOOL_JDK_99"}), ("collector=magic", {"magic", *COLLECTORS})],
+)
+def test_a_trial_on_what_there_is_not_is_refused_in_a_line(asked: str, names: set[str]) -> None:
+    words = ["trial", "mode=batch", "layout=heap", "strategy=pool", "scale=0.001", "packets=1000", asked]
+    refused = CliRunner().invoke(cli.main, words)
+    assert refused.exit_code != 0
+    assert len(refused.output.strip().splitlines()) == 1
+    assert names <= set(re.findall(r"\w+", refused.output))
 
 
 def test_the_newest_compiler_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

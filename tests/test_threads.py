@@ -163,7 +163,7 @@ EXAMPLE = {"topology": "sharded", "threads": 2, "strategy": "alloc", "packets": 
         ({"strategy": "hoard"}, "copy_on_keep"),
         ({"layout": "slab"}, "heap"),
         ({"threads": 0}, "greater than or equal to 1"),
-        ({"topology": "virtual", "runtime": 17}, "choose runtime 21 or 25, or topology sharded or pipeline"),
+        ({"topology": "virtual", "runtime": 17}, "choose runtime 21 or newer, or topology sharded or pipeline"),
         ({"topology": "virtual", "language": "cpp"}, "topology virtual is of Java"),
         ({"topology": "virtual", "strategy": "owner"}, "is of threads that stay, which own or cache messages"),
         ({"language": "cpp", "layout": "native"}, "choose one of heap, flat"),

@@ -23,7 +23,7 @@ from allocpool.errors import UserError
 from allocpool.machine.allocators import ALLOCATORS, check_boost, find_allocator, find_boost
 from allocpool.machine.host import Host, read_host
 from allocpool.prerequisites import tools
-from allocpool.runtimes import COLLECTORS, FEATURES, Runtime, find_javac, find_runtime, jvm_flags, verify_flags
+from allocpool.runtimes import COLLECTORS, Runtime, find_javac, find_runtime, jvm_flags, known_releases, verify_flags
 from allocpool.studies.instrument.outlook import MINUTES, Outlook, outlook
 from allocpool.studies.native.specs import why_not_counted
 
@@ -130,7 +130,7 @@ def diagnose() -> Diagnosis:
 
 def _runtimes() -> tuple[RuntimeReport, ...]:
     with ThreadPoolExecutor() as pool:
-        return tuple(pool.map(_runtime, FEATURES))
+        return tuple(pool.map(_runtime, known_releases()))
 
 
 def _runtime(feature: int) -> RuntimeReport:
@@ -150,7 +150,7 @@ def _runtime(feature: int) -> RuntimeReport:
 
 
 def _cell(runtime: Runtime, collector: str) -> CollectorReport:
-    if runtime.feature not in COLLECTORS[collector].flags:
+    if not COLLECTORS[collector].is_on(runtime.feature):
         return CollectorReport(collector=collector, state="absent", problem=None)
     try:
         verify_flags(runtime, jvm_flags(collector, runtime.feature, heap_mb=_PROBE_HEAP_MB))

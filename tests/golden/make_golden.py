@@ -2,7 +2,7 @@
 
     python tests/golden/make_golden.py --runtimes DIR [--javac JAVAC] [NAME ...]
 
-``DIR`` holds one Java runtime per folder: 11, 17, 21 and 25. Every run writes a log and, by the hand of Flight
+``DIR`` holds one Java runtime per folder: 11, 17, 21, 25, 26 and 27. Every run writes a log and, by the hand of Flight
 Recorder in the same process, what the collector did. The log is stored as ``logs/NAME.log.gz``, the record as
 ``expected/NAME.json``; nothing in the record comes from reading the log, but for ``signs``: how often a plain byte
 search finds the words of the trouble that the run was to provoke. A run that did not get into its trouble is
@@ -40,6 +40,8 @@ RUNS_ON = {
     17: ["serial", "parallel", "g1", "zgc", "shenandoah", "epsilon"],
     21: ["serial", "parallel", "g1", "zgc", "genzgc", "shenandoah", "epsilon"],
     25: ["serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah", "epsilon"],
+    26: ["serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah", "epsilon"],
+    27: ["serial", "parallel", "g1", "genzgc", "shenandoah", "genshenandoah", "epsilon"],
 }
 EVACUATION_FAILURE = r"To-space exhausted$|\(Evacuation Failure[^)]*\) .*ms$"
 DECORATIONS = {
@@ -56,7 +58,10 @@ DECORATIONS = {
     "everything": "gc*,safepoint:file={}:time,utctime,uptime,timemillis,uptimemillis,timenanos,uptimenanos,"
     "hostname,pid,tid,level,tags",
     "none": "gc*:file={}:none",
+    "debug": "gc*=debug:file={}:uptimenanos,level,tags",
 }
+LEVELS = ("default-gc", "default-gc-star", "debug")
+"""What people log: little, much, and all that the releases differ in most."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ def runs() -> list[Run]:
         wanted.append(Run(runtime, "parallel", "full", 128, 100, "surge", 0, 300, signs=r"Pause Full .*ms$"))
         wanted.append(
             Run(
-                runtime, "shenandoah", "degenerated", 128, 80, "surge", 0, 900, ("-XX:-ShenandoahPacing",),
+                runtime, "shenandoah", "degenerated", 128, 80, "surge", 0, 900, _no_pacing(runtime),
                 r"Pause Degenerated GC .*ms$",
             )
         )  # fmt: skip
@@ -129,21 +134,32 @@ def runs() -> list[Run]:
         )  # fmt: skip
         for collector in {"zgc", "genzgc"} & set(collectors):
             wanted.append(Run(runtime, collector, "stalls", 96, 24, "burst", 0, 3000, signs=r"Allocation Stall \("))
-    generational = ("-XX:-ShenandoahPacing",)
-    wanted.append(
-        Run(25, "genshenandoah", "degenerated", 128, 80, "surge", 0, 900, generational, r"Pause Degenerated GC .*ms$")
-    )
-    explicit = ("-XX:-ExplicitGCInvokesConcurrent",)
-    wanted.append(Run(25, "genshenandoah", "full", 128, 60, "steady", 3, 300, explicit, r"Pause Full .*ms$"))
+    for runtime in (25, 26, 27):
+        pacing, explicit = _no_pacing(runtime), ("-XX:-ExplicitGCInvokesConcurrent",)
+        degenerated = r"Pause Degenerated GC .*ms$"
+        wanted.append(Run(runtime, "genshenandoah", "degenerated", 128, 80, "surge", 0, 900, pacing, degenerated))
+        wanted.append(Run(runtime, "genshenandoah", "full", 128, 60, "steady", 3, 300, explicit, r"Pause Full .*ms$"))
+    for runtime in (26, 27):
+        for collector in RUNS_ON[runtime]:
+            wanted.append(Run(runtime, collector, "levels", 128, 20, "steady", 1, 150, seconds=1.0, outputs=LEVELS))
     wanted.append(_promotion_failure(11, "cms"))
     wanted.append(
         Run(11, "cms", "concurrent-mode-failure", 128, 92, "surge", 0, 400, signs=r"Concurrent mode failure$")
     )
     for runtime, collector in ((17, "g1"), (11, "serial"), (25, "genzgc")):
-        outputs = tuple(DECORATIONS) if collector == "g1" else ("default-gc-star", "default-gc", "everything")
+        outputs = (
+            tuple(name for name in DECORATIONS if name != "debug")
+            if collector == "g1"
+            else ("default-gc-star", "default-gc", "everything")
+        )
         live, shape = (100, "surge") if collector == "serial" else (40, "steady")
         wanted.append(Run(runtime, collector, "decorations", 128, live, shape, 1, 200, outputs=outputs))
     return wanted
+
+
+def _no_pacing(runtime: int) -> tuple[str, ...]:
+    """What keeps Shenandoah from slowing allocation down; 27 has no such pacing."""
+    return ("-XX:-ShenandoahPacing",) if runtime < 27 else ()
 
 
 def _promotion_failure(runtime: int, collector: str) -> Run:
@@ -260,7 +276,7 @@ def _generational_on_21(run: Run) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Makes the golden garbage collection logs.")
-    parser.add_argument("--runtimes", type=Path, required=True, help="folder with the runtimes 11, 17, 21 and 25")
+    parser.add_argument("--runtimes", type=Path, required=True, help="folder with the runtimes 11, 17, 21, 25, 26, 27")
     parser.add_argument("--javac", default="javac", help="a Java compiler of 17 or later")
     parser.add_argument("names", nargs="*", metavar="NAME", help="make only these")
     options = parser.parse_args()

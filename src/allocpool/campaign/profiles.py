@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from allocpool import home
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.campaign.study import Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.runtimes.discovery import newest_runtime
+
+_NEWEST = re.compile(r"(?<=/)newest(?=/|$)")
 
 
 def names() -> tuple[str, ...]:
@@ -62,6 +66,9 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
     An override of None means: as the profile has it. One with a dot changes a key of a part, and leaves the others of
     that part as they are: ``sweeps.blocks``. A campaign with other overrides gets a name of its own.
 
+    Where a solution names its Java release, ``newest`` becomes the number of the newest that this machine has:
+    ``java/heap/g1/newest``.
+
     Raises:
         UserError: no such profile, or a key or a value that is not valid; names the valid ones.
     """
@@ -69,8 +76,8 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
     valid = [name for name in names() if (folder / name / file).exists()]
     if profile not in valid:
         raise unknown_choice(f"profile of study {study.name}", profile, valid)
-    settings = _read_settings(folder / profile / file)
-    whole = _in_parts(settings, overrides)
+    settings = _with_numbers(_read_settings(folder / profile / file))
+    whole = _in_parts(settings, _with_numbers(dict(overrides)))
     if "profile" in whole:
         keys = sorted(set(study.profile_model.model_fields) - {"profile"})
         raise UserError(f"unknown key 'profile': a profile is named with --profile (valid keys: {', '.join(keys)})")
@@ -108,6 +115,23 @@ def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict
         kept = stored if isinstance(stored, dict) else {}
         whole[part] = {**kept, **_in_parts(kept, inner)}
     return whole
+
+
+def _with_numbers(value: Any) -> Any:
+    """Settings with a number where a solution's release is ``newest``; a list then holds each solution once.
+
+    Raises:
+        UserError: ``newest`` is asked for, and there is no runtime.
+    """
+    if isinstance(value, str):
+        return _NEWEST.sub(lambda _: str(newest_runtime().feature), value)
+    if isinstance(value, dict):
+        return {key: _with_numbers(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        numbered = [_with_numbers(each) for each in value]
+        changed = numbered != list(value)
+        return [each for i, each in enumerate(numbered) if not changed or each not in numbered[:i]]
+    return value
 
 
 def told_by(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | None:

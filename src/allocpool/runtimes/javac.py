@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allocpool.errors import UserError
-from allocpool.runtimes.collectors import FEATURES
-from allocpool.runtimes.discovery import BrokenRuntime, Runtime, probe, system_homes
+from allocpool.runtimes.discovery import BrokenRuntime, Runtime, probe, system_homes, user_homes
 
 OLDEST_JAVAC = 17
 """The oldest feature release whose compiler builds the project."""
@@ -30,11 +29,6 @@ class Javac:
         return {**os.environ, "JAVA_HOME": str(self.home)}
 
 
-def _user_homes() -> list[Path]:
-    named = (os.environ.get(f"ALLOCPOOL_JDK_{feature}") for feature in FEATURES)
-    return [Path(value).expanduser().absolute() for value in named if value]
-
-
 def find_javac() -> Javac:
     """The newest JDK with a compiler; among equals the first found (user's own, ``JAVA_HOME``, path, system).
 
@@ -42,7 +36,7 @@ def find_javac() -> Javac:
         UserError: there is none, or none is new enough.
     """
     best: Runtime | None = None
-    for candidate in (*_user_homes(), *system_homes()):
+    for candidate in (*user_homes(), *system_homes()):
         if not (candidate / "bin" / "javac").is_file():
             continue
         try:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from allocpool.errors import OneOf
-from allocpool.runtimes.collectors import COLLECTORS, FEATURES
+from allocpool.errors import OneOf, UserError
+from allocpool.runtimes.collectors import COLLECTORS, check_release
 from allocpool.trial.needs import Needs
 
-RuntimeNumber = Annotated[int, OneOf("runtime", FEATURES)]
+
+def _release(feature: int) -> int:
+    try:
+        return check_release(feature)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+RuntimeNumber = Annotated[int, AfterValidator(_release)]
+"""A feature release of Java. Whether the machine has it is no matter of the specification."""
 CollectorName = Annotated[str, OneOf("collector", COLLECTORS)]
 
 DEFAULT_TIMEOUT_S = 120.0

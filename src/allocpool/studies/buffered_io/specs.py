@@ -103,7 +103,7 @@ class EchoSpec(TrialSpec):
         require_combination(self.collector, self.runtime)
         if self.threads == "virtual" and (self.runtime or 0) < FIRST_WITH_VIRTUAL_THREADS:
             raise ValueError(
-                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or threads=platform"
+                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or newer, or threads=platform"
             )
         return self
 

@@ -246,7 +246,7 @@ def runtimes_table(diagnosis: Diagnosis) -> pd.DataFrame:
         states = {report.collector: _STATE_SIGNS[report.state] for report in runtime.collectors}
         build = f"{runtime.version} ({runtime.vendor}, {runtime.origin})" if runtime.version else "not here"
         collectors = {
-            collector.label: states.get(name, "no runtime" if runtime.feature in collector.flags else NEVER_EXISTED)
+            collector.label: states.get(name, "no runtime" if collector.is_on(runtime.feature) else NEVER_EXISTED)
             for name, collector in COLLECTORS.items()
         }
         rows.append({"Java": runtime.feature, "build": build, **collectors})

@@ -90,7 +90,7 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     short, _ = short_names(order)
     facts = joined.drop_duplicates("solution").set_index("solution").loc[order]
     colours = facts["collector"].map(colour_of).to_dict()
-    strokes = facts["runtime"].astype(int).map(_RUNTIME_LINE).to_dict()
+    strokes = facts["runtime"].astype(int).map(lambda feature: _RUNTIME_LINE.get(feature, _OTHER_LINE)).to_dict()
     grid = sns.displot(
         joined, kind="ecdf", x="duration_ms", complementary=True, hue="solution", hue_order=order, palette=colours,
         legend=False, **panels("panel", shown, 2.3),
@@ -107,7 +107,8 @@ def pause_distributions(pauses: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     return finish(grid, f"How long pauses last. The ninety-ninth percentile goes {words}.", 2, handles=handles)
 
 
-_RUNTIME_LINE: dict[int, Any] = {11: ":", 17: "-.", 21: "--", 25: "-"}
+_RUNTIME_LINE: dict[int, Any] = {11: ":", 17: "-.", 21: "--", 25: "-", 26: (0, (8, 1, 1, 1)), 27: (0, (8, 1))}
+_OTHER_LINE = (0, (4, 1))
 
 
 def utilisation_curves(utilisation: pd.DataFrame, trials: pd.DataFrame, case: str) -> Figure:

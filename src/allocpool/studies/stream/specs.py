@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from allocpool.machine.host import usable_cores
 from allocpool.packets.specs import DEFAULT_RUNTIME
 from allocpool.percentiles import samples_needed as windows_needed
-from allocpool.runtimes.collectors import FEATURES, collector_named, collectors_that, require_combination
+from allocpool.runtimes.collectors import collector_named, collectors_that, require_combination
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
@@ -65,9 +65,8 @@ class EngineSpec(TrialSpec):
 
     @model_validator(mode="after")
     def _runs(self) -> Self:
-        if self.runtime in FEATURES and self.runtime < OLDEST_RUNTIME:
-            newer = ", ".join(str(feature) for feature in FEATURES if feature >= OLDEST_RUNTIME)
-            raise ValueError(f"runtime {self.runtime} can't run Hazelcast 5.7: choose one of {newer}")
+        if self.runtime < OLDEST_RUNTIME:
+            raise ValueError(f"runtime {self.runtime} can't run Hazelcast 5.7: choose {OLDEST_RUNTIME} or newer")
         require_combination(self.collector, self.runtime)
         return self
 
@@ -111,10 +110,10 @@ class PipelineSpec(EngineSpec):
     def _holds_together(self) -> Self:
         if self.processors == "virtual" and self.runtime < FIRST_WITH_VIRTUAL_THREADS:
             raise ValueError(
-                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or processors=platform"
+                f"runtime {self.runtime} has no virtual threads: choose runtime 21 or newer, or processors=platform"
             )
         if self.new_size_mb is not None and not collector_named(self.collector).has_sized_young:
-            sized = ", ".join(collectors_that(lambda row: row.has_sized_young and self.runtime in row.flags))
+            sized = ", ".join(collectors_that(lambda row: row.has_sized_young and row.is_on(self.runtime)))
             raise ValueError(f"new_size_mb means nothing to collector {self.collector}: choose one of {sized}")
         if self.sources == "single" and self.processors not in OF_THE_ENGINE:
             raise ValueError(f"sources=single is of the engine: choose processors {' or '.join(OF_THE_ENGINE)}")
@@ -293,7 +292,7 @@ class StreamSwitchSpec(EngineSpec):
     @model_validator(mode="after")
     def _has_them(self) -> Self:
         if not all(_has(self.runtime, way) for way in self.ways):
-            raise ValueError(f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25")
+            raise ValueError(f"runtime {self.runtime} has no virtual threads: choose runtime 21 or newer")
         return self
 
     def needs(self) -> Needs:

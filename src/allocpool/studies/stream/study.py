@@ -277,7 +277,7 @@ def catalogue(profile: StreamProfile, planned: Sequence[Planned]) -> pd.DataFram
         if isinstance(item.spec, EngineSpec) and item.unavailable
     }
     rows = []
-    for feature in FEATURES:
+    for feature in sorted({*FEATURES, *(runtime for _, runtime in asked)}):
         if feature < OLDEST_RUNTIME:
             continue
         for collector in collectors_on(feature):

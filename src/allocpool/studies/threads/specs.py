@@ -190,7 +190,7 @@ class CrewSpec(TrialSpec):
                 raise ValueError("allocator belongs to C++; Java takes runtime, collector and heap_mb")
             if self.topology == "virtual" and (self.runtime or 0) < FIRST_WITH_VIRTUAL_THREADS:
                 raise ValueError(
-                    f"runtime {self.runtime} has no virtual threads: choose runtime 21 or 25, or topology sharded "
+                    f"runtime {self.runtime} has no virtual threads: choose runtime 21 or newer, or topology sharded "
                     "or pipeline"
                 )
         elif wrong := [name for name in _JAVA_ONLY if getattr(self, name) is not None]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from allocpool.errors import UserError
-from allocpool.runtimes import COLLECTORS, FEATURES, find_javac, find_runtimes
+from allocpool.runtimes import COLLECTORS, FEATURES, find_javac, find_runtimes, known_releases
 from allocpool.stats import significant
 from allocpool.studies.your_workload.sizes import LARGEST_BYTES, SMALLEST_BYTES
 
@@ -97,9 +97,9 @@ class Recording:
     def guessed(self) -> dict[str, str]:
         """Parameters as words, for `workload.understood`; only what the recording tells."""
         words: dict[str, str] = {}
-        if self.runtime in FEATURES:
+        if self.runtime in known_releases():
             words["runtime"] = str(self.runtime)
-        if self.collector and (self.runtime or max(FEATURES)) in COLLECTORS[self.collector].features:
+        if self.collector and COLLECTORS[self.collector].is_on(self.runtime or max(FEATURES)):
             words["collector"] = self.collector
         if self.heap_mb:
             words["heap"] = f"{self.heap_mb}m"
@@ -298,8 +298,8 @@ class _Reader:
             )
         if self._direct is None:
             missing.append("direct memory in use: it has no jdk.DirectBufferStatistics event")
-        if self._version not in FEATURES:
-            missing.append(f"a runtime that is measured here ({', '.join(map(str, FEATURES))}): give --runtime")
+        if self._version not in known_releases():
+            missing.append(f"a runtime that is here ({', '.join(map(str, known_releases()))}): give --runtime")
         return Recording(
             file=file, seconds=seconds, runtime=self._version, collector=self._collector(),
             heap_mb=None if self._heap is None else round(self._heap / _MB),

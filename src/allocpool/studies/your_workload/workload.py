@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes import COLLECTORS, FEATURES, collector_named, collectors_on
+from allocpool.runtimes import COLLECTORS, FEATURES, check_release, collector_named, collectors_on
 from allocpool.runtimes.flags import needed_mb
 from allocpool.studies.your_workload.sizes import (
     LARGEST_BYTES,
@@ -391,6 +391,12 @@ def _word(what: str, valid: tuple[object, ...]) -> Callable[[str], str]:
     return read
 
 
+def _release(text: str) -> str:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"a feature release of Java, {FEATURES[0]} or newer, for example {FEATURES[-1]}")
+    return str(check_release(int(text)))
+
+
 def _variants(text: str) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     for word in words:
@@ -462,8 +468,8 @@ _ROWS = (
     Setting("threads", REST, _whole(1, MOST_THREADS, "4"), "1", "N", "that handle messages, each its share of them"),
     Setting("collector", JVM, _word("collector", (*COLLECTORS, CHOOSE)), "g1", "NAME",
             f"{', '.join(COLLECTORS)}; or {CHOOSE}: compare those of the runtime"),
-    Setting("runtime", JVM, _word("runtime", FEATURES), str(max(FEATURES)), "N",
-            f"Java feature release: {', '.join(map(str, FEATURES))}"),
+    Setting("runtime", JVM, _release, str(max(FEATURES)), "N",
+            f"Java feature release: {FEATURES[0]} or newer, of those that `allocpool doctor` finds"),
     Setting("heap", JVM, _mb(1, "4g"), "1g", "SIZE", "of Java"),
     Setting("direct", JVM, _mb(0, "1g"), None, "SIZE", "direct memory (default: twice what is alive, layout native)"),
     Setting("jvm-flag", JVM, _flags, "", "FLAG", "your own; may be repeated"),
@@ -521,7 +527,7 @@ def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
     kept_for_s, kept_count = _kept(values, given, rate)
     layout = values["layout"]
     runtime, collector = int(values["runtime"]), values["collector"]
-    if collector != CHOOSE and runtime not in collector_named(collector).features:
+    if collector != CHOOSE and not collector_named(collector).is_on(runtime):
         raise UserError(
             f"Java {runtime} has no collector {collector}: choose one of {', '.join(collectors_on(runtime))}"
         )
