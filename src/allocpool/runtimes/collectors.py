@@ -289,18 +289,3 @@ def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None
     if pause_target_ms <= 0:
         raise UserError(f"pause target {pause_target_ms} ms: give a whole number of milliseconds, 1 or more")
     return (*flags, f"-XX:MaxGCPauseMillis={pause_target_ms}")
-
-
-COMPACT_HEADERS_FEATURE = 25
-"""First feature release with compact object headers as a product (JEP 519)."""
-
-
-def check_options(feature: int, *, compact_headers: bool | None = None) -> None:
-    """Refuses JVM options that the feature release does not have.
-
-    Raises:
-        UserError: names the releases that have it.
-    """
-    if compact_headers is not None and feature < COMPACT_HEADERS_FEATURE:
-        having = [str(known) for known in FEATURES if known >= COMPACT_HEADERS_FEATURE]
-        raise UserError(f"compact_headers: runtime {feature} has no compact object headers, choose {', '.join(having)}")

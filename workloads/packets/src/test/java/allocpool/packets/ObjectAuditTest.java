@@ -114,7 +114,7 @@ class ObjectAuditTest {
     void shouldFindAForeignPacketInTheDummy(final String layout) {
         final ObjectProcessor processor = processor(layout, "dummy");
 
-        processor.queue.slots[7] = new HeapPacketMemory().construct();
+        processor.queue.slots[7] = new HeapPacketMemory(false).construct();
 
         assertTrue(processor.audit().contains("another packet"), processor.audit());
     }
