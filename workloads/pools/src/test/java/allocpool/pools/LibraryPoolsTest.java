@@ -125,4 +125,13 @@ class LibraryPoolsTest extends SameWork {
 
         assertTrue(e.getMessage().contains("choose one of: " + choices), e.getMessage());
     }
+
+    @ParameterizedTest
+    @CsvSource({"netty_pooled", "netty_unpooled", "netty_adaptive"})
+    void shouldRefuseToDetachParseResultsFromAPacketOfALibrary(final String layout) {
+        final Exception e = assertThrows(IllegalArgumentException.class,
+                () -> new BatchTrial(layout, "alloc", null, 0, 0, 10, 10, 1, true, false, false, true, 20));
+
+        assertTrue(e.getMessage().contains("ByteBuffer"), e.getMessage());
+    }
 }
