@@ -137,6 +137,7 @@ def test_an_older_record_is_named_for_what_it_did_and_has_no_published_figure() 
     assert now["ns_per_packet"].tolist() == list(range(5))
     assert now["steps"].fillna("").tolist() == ["inline", "inline", "", "contiguous,one_line,stride,prefetch", "inline"]
     assert now["lean_view"].tolist() == [False, False, True, False, False]
+    assert not now["detached"].any() and now[["no_refinement", "large_young"]].isna().all(axis=None)
     assert published.with_published(now)["published_ns"].isna().all()
     assert columns.in_todays_words({"trials": now})["trials"] is now
     assert columns.in_todays_words({"cpu": older[["case"]]})["cpu"].columns.tolist() == ["case"]

@@ -176,6 +176,16 @@ def test_a_trial_prints_its_figures_and_one_json_object_when_asked(data: Path) -
     assert told["counts"]["received"] == 100_000
 
 
+def test_options_of_a_java_trial_reach_its_jvm_and_change_nothing_about_its_work(data: Path) -> None:
+    words = ["trial", "mode=batch", "layout=heap", "strategy=pool", "scale=0.01", "packets=100000", "--json"]
+    options = ["no_refinement=true", "large_young=true", "detached=true"]
+    plain, changed = (json.loads(allocpool(*words, *more).output) for more in ([], options))
+    flags = {"-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement", "-XX:NewRatio=2"}
+    assert set(changed["jvm_flags"]) - set(plain["jvm_flags"]) == flags
+    assert changed["solution"] == plain["solution"] + " / no refinement / large young / detached"
+    assert (changed["checksum"], changed["counts"]) == (plain["checksum"], plain["counts"])
+
+
 def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> None:
     told = allocpool(
         "trial", "mode=batch", "layout=heap", "strategy=pool", "scale=0.1", "heap_mb=20", "packets=9", "--json"

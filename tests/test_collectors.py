@@ -152,18 +152,42 @@ def test_a_pause_target_is_positive(pause_target_ms: int) -> None:
 def test_options_are_flags_only_where_they_are_asked_for_and_exist() -> None:
     plain = " ".join(jvm_flags("g1", 25, heap_mb=64))
     assert "UseCompactObjectHeaders" not in plain and "UseTransparentHugePages" not in plain
-    asked = jvm_flags("g1", 25, heap_mb=64, compact_headers=False, large_pages=True, unsafe=True)
+    asked = jvm_flags("g1", 25, heap_mb=64, options=("no_compact_headers", "large_pages"), unsafe=True)
     assert {"-XX:-UseCompactObjectHeaders", "-XX:+UseTransparentHugePages"} <= set(asked)
     assert "--sun-misc-unsafe-memory-access=allow" in asked
     assert "--sun-misc-unsafe-memory-access=allow" not in jvm_flags("g1", 21, heap_mb=64, unsafe=True)
-    with pytest.raises(UserError, match="17 has no compact object headers, choose 24"):
-        jvm_flags("g1", 17, heap_mb=64, compact_headers=True)
-    unlocked = {
-        f
-        for f in (24, 25, 27)
-        if "-XX:+UnlockExperimentalVMOptions" in jvm_flags("g1", f, heap_mb=64, compact_headers=True)
-    }
-    assert unlocked == {24}
+
+
+@pytest.mark.parametrize("word", flags.JVM_OPTIONS)
+def test_a_word_of_the_jvm_stands_for_flags_from_a_release_on_and_for_some_collectors(word: str) -> None:
+    option = flags.JVM_OPTIONS[word]
+    for feature in (*FEATURES, 26):
+        for row in COLLECTORS.values():
+            if feature >= min(option.flags) and option.collectors(row):
+                made = flags.option_flags(word, row.name, feature)
+                assert made in option.flags.values()
+                assert all(flags.reason_of(flag) == (flags.OF_SOLUTION, option.why) for flag in made)
+            else:
+                with pytest.raises(UserError, match=word) as caught:
+                    flags.option_flags(word, row.name, feature)
+                assert "\n" not in str(caught.value)
+
+
+def test_refinement_is_switched_off_as_each_release_has_it() -> None:
+    newer = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement")
+    of = {feature: flags.option_flags("no_refinement", "g1", feature) for feature in (11, 17, 21, 25, 26, 27)}
+    assert of[11] == of[17] and "-XX:G1ConcRefinementThreads=0" in of[17]
+    assert {of[feature] for feature in (21, 25, 26, 27)} == {newer}
+    assert set(newer) <= set(jvm_flags("g1", 25, heap_mb=64, options=("no_refinement",)))
+
+
+def test_a_word_that_the_jvm_has_no_flags_for_is_refused_by_name() -> None:
+    with pytest.raises(UserError, match=r"choose one of compact_headers, .*no_refinement, large_young"):
+        flags.option_flags("tiny_young", "g1", 25)
+    with pytest.raises(UserError, match=r"choose one of g1$"):
+        flags.option_flags("no_refinement", "parallel", 25)
+    with pytest.raises(UserError, match=r"choose one of serial, parallel, cms, g1$"):
+        flags.option_flags("large_young", "zgc", 11)
 
 
 @pytest.mark.parametrize(

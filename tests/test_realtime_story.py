@@ -26,6 +26,7 @@ from allocpool.studies.realtime.tables import LISTED_SLIP_NS, SCHEMAS, as_now
 
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
+    "no_refinement": None, "large_young": None, "detached": False,
     "lean_view": False, "host_cpu": False, "pool_order": "aged", "payload_touch": False, "control": None,
 }  # fmt: skip
 JAVA: dict[str, Any] = {

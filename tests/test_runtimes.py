@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from allocpool import cli
+from allocpool.compile import java_classpath
 from allocpool.errors import UserError
 from allocpool.runtimes import (
     COLLECTORS,
@@ -207,3 +208,21 @@ def test_options_that_every_jvm_obeys_change_neither_what_is_found_nor_what_is_s
 @pytest.mark.parametrize(("version", "feature"), [("1.8", 8), ("11", 11), ("25", 25)])
 def test_feature_releases_are_read_from_old_and_new_version_strings(version: str, feature: int) -> None:
     assert discovery.feature_of(version) == feature
+
+
+def test_parse_results_that_no_packet_keeps_are_made_even_where_the_compiler_sees_all_of_the_loop() -> None:
+    """What is inlined decides whether the compiler can leave objects out: here it is all of a parse."""
+    java, classpath = find_runtime(FEATURES[-1]).java, ":".join(map(str, java_classpath("packets").classpath))
+    sizes = ("10000", "0", "1000", "1000", "1", "true", "false", "false")
+    allocated, checksum = set(), set()
+    for detached in ("false", "true"):
+        words = ("heap", "pool", "-", *sizes, detached, "3000000", "1000000", "4", "-")
+        done = subprocess.run(
+            [java, "-XX:InlineSmallCode=100000", "-Xmx256m", "-cp", classpath, "allocpool.packets.BatchMain", *words],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+        allocated.add(int(told["allocated"]) // 1_000_000)
+        checksum.add(told["checksum"])
+    assert len(allocated) == len(checksum) == 1
+    assert allocated.pop() > 100

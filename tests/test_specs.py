@@ -89,7 +89,10 @@ def test_every_flag_has_a_reason_and_an_owner() -> None:
         ("layout=flat strategy=pool packets=1", "add language=java|cpp"),
         ("layout=flat language=java strategy=alloc packets=1", "choose one of dummy, mix, pool"),
         ("layout=flat language=java strategy=mix packets=1 slot_count=10", "slot_count 10 is too small"),
-        ("layout=heap runtime=21 compact_headers=true strategy=pool packets=1", "21 has no compact object headers"),
+        (
+            "layout=heap runtime=21 compact_headers=true strategy=pool packets=1",
+            "compact_headers needs runtime 25 or newer, not 21",
+        ),
         ("layout=flat_ffm runtime=21 strategy=pool packets=1", "flat_ffm needs runtime 25 or newer, not 21"),
         (
             "layout=netty_pooled strategy=pool packets=1",
@@ -168,7 +171,11 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["java/heap/magic/25"]}, "choose one of serial"),
         ({"solutions": ["heap"]}, "java/LAYOUT/COLLECTOR/RUNTIME"),
         ({"solutions": ["java/heap/g1/25/tiny_headers"]}, "choose one of compact_headers, large_pages"),
-        ({"solutions": ["java/heap/g1/17/compact_headers"]}, "17 has no compact object headers"),
+        ({"solutions": ["java/heap/g1/17/compact_headers"]}, "compact_headers needs runtime 25 or newer, not 17"),
+        ({"solutions": ["java/heap/parallel/25/no_refinement"]}, "choose one of g1"),
+        ({"solutions": ["java/heap/genzgc/25/large_young"]}, "choose one of serial, parallel, g1"),
+        ({"solutions": ["java/flat/g1/25/detached"]}, "detached belongs to layout heap or native or commons_pool"),
+        ({"solutions": ["cpp/flat/glibc/no_refinement"]}, "choose one of host_cpu, fresh, payload"),
         ({"solutions": ["cpp/flat/glibc/jump"]}, "choose one of host_cpu, fresh, payload, twin, fixed_addresses"),
         ({"solutions": ["cpp/slab/glibc/stride+jump"]}, "choose one of contiguous, one_line, stride, huge_pages"),
         ({"solutions": ["java/heap/g1/25/host_cpu"]}, "choose one of compact_headers, large_pages, lean_view"),
@@ -277,6 +284,7 @@ def test_a_solution_is_read_back_from_its_key() -> None:
         "java/heap/genzgc/25", "java/flat/g1/25/compact_headers/large_pages", "cpp/flat/glibc", "cpp/flat/pmr_pool",
         "cpp/slab/jemalloc", "cpp/slab/glibc/contiguous", "cpp/allocating/jemalloc/inline/host_cpu/fresh/payload",
         "java/agrona/g1/25/contiguous+prefetch/fresh", "java/native/zgc/11/lean_view/payload",
+        "java/heap/g1/25/no_refinement/large_young/detached/fresh", "java/heap/g1/25/no_compact_headers",
     ):  # fmt: skip
         assert Solution.parse(text).key == text
     assert Solution.parse("cpp/flat").key == "cpp/flat/glibc"

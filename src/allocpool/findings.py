@@ -143,8 +143,9 @@ def answered(measured: Measured) -> pd.DataFrame:
     plain = trials[[cell_data.solution_of(row).departures == () for row in records(trials)]]
     heap = plain[plain["layout"] == "heap"]
     newest = heap[(heap["runtime"] == heap["runtime"].max()) & heap["collector"].isin(_FIRST)]
-    cpp: pd.DataFrame = plain[(plain["layout"] == "flat") & (plain["allocator"] == "glibc")]
-    return pd.concat([newest, cpp])
+    cpp = plain[(plain["layout"] == "flat") & (plain["allocator"] == "glibc")]
+    both: pd.DataFrame = pd.concat([newest, cpp])
+    return both
 
 
 def by_alive(measured: Measured) -> pd.DataFrame:

@@ -46,6 +46,8 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
 def summary_of(record: TrialRecord) -> dict[str, Any]:
     """A record as plain data, for a reader of JSON."""
     told = mode_named(record.spec["mode"]).summarise(record)
+    if record.launch and record.launch.jvm:
+        told = {**told, "jvm_flags": list(record.launch.jvm.flags)}
     return {**told, STEADY_STATE: steady_states_of([record])[0]} if STEADY_STATE in told else told
 
 

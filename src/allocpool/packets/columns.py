@@ -38,6 +38,7 @@ from allocpool.packets.laps import LAPS, lap_packets
 from allocpool.packets.measurement import BatchMeasurement, Stretches
 from allocpool.packets.specs import Control, PoolOrder, Solution
 from allocpool.packets.strategies import STRATEGIES
+from allocpool.runtimes.flags import JVM_OPTIONS
 from allocpool.trial.record import TrialRecord
 
 COUNTS = {
@@ -63,6 +64,7 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "compact_headers": Column("boolean", nullable=True, description="compact object headers; empty: as the JVM has it"),
     "large_pages": Column("boolean", nullable=True, description="transparent huge pages; empty: as the JVM has it"),
     "lean_view": Column("bool", description="Java: parsing makes a view of 24 bytes, not a read-only duplicate"),
+    "detached": Column("bool", description="Java: packets keep what a parse found as numbers, its objects die young"),
     "host_cpu": Column("bool", description="C++: compiled for this machine's CPU, not for any of its family"),
     "pool_order": choice(get_args(PoolOrder), "of free packets at the start: shuffled (aged) or as made (fresh)"),
     "payload_touch": Column("bool", description="whether the payload is written and read, not only the header"),
@@ -74,6 +76,8 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "lazy_heap": Column("boolean", nullable=True, description="without -XX:+AlwaysPreTouch"),
     "explicit_gc": Column("boolean", nullable=True, description="without -XX:+DisableExplicitGC"),
     "pause_target": Column("boolean", nullable=True, description="G1's published pause target, on another collector"),
+    "no_refinement": Column("boolean", nullable=True, description=f"G1: {JVM_OPTIONS['no_refinement'].why}"),
+    "large_young": Column("boolean", nullable=True, description=JVM_OPTIONS["large_young"].why),
     "solution": text("label of the row: layout and runtime with collector, or layout and allocator"),
     "strategy": choice(STRATEGIES, "dummy, alloc, mix or pool"),
     "case": text("A light, A10k the same as the article's text has it, B realistic, C overload; else messages alive"),
@@ -178,7 +182,9 @@ def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
 
 def in_todays_words(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Stored tables of an earlier version with today's names of cases and solutions."""
-    return {name: older.layouts(older.settings(older.case_a(table))) for name, table in tables.items()}
+    return {
+        name: older.later_options(older.layouts(older.settings(older.case_a(table)))) for name, table in tables.items()
+    }
 
 
 def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

@@ -92,7 +92,8 @@ class JavaLayout:
         oldest: first feature release that it runs on.
         unsafe: whether its library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         ladder: its steps.
-        lean_view: whether parsing can make a view of 24 bytes in place of a read-only duplicate of the buffer.
+        byte_buffers: whether a packet is an object with a ``ByteBuffer``, which options ``lean_view`` and ``detached``
+            are about.
     """
 
     heap_mb: int
@@ -105,7 +106,7 @@ class JavaLayout:
     oldest: int = FEATURES[0]
     unsafe: bool = False
     ladder: Ladder = Ladder()
-    lean_view: bool = False
+    byte_buffers: bool = False
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -165,9 +166,9 @@ _CPP_OBJECTS = (("one_line", "inline"), ("stride", "one_line"), ("prefetch", "in
 
 JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
     {
-        "heap": JavaLayout(heap_mb=2048, packet_bytes=1152, parse_bytes=256, lean_view=True),
+        "heap": JavaLayout(heap_mb=2048, packet_bytes=1152, parse_bytes=256, byte_buffers=True),
         "native": JavaLayout(
-            heap_mb=1024, packet_bytes=128, parse_bytes=256, direct_mb=_DIRECT_MB, slots=True, lean_view=True
+            heap_mb=1024, packet_bytes=128, parse_bytes=256, direct_mb=_DIRECT_MB, slots=True, byte_buffers=True
         ),
         "flat": JavaLayout(
             heap_mb=_SMALL_HEAP_MB,
@@ -210,7 +211,7 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
             parse_bytes=496,
             module="pools",
             strategies=("mix", "pool"),
-            lean_view=True,
+            byte_buffers=True,
         ),
         "agrona": JavaLayout(
             heap_mb=_SMALL_HEAP_MB,

@@ -55,11 +55,18 @@ def layouts(table: pd.DataFrame) -> pd.DataFrame:
     return merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
 
 
+def later_options(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the options that came since, which no trial had."""
+    none = {"no_refinement": None, "large_young": None, "detached": False}
+    since = {name: value for name, value in none.items() if name not in table}
+    return table.assign(**since) if since and "pool_order" in table else table
+
+
 def _of_then(words: dict[Hashable, Any]) -> Solution:
     language, layout = words["language"], words["layout"]
     inline = language == "cpp" and layout in ("allocating", "flat")
     now = {
         "steps": "inline" if inline else words["steps"] or ladder_of(language, layout).default,
-        "lean_view": language == "java" and JAVA_LAYOUTS[layout].lean_view,
+        "lean_view": language == "java" and JAVA_LAYOUTS[layout].byte_buffers,
     }
     return Solution.model_validate(words | now | {"pool_order": "fresh"})

@@ -35,8 +35,8 @@ from allocpool.runtimes.collectors import (
     FEATURES,
     check_combination,
     collector_named,
-    compact_headers_flags,
 )
+from allocpool.runtimes.flags import JVM_OPTIONS, option_flags
 from allocpool.trial.needs import Jvm, Needs
 from allocpool.trial.spec import CollectorName, RuntimeNumber, TrialSpec
 
@@ -87,9 +87,6 @@ were made."""
 Control = Literal["twin", "fixed_addresses", "foreground", "c1_only"]
 """What the instrument holds fixed to explain what trials differ by: nothing, so that a configuration has two names; the
 addresses of memory; when code is compiled; by which compiler."""
-_COMPILER_OF: Mapping[Control, tuple[str, ...]] = MappingProxyType(
-    {"foreground": ("-XX:-BackgroundCompilation",), "c1_only": ("-XX:TieredStopAtLevel=1",)}
-)
 SETTINGS = ("lazy_heap", "explicit_gc", "pause_target")
 """Options that show whether a setting matters: no solution that a program would choose."""
 HEAP_MB = {name: layout.heap_mb for name, layout in JAVA_LAYOUTS.items()}
@@ -130,6 +127,10 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         "lazy_heap": Option("lazy_heap", True, "java"),
         "explicit_gc": Option("explicit_gc", True, "java"),
         "pause_target": Option("pause_target", True, "java"),
+        "no_compact_headers": Option("compact_headers", False, "java"),
+        "no_refinement": Option("no_refinement", True, "java"),
+        "large_young": Option("large_young", True, "java"),
+        "detached": Option("detached", True, "java"),
         "host_cpu": Option("host_cpu", True, "cpp"),
         "fresh": Option("pool_order", "fresh"),
         "payload": Option("payload_touch", True),
@@ -154,6 +155,11 @@ def options_on(row: object) -> tuple[str, ...]:
     return tuple(word for word, option in OPTIONS.items() if str(getattr(row, option.field, None)) == str(option.value))
 
 
+def jvm_options(row: object) -> tuple[str, ...]:
+    """The words of the options that are on and change the JVM."""
+    return tuple(word for word in options_on(row) if word in JVM_OPTIONS)
+
+
 class Solution(BaseModel):
     """One row of a results table: layout with runtime and collector, or layout with allocator; with its steps and how
     it departs from what was published. Whatever is left out is as published."""
@@ -172,6 +178,9 @@ class Solution(BaseModel):
     lazy_heap: bool | None = None
     explicit_gc: bool | None = None
     pause_target: bool | None = None
+    no_refinement: bool | None = None
+    large_young: bool | None = None
+    detached: bool = False
     host_cpu: bool = False
     pool_order: PoolOrder = "aged"
     payload_touch: bool = False
@@ -244,14 +253,14 @@ class Solution(BaseModel):
                 raise unknown_choice(f"option of {self.language}", word, options_of(self.language))
         if self.language == "java":
             check_combination(self.collector or "", self.runtime or 0)
-            if self.compact_headers is not None:
-                compact_headers_flags(self.runtime or 0, self.compact_headers)
+            for word in jvm_options(self):
+                option_flags(word, self.collector or "", self.runtime or 0)
             layout = JAVA_LAYOUTS[self.layout]
             if (self.runtime or 0) < layout.oldest:
                 raise UserError(f"layout {self.layout} needs runtime {layout.oldest} or newer, not {self.runtime}")
-            if self.lean_view and not layout.lean_view:
-                having = " or ".join(name for name, row in JAVA_LAYOUTS.items() if row.lean_view)
-                raise UserError(f"lean_view belongs to layout {having}, not to layout {self.layout}")
+            if wrong := [word for word in ("lean_view", "detached") if getattr(self, word) and not layout.byte_buffers]:
+                having = " or ".join(name for name, row in JAVA_LAYOUTS.items() if row.byte_buffers)
+                raise UserError(f"{wrong[0]} belongs to layout {having}, not to layout {self.layout}")
         elif self.allocator not in ALLOCATORS:
             raise unknown_choice("allocator", self.allocator, ALLOCATORS)
 
@@ -379,8 +388,13 @@ class PacketsSpec(TrialSpec):
     compact_headers: bool | None = Field(default=None, description="-XX:UseCompactObjectHeaders, from 24 on")
     large_pages: bool | None = Field(default=None, description="transparent huge pages for heap and direct memory")
     lean_view: bool = Field(default=False, description="parsing makes a view of 24 bytes, not a read-only duplicate")
+    detached: bool = Field(
+        default=False, description="packets keep what a parse found as numbers: its objects die young"
+    )
     lazy_heap: bool | None = Field(default=None, description="without -XX:+AlwaysPreTouch")
     explicit_gc: bool | None = Field(default=None, description="without -XX:+DisableExplicitGC")
+    no_refinement: bool | None = Field(default=None, description=f"G1: {JVM_OPTIONS['no_refinement'].why}")
+    large_young: bool | None = Field(default=None, description=JVM_OPTIONS["large_young"].why)
     allocator: Annotated[str, OneOf("allocator", ALLOCATORS)] | None = Field(
         default_factory=lambda spec: None if _is_java(spec) else DEFAULT_ALLOCATOR, description="what C++ new reaches"
     )
@@ -451,6 +465,8 @@ class PacketsSpec(TrialSpec):
             "pause_target_ms",
             "compact_headers",
             "large_pages",
+            "no_refinement",
+            "large_young",
         )
         wrong = [key for key in java_only if getattr(self, key) is not None]
         if self.language == "cpp" and wrong:
@@ -513,12 +529,10 @@ class PacketsSpec(TrialSpec):
             heap_mb=self.heap_mb or 0,
             direct_mb=self.direct_mb or 0,
             pause_target_ms=self.pause_target_ms,
-            compact_headers=self.compact_headers,
-            large_pages=self.large_pages,
+            options=jvm_options(self),
             pre_touch=not self.lazy_heap,
             explicit_gc=bool(self.explicit_gc),
             unsafe=self.java_layout.unsafe,
-            flags=_COMPILER_OF.get(self.control, ()) if self.control else (),
         )
         huge = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
         return Needs(jvm=jvm, processes=self.processes, environment={**huge, **environment})

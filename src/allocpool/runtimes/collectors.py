@@ -328,23 +328,3 @@ def collector_flags(collector: str, feature: int, *, pause_target_ms: int | None
     if pause_target_ms <= 0:
         raise UserError(f"pause target {pause_target_ms} ms: give a whole number of milliseconds, 1 or more")
     return (*flags, f"-XX:MaxGCPauseMillis={pause_target_ms}")
-
-
-_COMPACT_HEADERS = {24: (_EXPERIMENTAL,), 25: ()}
-"""What unlocks compact object headers, by the feature release from which on it does: experimental (JEP 450), then a
-product (JEP 519), and the default from 27 on."""
-
-
-def compact_headers_flags(feature: int, wanted: bool) -> tuple[str, ...]:
-    """The JVM flags that turn compact object headers on or off.
-
-    Raises:
-        UserError: the feature release does not have them; names those that do.
-    """
-    first = min(_COMPACT_HEADERS)
-    if feature < first:
-        raise UserError(
-            f"compact_headers: runtime {feature} has no compact object headers, choose {first} or a newer release"
-        )
-    unlocked = _COMPACT_HEADERS[max(since for since in _COMPACT_HEADERS if since <= feature)]
-    return (*unlocked, f"-XX:{'+' if wanted else '-'}UseCompactObjectHeaders")

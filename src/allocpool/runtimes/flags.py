@@ -9,16 +9,23 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from allocpool import home
-from allocpool.errors import UserError
+from allocpool.errors import UserError, unknown_choice
 from allocpool.files import Remembered
 from allocpool.machine.memory import available_memory_mb
-from allocpool.runtimes.collectors import check_combination, collector_flags, collector_named, compact_headers_flags
+from allocpool.runtimes.collectors import (
+    FEATURES,
+    Collector,
+    check_combination,
+    collector_flags,
+    collector_named,
+    collectors_that,
+)
 from allocpool.runtimes.discovery import Runtime, find_runtime, unobeyed_environment
 
 OVERHEAD_MB = 300
@@ -34,6 +41,74 @@ _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 
 _SAYS_NOTHING = re.compile(r"warning|Error occurred during init|Could not create the Java|fatal exception", re.I)
 """Lines around the reason why a JVM does not start."""
+
+
+class JvmOption(NamedTuple):
+    """What a word changes about a JVM."""
+
+    flags: Mapping[int, tuple[str, ...]]
+    """By the first feature release that takes them, up to that of the next entry."""
+    why: str
+    """What they do, for tables of flags."""
+    collectors: Callable[[Collector], bool] = lambda row: True
+    """Which it means something to."""
+
+
+def _compact_headers(sign: str) -> dict[int, tuple[str, ...]]:
+    """Experimental in 24 (JEP 450), a product from 25 on (JEP 519), the default from 27 on."""
+    flag = f"-XX:{sign}UseCompactObjectHeaders"
+    return {24: ("-XX:+UnlockExperimentalVMOptions", flag), 25: (flag,)}
+
+
+JVM_OPTIONS: Mapping[str, JvmOption] = MappingProxyType(
+    {
+        "compact_headers": JvmOption(_compact_headers("+"), "compact object headers"),
+        "no_compact_headers": JvmOption(_compact_headers("-"), "no compact object headers"),
+        "large_pages": JvmOption({FEATURES[0]: ("-XX:+UseTransparentHugePages",)}, "huge pages"),
+        "foreground": JvmOption(
+            {FEATURES[0]: ("-XX:-BackgroundCompilation",)}, "code is compiled before the program goes on"
+        ),
+        "c1_only": JvmOption({FEATURES[0]: ("-XX:TieredStopAtLevel=1",)}, "code is compiled by C1 alone"),
+        "no_refinement": JvmOption(
+            {
+                # G1ConcRefinementThreads=0 alone moves the work to the program's threads: they refine what is above the
+                # red zone. The tuning guide of these releases gives all three to leave it to the pauses.
+                FEATURES[0]: (
+                    "-XX:-G1UseAdaptiveConcRefinement",
+                    "-XX:G1ConcRefinementGreenZone=2G",
+                    "-XX:G1ConcRefinementThreads=0",
+                ),
+                20: ("-XX:+UnlockDiagnosticVMOptions", "-XX:-G1UseConcRefinement"),
+            },
+            "what the write barrier noted is worked off in pauses alone",
+            lambda row: row.name == "g1",
+        ),
+        "large_young": JvmOption(
+            {FEATURES[0]: ("-XX:NewRatio=2",)},
+            "a third of the heap is young, whatever the pauses: the default of Serial and Parallel",
+            lambda row: row.has_sized_young,
+        ),
+    }
+)
+"""Every change of the JVM that a trial may ask for, by its word."""
+
+
+def option_flags(word: str, collector: str, feature: int) -> tuple[str, ...]:
+    """Return the JVM flags that a word of ``JVM_OPTIONS`` stands for on this release.
+
+    Raises:
+        UserError: no such word, or neither this collector nor this release has it; names what does.
+    """
+    if word not in JVM_OPTIONS:
+        raise unknown_choice("JVM option", word, JVM_OPTIONS)
+    option = JVM_OPTIONS[word]
+    having = [first for first in option.flags if first <= feature]
+    if not having:
+        raise UserError(f"{word} needs runtime {min(option.flags)} or newer, not {feature}")
+    if not option.collectors(collector_named(collector)):
+        choices = collectors_that(lambda row: option.collectors(row) and row.is_on(feature))
+        raise UserError(f"{word} means nothing to collector {collector}: choose one of {', '.join(choices)}")
+    return option.flags[max(having)]
 
 
 def log_flags(collector: str, gc_log: Path, *, phases: bool = False) -> tuple[str, ...]:
@@ -65,8 +140,7 @@ def jvm_flags(
     jit_log: Path | None = None,
     explicit_gc: bool = False,
     pre_touch: bool = False,
-    compact_headers: bool | None = None,
-    large_pages: bool | None = None,
+    options: Iterable[str] = (),
     unsafe: bool = False,
 ) -> tuple[str, ...]:
     """The complete flags of a trial's JVM, apart from its class path.
@@ -82,8 +156,7 @@ def jvm_flags(
         phases: also log the parts of each pause.
         explicit_gc: let ``System.gc()`` collect; off unless asked, as JPype calls it when Python collects.
         pre_touch: commit the whole heap at start.
-        compact_headers: compact object headers on or off; the JVM's default when None.
-        large_pages: ask the kernel for transparent huge pages for the heap, or not; the JVM's default when None.
+        options: words of ``JVM_OPTIONS``.
         unsafe: a library of this trial uses ``sun.misc.Unsafe``.
 
     Raises:
@@ -101,10 +174,8 @@ def jvm_flags(
         flags.append("-XX:+DisableExplicitGC")
     if pre_touch:
         flags.append("-XX:+AlwaysPreTouch")
-    if compact_headers is not None:
-        flags += compact_headers_flags(feature, compact_headers)
-    if large_pages is not None:
-        flags.append(f"-XX:{'+' if large_pages else '-'}UseTransparentHugePages")
+    for word in options:
+        flags += option_flags(word, collector, feature)
     # The file of performance counters is memory-mapped: writing it back to disk can stall a safepoint.
     flags.append("-XX:-UsePerfData")
     if feature >= 24:
@@ -134,12 +205,12 @@ _REASONS: Mapping[str, FlagReason] = MappingProxyType(
         "-XX:+AlwaysPreTouch": FlagReason(OURS, "the kernel gives the heap's pages before, not while it is measured"),
         "-XX:-UsePerfData": FlagReason(OURS, "writing back the file of performance counters can stall a safepoint"),
         "-XX:+UnlockExperimentalVMOptions": FlagReason(OF_SOLUTION, "chooses the collector"),
-        "-XX:+UseTransparentHugePages": FlagReason(OF_SOLUTION, "huge pages"),
-        "-XX:-UseTransparentHugePages": FlagReason(OF_SOLUTION, "no huge pages"),
-        "-XX:+UseCompactObjectHeaders": FlagReason(OF_SOLUTION, "compact object headers"),
-        "-XX:-UseCompactObjectHeaders": FlagReason(OF_SOLUTION, "no compact object headers"),
-        "-XX:-BackgroundCompilation": FlagReason(OF_SOLUTION, "code is compiled before the program goes on"),
-        "-XX:TieredStopAtLevel": FlagReason(OF_SOLUTION, "code is compiled by C1 alone"),
+        **{
+            flag: FlagReason(OF_SOLUTION, option.why)
+            for option in JVM_OPTIONS.values()
+            for flags in option.flags.values()
+            for flag in flags
+        },
         "-Xlog": FlagReason(OURS, "the collector's log, with the clock that every other time is on"),
         "--enable-native-access": FlagReason(OURS, "no warning of JPype's native code (JEP 472)"),
         "--sun-misc-unsafe-memory-access": FlagReason(OURS, "no warning of a library's memory access (JEP 498)"),

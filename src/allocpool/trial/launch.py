@@ -126,7 +126,7 @@ class Launcher:
 
     def _why_no_jvm(self, jvm: Jvm, processes: int) -> str | None:
         try:
-            if jvm.large_pages:
+            if "large_pages" in jvm.options:
                 check_huge_pages(jvm.collector)
             self._check_module(jvm.module, self._javac())
             check(jvm.runtime, jvm.collector, heap_mb=jvm.heap_mb * processes, direct_mb=jvm.direct_mb * processes)
@@ -165,8 +165,7 @@ def flags_of(jvm: Jvm) -> tuple[str, ...]:
         jit_log=Path(JIT_LOG),
         pre_touch=jvm.pre_touch and jvm.initial_heap_mb is None,
         explicit_gc=jvm.explicit_gc,
-        compact_headers=jvm.compact_headers,
-        large_pages=jvm.large_pages,
+        options=jvm.options,
         unsafe=jvm.unsafe,
     )
     # The last of two equal flags counts.

@@ -24,8 +24,7 @@ class Jvm:
         pre_touch: commit the whole heap before the start, unless the heap starts smaller.
         direct_mb: limit of direct memory, MiB; the JVM's default when 0.
         pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
-        compact_headers: ``-XX:UseCompactObjectHeaders``; the JVM's default when None.
-        large_pages: transparent huge pages; the JVM's default when None.
+        options: words of `allocpool.runtimes.flags.JVM_OPTIONS`.
         unsafe: whether a library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it.
         flags: what else the JVM is started with; the last of two equal flags counts.
@@ -39,8 +38,7 @@ class Jvm:
     pre_touch: bool = True
     direct_mb: int = 0
     pause_target_ms: int | None = None
-    compact_headers: bool | None = None
-    large_pages: bool | None = None
+    options: tuple[str, ...] = ()
     unsafe: bool = False
     explicit_gc: bool = False
     flags: tuple[str, ...] = ()

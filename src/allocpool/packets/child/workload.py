@@ -48,7 +48,8 @@ class JavaPackets:
         self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
             spec["layout"], spec["strategy"], spec["steps"], spec["pool_size"], spec["slot_count"],
             spec["queue_size"], spec["stored_count"], spec["seed"],
-            spec["pool_order"] == "aged", spec["payload_touch"], spec["lean_view"], max_iterations,
+            spec["pool_order"] == "aged", spec["payload_touch"], spec["lean_view"],
+            spec["detached"], max_iterations,
         )  # fmt: skip
 
     def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:

@@ -37,18 +37,21 @@ public final class BatchTrial {
      * @param aged whether free packets lie in the order of long use when the trial starts; see {@link Options}
      * @param payloadTouch whether payloads are written and read; see {@link Options}
      * @param leanView whether parsing makes the smallest view of a payload; see {@link Options}
+     * @param detached whether packets keep numbers and no objects of a parse; see {@link Options}
      * @param maxIterations the most iterations that one call can record
      * @throws IllegalArgumentException if a name is unknown or a size impossible, in one line that says what is
      *     possible
      */
     public BatchTrial(final String layout, final String strategy, final String steps, final int poolSize,
             final int slotCount, final int queueSize, final int storedCount, final long seed, final boolean aged,
-            final boolean payloadTouch, final boolean leanView, final int maxIterations) {
+            final boolean payloadTouch, final boolean leanView, final boolean detached,
+            final int maxIterations) {
         Sizes.requireAtLeast("max iterations", maxIterations, 1);
         Sizes.requireAtMost("max iterations", maxIterations, Integer.MAX_VALUE / COLUMNS);
         record = new long[maxIterations * COLUMNS];
+        final Options options = new Options(seed, steps, aged, payloadTouch, leanView);
         processor = Processor.create(layout, strategy, poolSize, slotCount, queueSize, storedCount,
-                new Options(seed, steps, aged, payloadTouch, leanView));
+                detached ? options.detached() : options);
     }
 
     /**

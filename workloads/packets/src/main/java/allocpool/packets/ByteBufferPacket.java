@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /** The packet of layouts {@code heap} and {@code native}. */
-final class ByteBufferPacket extends Packet {
+class ByteBufferPacket extends Packet {
     /** The slot of a packet whose buffer is its own. */
     static final int NO_SLOT = -1;
 

@@ -18,17 +18,30 @@ final class Checksum {
     /** The checksum after one more packet; the fields are unsigned. */
     static long fold(final long checksum, final int source, final int destination, final int sourcePort,
             final int destinationPort, final int transport, final int payloadLength) {
-        final long addresses = (long) source << 32 | destination & 0xFFFFFFFFL;
-        final long header = (long) sourcePort << 48 | (long) destinationPort << 32
-                | (long) transport << 16 | payloadLength;
-        return fold(checksum, addresses, header);
+        return fold(checksum, addresses(source, destination),
+                header(sourcePort, destinationPort, transport, payloadLength));
+    }
+
+    /** Source and destination, 32 bits each. */
+    static long addresses(final int source, final int destination) {
+        return (long) source << 32 | destination & 0xFFFFFFFFL;
+    }
+
+    /** Source port, destination port, transport protocol and payload length, 16 bits each. */
+    static long header(final Header header) {
+        return header(header.sourcePort, header.destinationPort, header.transport, header.payloadLength);
+    }
+
+    private static long header(final int sourcePort, final int destinationPort, final int transport,
+            final int payloadLength) {
+        return (long) sourcePort << 48 | (long) destinationPort << 32 | (long) transport << 16 | payloadLength;
     }
 
     /**
      * The checksum after one more packet, whose fields are together already.
      *
-     * @param addresses source and destination, 32 bits each
-     * @param header source port, destination port, transport protocol and payload length, 16 bits each
+     * @param addresses of {@link #addresses}
+     * @param header of {@link #header(Header)}
      */
     static long fold(final long checksum, final long addresses, final long header) {
         return checksum * CHAIN_FACTOR

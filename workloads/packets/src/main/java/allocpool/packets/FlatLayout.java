@@ -30,6 +30,9 @@ public abstract class FlatLayout extends Layout {
         if (options.leanView) {
             throw new IllegalArgumentException("layout " + name() + " makes no view of a payload, lean or not");
         }
+        if (options.detached) {
+            throw new IllegalArgumentException("layout " + name() + " makes no parse result, detached or not");
+        }
     }
 
     @Override

@@ -11,6 +11,6 @@ public final class HeapLayout extends Layout {
 
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
-        return objects(heapMemory(), strategy, sizes, options);
+        return objects(heapMemory(options), strategy, sizes, options);
     }
 }

@@ -4,9 +4,13 @@ import java.nio.ByteBuffer;
 
 /** Layout {@code heap}: each packet has an array-backed buffer, and the collector takes care of both. */
 final class HeapPacketMemory extends PacketMemory {
+    HeapPacketMemory(final boolean detached) {
+        super(detached);
+    }
+
     @Override
     public Packet construct() {
-        return new ByteBufferPacket(ByteBuffer.allocate(PacketFormat.BUFFER_SIZE), ByteBufferPacket.NO_SLOT);
+        return over(ByteBuffer.allocate(PacketFormat.BUFFER_SIZE), ByteBufferPacket.NO_SLOT);
     }
 
     @Override

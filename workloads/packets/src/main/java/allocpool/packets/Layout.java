@@ -58,6 +58,9 @@ public abstract class Layout {
      */
     protected static Processor objects(final PacketMemory memory, final Strategy strategy, final Sizes sizes,
             final Options options) {
+        if (options.detached && !memory.detached) {
+            throw new IllegalArgumentException("detached belongs to layouts of a ByteBuffer per packet, as heap is");
+        }
         if (options.aged) {
             final long most = strategy.reusesPacketsInUse() ? 0 : sizes.mostInUse() - strategy.preparedCount();
             strategy.age(options.seed);
@@ -83,10 +86,11 @@ public abstract class Layout {
     /**
      * The memory of layout {@code heap}.
      *
+     * @param options what is done in one of several ways
      * @return makes packets with a byte array each
      */
-    protected static PacketMemory heapMemory() {
-        return new HeapPacketMemory();
+    protected static PacketMemory heapMemory(final Options options) {
+        return new HeapPacketMemory(options.detached);
     }
 
     final Processor checkedCreate(final StrategyName strategy, final Sizes sizes, final Options options) {

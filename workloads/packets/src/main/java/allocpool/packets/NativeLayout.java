@@ -11,7 +11,8 @@ public final class NativeLayout extends Layout {
 
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
-        final PacketMemory memory = new NativePacketMemory(strategy.slotCount(sizes), strategy.mostPackets(sizes));
+        final PacketMemory memory = new NativePacketMemory(strategy.slotCount(sizes), strategy.mostPackets(sizes),
+                options.detached);
         return objects(memory, strategy, sizes, options);
     }
 }

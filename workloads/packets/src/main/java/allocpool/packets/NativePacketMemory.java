@@ -18,8 +18,10 @@ final class NativePacketMemory extends PacketMemory {
      *
      * @param slotCount packets there is room for
      * @param neededCount packets that may exist at once
+     * @param detached whether its packets keep numbers and no objects of a parse
      */
-    NativePacketMemory(final int slotCount, final long neededCount) {
+    NativePacketMemory(final int slotCount, final long neededCount, final boolean detached) {
+        super(detached);
         Sizes.requireAtLeast("slot count of native memory", slotCount, neededCount);
         Sizes.requireAtMost("slot count of native memory", slotCount, MAX_SLOT_COUNT);
         region = ByteBuffer.allocateDirect(slotCount * PacketFormat.BUFFER_SIZE);
@@ -34,7 +36,7 @@ final class NativePacketMemory extends PacketMemory {
         final int slot = freeSlots.pop();
         final int offset = slot * PacketFormat.BUFFER_SIZE;
         region.limit(offset + PacketFormat.BUFFER_SIZE).position(offset);
-        return new ByteBufferPacket(region.slice(), slot);
+        return over(region.slice(), slot);
     }
 
     @Override

@@ -10,6 +10,7 @@ final class ObjectProcessor extends Processor {
     private final PacketCounts counts = new PacketCounts();
     private long checksum = Checksum.START;
     private int cursor;
+    private ParseResult latest;
 
     ObjectProcessor(final PacketMemory memory, final Strategy strategy, final Sizes sizes, final Options options) {
         this.memory = memory;
@@ -24,6 +25,7 @@ final class ObjectProcessor extends Processor {
         final long seed = options.seed;
         final boolean touchesPayload = options.payloadTouch;
         final boolean leanView = options.leanView;
+        final boolean detached = options.detached;
         final Strategy source = strategy;
         final Packet[] stack = source.stack;
         final int capacity = source.capacity;
@@ -37,6 +39,7 @@ final class ObjectProcessor extends Processor {
         long evicted = counts.evicted;
         long allocated = counts.allocated;
         long freed = counts.freed;
+        ParseResult last = null;
         for (int i = 0; i < count; i++) {
             final Packet packet;
             if (ready == 0) {
@@ -60,11 +63,14 @@ final class ObjectProcessor extends Processor {
                 continue;
             }
             final ParseResult found = ParseResult.parse(oldest, leanView);
-            oldest.parsed = found;
+            oldest.keep(found);
+            if (detached) {
+                last = found;
+            }
             parsed++;
             sum = Checksum.fold(sum, found);
             if (touchesPayload) {
-                sum = Checksum.fold(sum, oldest.payloadSum(), found.header.payloadLength);
+                sum = Checksum.fold(sum, oldest.payloadSum(found), found.header.payloadLength);
             }
             Packet done = oldest;
             if (found.header.isTcp()) {
@@ -84,6 +90,10 @@ final class ObjectProcessor extends Processor {
                 done.reset();
                 stack[ready++] = done;
             }
+        }
+        if (detached) {
+            // Or the compiler would find that no object of a parse outlives it, and make none.
+            latest = last;
         }
         source.ready = ready;
         cursor = place;
@@ -106,8 +116,8 @@ final class ObjectProcessor extends Processor {
         long folded = checksum;
         for (final Packet packet : store.slots) {
             // A stored packet without a parse result was freed too early: left out, it changes the sum.
-            if (packet != null && packet.parsed != null) {
-                folded = Checksum.fold(folded, packet.parsed);
+            if (packet != null && packet.isParsed()) {
+                folded = packet.fold(folded);
             }
         }
         return folded;
@@ -124,15 +134,15 @@ final class ObjectProcessor extends Processor {
         } else {
             queue.forEach(packet -> {
                 packet.claim(audit, "the queue");
-                audit.require(packet.parsed == null, "a packet in the queue is parsed already");
+                audit.require(!packet.isParsed(), "a packet in the queue is parsed already");
             });
             store.forEach(packet -> {
                 packet.claim(audit, "the store");
-                audit.require(packet.parsed != null, "a packet in the store was freed or not parsed");
+                audit.require(packet.isParsed(), "a packet in the store was freed or not parsed");
             });
             strategy.forEachFree(packet -> {
                 packet.claim(audit, "the pool");
-                audit.require(packet.parsed == null, "a packet in the pool still holds a parse result");
+                audit.require(!packet.isParsed(), "a packet in the pool still holds a parse result");
             });
             audit.allPacketsSeen(strategy.preparedCount(), strategy.constructed, strategy.discarded);
             memory.audit(audit);

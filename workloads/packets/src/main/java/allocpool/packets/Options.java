@@ -7,6 +7,7 @@ public final class Options {
     final boolean aged;
     final boolean payloadTouch;
     final boolean leanView;
+    final boolean detached;
 
     /**
      * The options of one trial.
@@ -21,11 +22,26 @@ public final class Options {
      */
     public Options(final long seed, final String steps, final boolean aged, final boolean payloadTouch,
             final boolean leanView) {
+        this(seed, steps, aged, payloadTouch, leanView, false);
+    }
+
+    private Options(final long seed, final String steps, final boolean aged, final boolean payloadTouch,
+            final boolean leanView, final boolean detached) {
         this.seed = seed;
         this.steps = steps;
         this.aged = aged;
         this.payloadTouch = payloadTouch;
         this.leanView = leanView;
+        this.detached = detached;
+    }
+
+    /**
+     * The same with packets that keep numbers and no objects of a parse; see {@link DetachedPacket}.
+     *
+     * @return other options
+     */
+    public Options detached() {
+        return new Options(seed, steps, aged, payloadTouch, leanView, true);
     }
 
     /**

@@ -16,8 +16,23 @@ public abstract class Packet {
     /**
      * Forgets the parse result, as a pool must when it takes the packet back.
      */
-    public final void reset() {
+    public void reset() {
         parsed = null;
+    }
+
+    /** Remembers what a parse found in it, until it is reset. */
+    void keep(final ParseResult found) {
+        parsed = found;
+    }
+
+    /** Whether it has a parse result. */
+    boolean isParsed() {
+        return parsed != null;
+    }
+
+    /** The checksum after what it keeps of its parse. */
+    long fold(final long checksum) {
+        return Checksum.fold(checksum, parsed);
     }
 
     /**
@@ -112,10 +127,10 @@ public abstract class Packet {
         putWord(last, PacketFormat.lastPayloadWord(word, length));
     }
 
-    /** The sum of the payload's words, read through the view that the parse made. */
-    final long payloadSum() {
-        final Object payload = parsed.payload;
-        final int length = parsed.header.payloadLength;
+    /** The sum of the payload's words, read through the view that its parse made. */
+    final long payloadSum(final ParseResult found) {
+        final Object payload = found.payload;
+        final int length = found.header.payloadLength;
         final int last = PacketFormat.PAYLOAD_OFFSET + length - Long.BYTES;
         long sum = 0;
         for (int at = PacketFormat.PAYLOAD_OFFSET; at < last; at += Long.BYTES) {

@@ -1,9 +1,24 @@
 package allocpool.packets;
 
+import java.nio.ByteBuffer;
+
 /** Makes packets, each with its buffer: the part in which the object layouts differ. */
 public abstract class PacketMemory {
+    /** Whether its packets keep numbers and no objects of a parse. */
+    final boolean detached;
+
     /** For subclasses. */
     protected PacketMemory() {
+        this(false);
+    }
+
+    PacketMemory(final boolean detached) {
+        this.detached = detached;
+    }
+
+    /** A packet over this buffer. */
+    final Packet over(final ByteBuffer buffer, final int slot) {
+        return detached ? DetachedPacket.over(buffer, slot) : new ByteBufferPacket(buffer, slot);
     }
 
     /**

@@ -126,15 +126,16 @@ class BatchTrialTest {
 
     @ParameterizedTest
     @CsvSource({
-        "heap, 'contiguous', false, not to layout heap",
-        "flat, 'contiguous,one_lime', false, 'choose from: contiguous, one_line, stride, prefetch'",
-        "flat, '', false, unknown step ''",
-        "flat, , true, no view of a payload",
+        "heap, 'contiguous', false, false, not to layout heap",
+        "flat, 'contiguous,one_lime', false, false, 'choose from: contiguous, one_line, stride, prefetch'",
+        "flat, '', false, false, unknown step ''",
+        "flat, , true, false, no view of a payload",
+        "flat, , false, true, no parse result",
     })
     void shouldRefuseInOneLineOptionsThatMakeNoSense(final String layout, final String steps, final boolean leanView,
-            final String expected) {
+            final boolean detached, final String expected) {
         final Exception e = assertThrows(IllegalArgumentException.class, () -> new BatchTrial(layout, "pool", steps,
-                30, 30, 10, 10, 1, true, false, leanView, 1));
+                30, 30, 10, 10, 1, true, false, leanView, detached, 1));
 
         assertTrue(e.getMessage().contains(expected), e.getMessage());
     }
@@ -168,6 +169,6 @@ class BatchTrialTest {
     private static BatchTrial trial(final String layout, final String strategy, final int poolSize,
             final int slotCount, final int queueSize, final int storedCount, final long seed, final int maxIterations) {
         return new BatchTrial(layout, strategy, null, poolSize, slotCount, queueSize, storedCount, seed, true, false,
-                false, maxIterations);
+                false, false, maxIterations);
     }
 }

@@ -137,8 +137,7 @@ class GeneratorTest {
         packet.putShort(PacketFormat.PAYLOAD_LENGTH_OFFSET, (short) length);
 
         for (final boolean leanView : new boolean[] {false, true}) {
-            packet.parsed = ParseResult.parse(packet, leanView);
-            assertEquals(expected, packet.payloadSum());
+            assertEquals(expected, packet.payloadSum(ParseResult.parse(packet, leanView)));
         }
     }
 

@@ -35,6 +35,13 @@ class HarnessAllocationTest {
         assertBytesPerPacket(bytesPerParse(layout, true), layout, "pool", options);
     }
 
+    /** Nothing outlives its parse, and the compiler must not see that. */
+    @ParameterizedTest
+    @CsvSource({"heap", "native"})
+    void shouldAllocateTheSameParseResultsWhereNoPacketKeepsThem(final String layout) {
+        assertBytesPerPacket(bytesPerParse(layout, false), layout, "pool", Options.published(3).detached());
+    }
+
     /** As the published program does: a duplicate of the buffer, where references have 4 bytes. */
     @ParameterizedTest
     @CsvSource({"heap", "native"})
@@ -88,7 +95,8 @@ class HarnessAllocationTest {
     }
 
     private PacketMemory memory(final String layout) {
-        return "heap".equals(layout) ? new HeapPacketMemory() : new NativePacketMemory(keep.length + 1, 0);
+        return "heap".equals(layout) ? new HeapPacketMemory(false)
+                : new NativePacketMemory(keep.length + 1, 0, false);
     }
 
     private long bytesEach(final Supplier<Object> supplier) {

@@ -2,6 +2,7 @@ package allocpool.packets;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.stream.Stream;
@@ -29,6 +30,24 @@ class ObjectAuditTest {
         free(processor.strategy, processor.store.slots[3]);
 
         assertNotEquals("", processor.audit());
+    }
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldFindTheSameOfPacketsThatKeepNumbersAndNoObject(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy, Options.published(5).detached());
+        final Packet stored = processor.store.slots[3];
+        final long checksum = processor.checksum();
+        assertTrue(stored.isParsed());
+        assertNull(stored.parsed);
+
+        PacketGenerator.fill(stored, PacketGenerator.draw(99, 0));
+        assertEquals(checksum, processor.checksum());
+        stored.keep(ParseResult.parse(stored, false));
+        assertNotEquals(checksum, processor.checksum());
+        stored.reset();
+
+        assertTrue(processor.audit().contains("freed or not parsed"), processor.audit());
     }
 
     @ParameterizedTest(name = "{0} {1}")
@@ -114,7 +133,7 @@ class ObjectAuditTest {
     void shouldFindAForeignPacketInTheDummy(final String layout) {
         final ObjectProcessor processor = processor(layout, "dummy");
 
-        processor.queue.slots[7] = new HeapPacketMemory().construct();
+        processor.queue.slots[7] = new HeapPacketMemory(false).construct();
 
         assertTrue(processor.audit().contains("another packet"), processor.audit());
     }
@@ -134,9 +153,13 @@ class ObjectAuditTest {
 
     /** A processor with a full queue and a full store, nothing wrong, and two native slots to spare. */
     private static ObjectProcessor processor(final String layout, final String strategy) {
+        return processor(layout, strategy, Options.published(5));
+    }
+
+    private static ObjectProcessor processor(final String layout, final String strategy, final Options options) {
         final int poolSize = "mix".equals(strategy) ? IN_USE / 2 : IN_USE;
         final ObjectProcessor processor = (ObjectProcessor) Trials.processor(layout, strategy,
-                new Sizes(poolSize, IN_USE + 2, QUEUE_SIZE, STORED_COUNT), Options.published(5));
+                new Sizes(poolSize, IN_USE + 2, QUEUE_SIZE, STORED_COUNT), options);
         Trials.feed(processor, 0, 2_000, 1);
         assertEquals("", processor.audit());
         return processor;

@@ -67,7 +67,7 @@ class StrategyTest {
 
     @Test
     void shouldReuseNativeSlotsAndKeepThemApart() {
-        final NativePacketMemory memory = new NativePacketMemory(2, 2);
+        final NativePacketMemory memory = new NativePacketMemory(2, 2, false);
         final ByteBufferPacket first = (ByteBufferPacket) memory.construct();
         final ByteBufferPacket second = (ByteBufferPacket) memory.construct();
         first.putInt(0, 1);

@@ -1,5 +1,6 @@
 package allocpool.packets;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -26,7 +27,7 @@ public final class Trials {
 
     static BatchTrial trial(final String layout, final String strategy, final Sizes sizes, final Options options) {
         return new BatchTrial(layout, strategy, options.steps, sizes.pool, sizes.slots, sizes.queue, sizes.store,
-                options.seed, options.aged, options.payloadTouch, options.leanView, 100);
+                options.seed, options.aged, options.payloadTouch, options.leanView, options.detached, 100);
     }
 
     static Processor processor(final String layout, final String strategy, final Sizes sizes, final Options options) {
@@ -37,8 +38,13 @@ public final class Trials {
     static List<Options> variants(final Layout layout, final long seed) {
         final Options fresh = new Options(seed, null, false, false, false);
         if (!(layout instanceof FlatLayout)) {
-            return List.of(fresh, new Options(seed, null, true, true, false),
-                    new Options(seed, null, true, false, true), new Options(seed, null, false, true, true));
+            final List<Options> variants = new ArrayList<>(List.of(fresh, new Options(seed, null, true, true, false),
+                    new Options(seed, null, true, false, true), new Options(seed, null, false, true, true)));
+            if (!layout.name().startsWith("netty")) {
+                variants.add(Options.published(seed).detached());
+                variants.add(new Options(seed, null, true, true, true).detached());
+            }
+            return variants;
         }
         final Options[] variants = new Options[1 << 4];
         Arrays.setAll(variants, i -> new Options(seed, "contiguous" + step(i, 0, "one_line") + step(i, 1, "stride")

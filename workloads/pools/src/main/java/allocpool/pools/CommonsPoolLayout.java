@@ -22,7 +22,7 @@ public final class CommonsPoolLayout extends Layout {
 
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
-        final PacketMemory memory = heapMemory();
+        final PacketMemory memory = heapMemory(options);
         return objects(memory, new CommonsPoolStrategy(memory, sizes.pool()), sizes, options);
     }
 }
