@@ -90,7 +90,6 @@ class JavaLayout:
         direct_mb: limit of direct memory at scale 1, MiB; 0: its buffers are on the heap.
         slots: whether it has one region with room for a fixed number of packets.
         oldest: first feature release that it runs on.
-        unsafe: whether its library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         ladder: its steps.
         lean_view: whether parsing can make a view of 24 bytes in place of a read-only duplicate of the buffer.
     """
@@ -103,7 +102,6 @@ class JavaLayout:
     direct_mb: int = 0
     slots: bool = False
     oldest: int = FEATURES[0]
-    unsafe: bool = False
     ladder: Ladder = Ladder()
     lean_view: bool = False
 
@@ -220,7 +218,6 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
             strategies=_FLAT,
             direct_mb=_DIRECT_MB,
             slots=True,
-            unsafe=True,
             ladder=_JAVA_FLAT,
         ),
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from allocpool.packets.laps import COLLECTIONS, LAPS
 from allocpool.packets.layouts import JAVA_LAYOUTS, ladder_of
 from allocpool.packets.specs import Solution
 
@@ -53,6 +54,23 @@ def layouts(table: pd.DataFrame) -> pd.DataFrame:
         of_then[f"{name} now"] = pd.Series([getattr(s, name) for s in solutions], index=of_then.index)
     merged = table.drop(columns="solution").merge(of_then, on=names, how="left").drop(columns="steps")
     return merged.rename(columns={f"{name} now": name for name in added}).set_axis(table.index)
+
+
+def reuse(table: pd.DataFrame) -> pd.DataFrame:
+    """Every pool was last in, first out."""
+    return table.assign(pool_reuse="lifo") if "pool_order" in table and "pool_reuse" not in table else table
+
+
+def laps(table: pd.DataFrame) -> pd.DataFrame:
+    """A lap was as many packets as the pool holds, though fewer circulate. A trial that was too short for that is still
+    too short if it is by today's lap, or held fewer collections than profiles ask for."""
+    if "laps" not in table or "pool_reuse" in table:
+        return table
+    in_use = table["queue_size"] + table["stored_count"]
+    of_then = table["pool_size"].where(table["pool_size"] > in_use, in_use)
+    now = table["laps"] * of_then / (in_use + 1)
+    few = (table["gc_collections"] < COLLECTIONS).fillna(False) if "gc_collections" in table else False
+    return table.assign(laps=now, too_short=table["too_short"] & ((now < LAPS).fillna(False) | few))
 
 
 def _of_then(words: dict[Hashable, Any]) -> Solution:

@@ -84,7 +84,7 @@ def jvm_flags(
         pre_touch: commit the whole heap at start.
         compact_headers: compact object headers on or off; the JVM's default when None.
         large_pages: ask the kernel for transparent huge pages for the heap, or not; the JVM's default when None.
-        unsafe: a library of this trial uses ``sun.misc.Unsafe``.
+        unsafe: this trial or a library of it uses ``sun.misc.Unsafe``.
 
     Raises:
         UserError: the combination does not exist.

@@ -38,7 +38,8 @@ def _go_on(
     returns what it allocated in all."""
     seen = Collections(folder / "gc.log", PAUSING, from_start=True)
     start_ns, longest_ns = measured[0][0], spec["longest_factor"] * spec["seconds"] * 1e9
-    wanted = spec["min_laps"] * lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
+    lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"], spec["pool_reuse"])
+    wanted = spec["min_laps"] * lap
     while (
         sum(packets for _, _, packets in measured) < wanted
         or seen.begun_within(start_ns, measured[-1][1]) < spec["min_collections"]

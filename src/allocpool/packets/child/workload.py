@@ -48,7 +48,8 @@ class JavaPackets:
         self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
             spec["layout"], spec["strategy"], spec["steps"], spec["pool_size"], spec["slot_count"],
             spec["queue_size"], spec["stored_count"], spec["seed"],
-            spec["pool_order"] == "aged", spec["payload_touch"], spec["lean_view"], max_iterations,
+            spec["pool_order"] == "aged", spec["pool_reuse"] == "fifo", spec["payload_touch"], spec["lean_view"],
+            max_iterations,
         )  # fmt: skip
 
     def run_packets(self, packets: int, iteration_packets: int) -> list[Iteration]:
@@ -90,7 +91,7 @@ class CppPackets:
             self._version = self._ffi.string(self._library.ap_boost_version()).decode()
         names = {key: spec[key] for key in ("layout", "strategy", "steps")} | {"memory": library_memory(spec)}
         sizes = {key: spec[key] for key in ("pool_size", "queue_size", "stored_count", "seed", "payload_touch")}
-        sizes |= {"aged": spec["pool_order"] == "aged"}
+        sizes |= {"aged": spec["pool_order"] == "aged", "fifo": spec["pool_reuse"] == "fifo"}
         # The library reads the names while it creates: until then they must be kept.
         texts = {key: self._ffi.new("char[]", name.encode()) if name else self._ffi.NULL for key, name in names.items()}
         config = self._ffi.new("ap_packets_config*", texts | sizes)

@@ -223,7 +223,7 @@ final class FlatProcessor extends Processor {
                 audit.require(isParsed(packet), "a packet in the store was freed or not parsed");
             });
             source.audit(audit);
-            source.pool.forEach(
+            source.forEachFree(
                     packet -> audit.require(!isParsed(packet), "a packet in the pool still holds a parse result"));
         }
         return audit.finding();

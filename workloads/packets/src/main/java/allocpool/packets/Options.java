@@ -5,11 +5,12 @@ public final class Options {
     final long seed;
     final String steps;
     final boolean aged;
+    final boolean fifo;
     final boolean payloadTouch;
     final boolean leanView;
 
     /**
-     * The options of one trial.
+     * The options of one trial whose pool, if it has one, is last in, first out.
      *
      * @param seed seed of the packets' contents, of the store's replacement and of the order of the pool
      * @param steps of the flat layouts, comma-separated; null: all, and null for any other layout
@@ -21,11 +22,36 @@ public final class Options {
      */
     public Options(final long seed, final String steps, final boolean aged, final boolean payloadTouch,
             final boolean leanView) {
+        this(seed, steps, aged, false, payloadTouch, leanView);
+    }
+
+    private Options(final long seed, final String steps, final boolean aged, final boolean fifo,
+            final boolean payloadTouch, final boolean leanView) {
         this.seed = seed;
         this.steps = steps;
         this.aged = aged;
+        this.fifo = fifo;
         this.payloadTouch = payloadTouch;
         this.leanView = leanView;
+    }
+
+    /**
+     * The same with another order of reuse.
+     *
+     * @param first whether a pool hands out first what came back first: a ring; else what came back last, a stack
+     * @return the options
+     */
+    public Options withFifo(final boolean first) {
+        return new Options(seed, steps, aged, first, payloadTouch, leanView);
+    }
+
+    /**
+     * Whether a pool hands out first what came back first.
+     *
+     * @return false: last in, first out
+     */
+    public boolean fifo() {
+        return fifo;
     }
 
     /**

@@ -134,9 +134,18 @@ class BatchTrialTest {
     void shouldRefuseInOneLineOptionsThatMakeNoSense(final String layout, final String steps, final boolean leanView,
             final String expected) {
         final Exception e = assertThrows(IllegalArgumentException.class, () -> new BatchTrial(layout, "pool", steps,
-                30, 30, 10, 10, 1, true, false, leanView, 1));
+                30, 30, 10, 10, 1, true, false, false, leanView, 1));
 
         assertTrue(e.getMessage().contains(expected), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"heap, alloc", "heap, dummy", "flat, dummy"})
+    void shouldRefuseAnOrderOfReuseWhereNothingIsPooled(final String layout, final String strategy) {
+        final Options ring = Options.published(1).withFifo(true);
+
+        assertThrows(IllegalArgumentException.class,
+                () -> Processor.create(layout, strategy, 30, 30, 10, 10, ring));
     }
 
     @ParameterizedTest
@@ -168,6 +177,6 @@ class BatchTrialTest {
     private static BatchTrial trial(final String layout, final String strategy, final int poolSize,
             final int slotCount, final int queueSize, final int storedCount, final long seed, final int maxIterations) {
         return new BatchTrial(layout, strategy, null, poolSize, slotCount, queueSize, storedCount, seed, true, false,
-                false, maxIterations);
+                false, false, maxIterations);
     }
 }
