@@ -63,6 +63,8 @@ typedef struct {
                             it has, of the others none */
   int32_t aged;          /* not 0: free packets wait in an order that the seed shuffles, and so does what the heap gives to
                             mix and alloc first; 0: in the order in which they were made */
+  int32_t fifo;          /* not 0: mix and pool hand out first what came back first, of a ring that holds the whole pool;
+                            0: what came back last, of a stack. The others have no pool and take 0 only */
   int32_t payload_touch; /* not 0: the payload is written when a packet is filled and read when it is parsed */
 } ap_packets_config;
 

@@ -74,6 +74,7 @@ ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size
                                        asked.seed,
                                        asked.steps,
                                        asked.aged != 0,
+                                       asked.fifo != 0,
                                        asked.payload_touch != 0};
     packets->workload =
         allocpool::make_workload(asked.layout, asked.strategy, asked.memory ? asked.memory : "", settings);

@@ -21,6 +21,7 @@ struct Settings {
   std::uint64_t seed;
   const char* steps = nullptr;  // comma-separated; null: the layout's own
   bool aged = false;            // packets lie in the order that long use brings about
+  bool fifo = false;            // the pool hands out first what came back first
   bool payload_touch = false;   // the payload is written and read
 };
 
