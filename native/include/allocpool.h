@@ -123,6 +123,11 @@ ap_status ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* co
 /* Checksum over all that was parsed, then over the store's parse results in slot order. Changes nothing. */
 ap_status ap_packets_get_checksum(const ap_packets* packets, uint64_t* checksum);
 
+/* How far apart packets lie that the FIFO yields one after the other: the mean absolute distance of neighbours in bytes, of
+   a sample of at most 10,000, between packet objects, or headers in layout slab; -1 where no two packets are there. Changes
+   nothing. */
+ap_status ap_packets_get_disorder(const ap_packets* packets, double* bytes);
+
 /* Where the packets of layout slab lie, to look up what pages the kernel gave; no address and 0 bytes for other layouts. */
 ap_status ap_packets_get_region(const ap_packets* packets, ap_region* region);
 

@@ -100,6 +100,10 @@ ap_status ap_packets_get_checksum(const ap_packets* packets, uint64_t* checksum)
   return c_api::status<ap_status>({}, [&] { c_api::at(checksum) = c_api::at(packets).workload->checksum(); });
 }
 
+ap_status ap_packets_get_disorder(const ap_packets* packets, double* bytes) {
+  return c_api::status<ap_status>({}, [&] { c_api::at(bytes) = c_api::at(packets).workload->disorder_bytes(); });
+}
+
 ap_status ap_packets_get_region(const ap_packets* packets, ap_region* region) {
   return c_api::status<ap_status>({}, [&] { c_api::at(region) = c_api::at(packets).workload->region(); });
 }

@@ -334,6 +334,27 @@ TEST(Ring, doesTheSameWorkAsAStackAndIsRefusedWithoutAPool) {
   }
 }
 
+double disorder_of(std::string_view layout, std::string_view strategy, int aged, std::int64_t packets) {
+  ap_packets_config asked = config({layout, strategy, layout == "slab" ? "region" : "new"});
+  asked.pool_size = 3'000;
+  asked.queue_size = 1'000;
+  asked.aged = aged;
+  if (layout == "slab") asked.steps = "contiguous";
+  Handle handle(asked);
+  run(handle, packets);
+  double bytes = 0.0;
+  EXPECT_EQ(ap_packets_get_disorder(handle.packets, &bytes), AP_OK);
+  return bytes;
+}
+
+TEST(Disorder, isTheDistanceOfPacketsThatFollowEachOther) {
+  EXPECT_EQ(disorder_of("slab", "pool", 0, 1'000), 1024.0);
+  EXPECT_NEAR(disorder_of("slab", "pool", 1, 1'000), 1'000 * 1024.0, 100 * 1024.0) << "a third of the pool";
+  EXPECT_GE(disorder_of("flat", "pool", 1, 1'000), 100 * 1024.0);
+  EXPECT_EQ(disorder_of("flat", "dummy", 0, 1'000), 0.0);
+  EXPECT_EQ(disorder_of("slab", "pool", 0, 1), -1.0);
+}
+
 TEST(Age, changesNothingThatIsDone) {
   for (const Combination& names : combinations()) {
     if (names.strategy == "dummy") continue;
@@ -619,11 +640,11 @@ std::string error_of(const ap_packets_config& config) {
 TEST(Errors, areOneLineThatNamesTheChoices) {
   const auto refused = [](const char* layout, const char* strategy, const char* memory = nullptr,
                           const char* steps = nullptr) {
-    return error_of({layout, strategy, memory, 21, 10, 10, 1, steps, 1, 0});
+    return error_of({layout, strategy, memory, 21, 10, 10, 1, steps, 1, 0, 0});
   };
   const auto refused_sizes = [](const char* strategy, std::int64_t pool_size, std::int64_t queue_size,
                                 std::int64_t stored_count) {
-    return error_of({"flat", strategy, "new", pool_size, queue_size, stored_count, 1, nullptr, 1, 0});
+    return error_of({"flat", strategy, "new", pool_size, queue_size, stored_count, 1, nullptr, 1, 0, 0});
   };
   EXPECT_EQ(refused("heap", "pool"), "unknown layout 'heap': choose one of " + layout_names());
   EXPECT_EQ(refused("flat", "slab"), "unknown strategy 'slab': choose one of " + strategy_names());

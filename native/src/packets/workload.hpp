@@ -62,6 +62,9 @@ class Workload {
   virtual std::uint64_t checksum() const = 0;
   virtual ap_region region() const = 0;
 
+  // The mean distance in memory of packets that the FIFO yields one after the other, of a sample; -1 where there are none.
+  virtual double disorder_bytes() const = 0;
+
   // Empty, or one line that says what is wrong.
   [[nodiscard]] virtual std::string audit() const = 0;
 };

@@ -106,6 +106,10 @@ TRIALS = DataFrameSchema(
         "cpu_ns_per_packet": number("CPU time of all threads per packet, ns", POSITIVE),
         "warmup_ns_per_packet": number("wall time per packet while warming up, ns", POSITIVE),
         "fill_packets": whole("packets that filled queue and store"),
+        "disorder_bytes": number(
+            "mean distance in memory of packets that the queue yields one after the other, at the start of the window, "
+            "bytes: between packet objects, or headers where a packet is none; empty: no addresses"
+        ),
         "drift_percent": number("second half of the measured window against the first, percent", None),
         **{name: whole(what) for name, what in COUNTS.items()},
         "checksum": text("hex, over what was parsed and stored", nullable=True),
@@ -209,6 +213,7 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
         "cpu_ns_per_packet": measurement["cpu"]["process_ns"] / packets,
         "warmup_ns_per_packet": ns_per_item(measurement["iterations"]["warmup"] or measurement["iterations"]["fill"]),
         "fill_packets": measurement["fill_packets"],
+        "disorder_bytes": measurement["disorder_bytes"],
         "drift_percent": drift_percent(measured),
         "checksum": measurement["checksum"],
         "allocated_bytes": measurement["allocated_bytes"],

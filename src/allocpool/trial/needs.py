@@ -26,7 +26,7 @@ class Jvm:
         pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
         compact_headers: ``-XX:UseCompactObjectHeaders``; the JVM's default when None.
         large_pages: transparent huge pages; the JVM's default when None.
-        unsafe: whether the workload or a library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
+        unsafe: whether anything reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it.
         flags: what else the JVM is started with; the last of two equal flags counts.
     """

@@ -66,11 +66,13 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         measured_packets = spec["packets"] - fill
         filling = work.run_packets(fill, max(1, fill // _PARTS))
         warmup: list[Iteration] = []
+        disorder_bytes = work.disorder_bytes()
         window = CpuWindow()
         measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
     else:
         filling = work.run_packets(fill, math.ceil(fill / _PARTS))
         warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns) if spec["warmup_seconds"] else []
+        disorder_bytes = work.disorder_bytes()
         window = CpuWindow()
         measured = work.run_for(round(spec["seconds"] * 1e9), iteration_ns)
     allocated_bytes = work.allocated_bytes()
@@ -92,5 +94,6 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         "peak_rss_mb": peak_mb,
         # Every block has the same objects alive, and what never collects can't tell the living from the dead.
         "live_objects": work.live_objects() if spec["block"] == 0 and not never_frees(spec["collector"]) else None,
+        "disorder_bytes": disorder_bytes,
         "memory": work.memory(),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, Protocol
 
@@ -29,6 +30,10 @@ class Packets(Protocol):
 
     def checksum(self) -> str:
         """Sixteen hex digits over everything parsed and stored."""
+
+    def disorder_bytes(self) -> float | None:
+        """Return the mean distance in memory, bytes, of packets that the queue yields one after the other, of a sample
+        of at most 10,000; None where there are no two or their addresses can't be had."""
 
     def audit(self) -> str:
         """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
@@ -67,6 +72,10 @@ class JavaPackets:
 
     def checksum(self) -> str:
         return f"{int(self.trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+
+    def disorder_bytes(self) -> float | None:
+        mean = float(self.trial.disorderBytes())
+        return None if math.isnan(mean) else mean
 
     def audit(self) -> str:
         return str(self.trial.audit())
@@ -118,6 +127,11 @@ class CppPackets:
         checksum = self._ffi.new("uint64_t*")
         native.checked(self._library, self._library.ap_packets_get_checksum(self.handle, checksum))
         return f"{int(checksum[0]):016x}"
+
+    def disorder_bytes(self) -> float | None:
+        mean = self._ffi.new("double*")
+        native.checked(self._library, self._library.ap_packets_get_disorder(self.handle, mean))
+        return float(mean[0]) if mean[0] >= 0 else None
 
     def audit(self) -> str:
         message = self._ffi.new("char[]", native.MESSAGE_BYTES)

@@ -152,6 +152,15 @@ public final class BatchTrial {
     }
 
     /**
+     * How far apart packets lie in memory that are processed one after the other; see {@link Processor#disorderBytes}.
+     *
+     * @return bytes, or NaN
+     */
+    public double disorderBytes() {
+        return processor.disorderBytes();
+    }
+
+    /**
      * Checks that no packet is in two places, none lost and the counts right; see {@link Processor#audit}.
      *
      * @return the first thing found wrong, in one line, or the empty string

@@ -206,6 +206,13 @@ final class FlatProcessor extends Processor {
     }
 
     @Override
+    public double disorderBytes() {
+        final int[] queued = queue.places;
+        return Disorder.mean(queued.length, cursor,
+                place -> queued[place] == SlotPlaces.NONE ? Disorder.NONE : queued[place] * geometry.headerBytes);
+    }
+
+    @Override
     public String audit() {
         final Audit audit = new Audit();
         audit.counts(counts, queue.count(), store.count());
