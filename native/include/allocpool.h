@@ -63,6 +63,8 @@ typedef struct {
                             it has, of the others none */
   int32_t aged;          /* not 0: free packets wait in an order that the seed shuffles, and so does what the heap gives to
                             mix and alloc first; 0: in the order in which they were made */
+  int32_t fifo;          /* not 0: mix and pool hand out first what came back first, of a ring that holds the whole pool;
+                            0: what came back last, of a stack. The others have no pool and take 0 only */
   int32_t payload_touch; /* not 0: the payload is written when a packet is filled and read when it is parsed */
 } ap_packets_config;
 
@@ -120,6 +122,11 @@ ap_status ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* co
 
 /* Checksum over all that was parsed, then over the store's parse results in slot order. Changes nothing. */
 ap_status ap_packets_get_checksum(const ap_packets* packets, uint64_t* checksum);
+
+/* How far apart packets lie that the FIFO yields one after the other: the mean absolute distance of neighbours in bytes, of
+   a sample of at most 10,000, between packet objects, or headers in layout slab; -1 where no two packets are there. Changes
+   nothing. */
+ap_status ap_packets_get_disorder(const ap_packets* packets, double* bytes);
 
 /* Where the packets of layout slab lie, to look up what pages the kernel gave; no address and 0 bytes for other layouts. */
 ap_status ap_packets_get_region(const ap_packets* packets, ap_region* region);

@@ -74,6 +74,7 @@ ap_packets* ap_packets_create(const ap_packets_config* config, char* error, size
                                        asked.seed,
                                        asked.steps,
                                        asked.aged != 0,
+                                       asked.fifo != 0,
                                        asked.payload_touch != 0};
     packets->workload =
         allocpool::make_workload(asked.layout, asked.strategy, asked.memory ? asked.memory : "", settings);
@@ -97,6 +98,10 @@ ap_status ap_packets_get_counts(const ap_packets* packets, ap_packets_counts* co
 
 ap_status ap_packets_get_checksum(const ap_packets* packets, uint64_t* checksum) {
   return c_api::status<ap_status>({}, [&] { c_api::at(checksum) = c_api::at(packets).workload->checksum(); });
+}
+
+ap_status ap_packets_get_disorder(const ap_packets* packets, double* bytes) {
+  return c_api::status<ap_status>({}, [&] { c_api::at(bytes) = c_api::at(packets).workload->disorder_bytes(); });
 }
 
 ap_status ap_packets_get_region(const ap_packets* packets, ap_region* region) {

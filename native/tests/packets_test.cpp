@@ -40,7 +40,7 @@ ap_packets_config config(const Combination& names) {
   const std::int64_t pool_size = names.strategy == "mix" ? 50 : kQueue + kStore + 1;
   // The names of the registry are string literals.
   return {names.layout.data(), names.strategy.data(), names.memory.data(), pool_size, kQueue, kStore, kSeed, nullptr,
-          1, 0};
+          1, 0, 0};
 }
 
 constexpr Combination kUsual{"flat", "alloc", "new"};
@@ -253,7 +253,7 @@ TEST(Payload, isReadFromThePacket) {
   using Layout = FlatLayout<New, true, false, false, false>;
   std::vector<std::uint64_t> checksums;
   for (const std::size_t damaged : {std::size_t{0}, std::size_t{49}, std::size_t{127}}) {
-    const Settings settings{{kQueue + kStore + 1, kQueue, kStore}, kSeed, nullptr, true, true};
+    const Settings settings{{kQueue + kStore + 1, kQueue, kStore}, kSeed, nullptr, true, false, true};
     Processor<Layout, PoolStrategy<Layout>> processor(settings, {settings.sizes.pool_size, settings.sizes.pool_size,
                                                                  true, kSeed});
     processor.run(10);
@@ -261,7 +261,7 @@ TEST(Payload, isReadFromThePacket) {
     processor.run(kQueue);
     checksums.push_back(processor.checksum());
   }
-  const Settings settings{{kQueue + kStore + 1, kQueue, kStore}, kSeed, nullptr, true, true};
+  const Settings settings{{kQueue + kStore + 1, kQueue, kStore}, kSeed, nullptr, true, false, true};
   const auto whole = make_workload("flat", "pool", "", settings);
   whole->run(10 + kQueue);
   EXPECT_NE(checksums[0], whole->checksum());
@@ -293,6 +293,68 @@ TEST(Age, isAnOrderThatTheSeedDecides) {
   EXPECT_EQ(aged, fresh);
 }
 
+TEST(Ring, sweepsItsWholePoolInTheOrderInWhichPacketsComeBack) {
+  using Layout = SlabLayout<Region, true, true, true>;
+  Layout layout(5, false);
+  PoolStrategy<Layout, true> pool(layout, {5, 5, false, kSeed});
+  std::vector<std::size_t> order;
+  {
+    PoolStrategy<Layout, true>::Run run(pool);
+    const auto first = run.obtain(), second = run.obtain();
+    run.give_back(second);
+    run.give_back(first);
+    for (int i = 0; i < 10; ++i) {
+      const auto packet = run.obtain();
+      order.push_back(packet);
+      run.give_back(packet);
+    }
+  }
+  EXPECT_EQ(order, (std::vector<std::size_t>{2, 3, 4, 1, 0, 2, 3, 4, 1, 0}));
+  std::size_t pooled = 0;
+  pool.each_pooled([&](Layout::Handle) { ++pooled; });
+  EXPECT_EQ(pooled, 5U);
+}
+
+TEST(Ring, doesTheSameWorkAsAStackAndIsRefusedWithoutAPool) {
+  for (const Combination& names : combinations()) {
+    const bool pooled = names.strategy == "pool" || names.strategy == "mix";
+    for (const int aged : {0, 1}) {
+      ap_packets_config ring_config = config(names), stack_config = config(names);
+      ring_config.fifo = 1;
+      ring_config.aged = stack_config.aged = aged;
+      Handle ring(ring_config), stack(stack_config);
+      ASSERT_EQ(ring.packets != nullptr, pooled) << test::name_of(names);
+      if (!pooled) continue;
+      for (const Handle* handle : {&ring, &stack}) run(*handle, 5'000);
+      EXPECT_EQ(checksum_of(ring), checksum_of(stack)) << test::name_of(names);
+      EXPECT_EQ(counts_of(ring).freed, counts_of(stack).freed);
+      EXPECT_EQ(counts_of(ring).constructed, counts_of(stack).constructed);
+      expect_clean(ring);
+    }
+  }
+}
+
+double disorder_of(std::string_view layout, std::string_view strategy, int aged, std::int64_t packets) {
+  ap_packets_config asked = config({layout, strategy, layout == "slab" ? "region" : "new"});
+  asked.pool_size = 3'000;
+  asked.queue_size = 1'000;
+  asked.aged = aged;
+  if (layout == "slab") asked.steps = "contiguous";
+  Handle handle(asked);
+  run(handle, packets);
+  double bytes = 0.0;
+  EXPECT_EQ(ap_packets_get_disorder(handle.packets, &bytes), AP_OK);
+  return bytes;
+}
+
+TEST(Disorder, isTheDistanceOfPacketsThatFollowEachOther) {
+  EXPECT_EQ(disorder_of("slab", "pool", 0, 1'000), 1024.0);
+  EXPECT_NEAR(disorder_of("slab", "pool", 1, 1'000), 1'000 * 1024.0, 100 * 1024.0) << "a third of the pool";
+  EXPECT_GE(disorder_of("flat", "pool", 1, 1'000), 100 * 1024.0);
+  EXPECT_EQ(disorder_of("flat", "dummy", 0, 1'000), 0.0);
+  EXPECT_EQ(disorder_of("slab", "pool", 0, 1), -1.0);
+}
+
 TEST(Age, changesNothingThatIsDone) {
   for (const Combination& names : combinations()) {
     if (names.strategy == "dummy") continue;
@@ -308,7 +370,7 @@ TEST(Age, changesNothingThatIsDone) {
 // The heap's order is seen by packets that are out, none of which has been freed: whatever the allocator does with what is.
 TEST(Age, ofTheHeapIsThatOfThePacketsWhichAreOutFirst) {
   using Layout = FlatLayout<New, true, false, false, false>;
-  const Settings settings{{0, 1'000, 1}, kSeed, nullptr, true, false};
+  const Settings settings{{0, 1'000, 1}, kSeed, nullptr, true, false, false};
   for (const bool aged : {false, true}) {
     Processor<Layout, PoolStrategy<Layout>> processor(settings, {0, aged ? 1'002 : 0, aged, kSeed});
     processor.run(1'000);
@@ -578,11 +640,11 @@ std::string error_of(const ap_packets_config& config) {
 TEST(Errors, areOneLineThatNamesTheChoices) {
   const auto refused = [](const char* layout, const char* strategy, const char* memory = nullptr,
                           const char* steps = nullptr) {
-    return error_of({layout, strategy, memory, 21, 10, 10, 1, steps, 1, 0});
+    return error_of({layout, strategy, memory, 21, 10, 10, 1, steps, 1, 0, 0});
   };
   const auto refused_sizes = [](const char* strategy, std::int64_t pool_size, std::int64_t queue_size,
                                 std::int64_t stored_count) {
-    return error_of({"flat", strategy, "new", pool_size, queue_size, stored_count, 1, nullptr, 1, 0});
+    return error_of({"flat", strategy, "new", pool_size, queue_size, stored_count, 1, nullptr, 1, 0, 0});
   };
   EXPECT_EQ(refused("heap", "pool"), "unknown layout 'heap': choose one of " + layout_names());
   EXPECT_EQ(refused("flat", "slab"), "unknown strategy 'slab': choose one of " + strategy_names());
@@ -615,12 +677,12 @@ TEST(Errors, areOneLineThatNamesTheChoices) {
 
 TEST(Errors, refuseMoreMemoryThanTheMachineHas) {
   const ap_packets_config huge{"flat", "mix", "new", 2'147'483'647, 2'147'483'647, 2'147'483'647, 1, nullptr,
-                               1, 0};
+                               1, 0, 0};
   EXPECT_NE(error_of(huge).find("choose smaller sizes"), std::string::npos);
 }
 
 TEST(Errors, areCutToTheCallersBuffer) {
-  const ap_packets_config wrong{"heap", "pool", nullptr, 10, 10, 10, 1, nullptr, 1, 0};
+  const ap_packets_config wrong{"heap", "pool", nullptr, 10, 10, 10, 1, nullptr, 1, 0, 0};
   char error[10];
   EXPECT_EQ(ap_packets_create(&wrong, error, sizeof error), nullptr);
   EXPECT_STREQ(error, "unknown l");

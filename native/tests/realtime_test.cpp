@@ -513,7 +513,7 @@ TEST_P(RealtimeContract, doesTheSameWorkAsInBatch) {
   const auto& [layout, strategy, memory] = GetParam();
   const std::int64_t pool_size = strategy == "mix" ? 50 : 161;
   // The names of the registry are string literals.
-  const ap_packets_config config{layout.data(), strategy.data(), memory.data(), pool_size, 100, 60, 42, nullptr, 1, 0};
+  const ap_packets_config config{layout.data(), strategy.data(), memory.data(), pool_size, 100, 60, 42, nullptr, 1, 0, 0};
   char error[256] = "";
   const Packets live(ap_packets_create(&config, error, sizeof error));
   const Packets batch(ap_packets_create(&config, error, sizeof error));

@@ -5,7 +5,9 @@
 // index into a slab.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -73,6 +75,22 @@ class Processor final : public Workload {
   }
 
   ap_region region() const override { return layout_.region(); }
+
+  __attribute__((cold)) double disorder_bytes() const override {
+    constexpr std::size_t kMostPairs = 10'000;
+    const std::size_t last = fifo_.size() - 1, step = std::max<std::size_t>(1, last / kMostPairs);
+    double sum = 0.0;
+    std::size_t pairs = 0;
+    for (std::size_t i = 0; i < last && pairs < kMostPairs; i += step) {
+      const Handle first = fifo_[(state_.cursor + i) % fifo_.size()];
+      const Handle second = fifo_[(state_.cursor + i + 1) % fifo_.size()];
+      if (first == Layout::kNone || second == Layout::kNone) continue;
+      const std::uintptr_t here = address_of(first), there = address_of(second);
+      sum += static_cast<double>(std::max(here, there) - std::min(here, there));
+      ++pairs;
+    }
+    return pairs == 0 ? -1.0 : sum / static_cast<double>(pairs);
+  }
 
   __attribute__((cold)) std::string audit() const override {
     // The plainest finding first: one that is in two places makes the counts disagree, too.
@@ -272,6 +290,14 @@ class Processor final : public Workload {
       return reinterpret_cast<Places::Key>(packet);
     } else {
       return packet;
+    }
+  }
+
+  std::uintptr_t address_of(Handle packet) const {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return reinterpret_cast<std::uintptr_t>(packet);
+    } else {
+      return reinterpret_cast<std::uintptr_t>(layout_.header(packet));
     }
   }
 

@@ -65,6 +65,17 @@ struct Entry {
   Make make;
 };
 
+template <class Layout, class Memory, class Strategy>
+std::unique_ptr<Workload> made(const Settings& settings, const Steps& steps, const Stock& stock) {
+  using Made = Processor<Layout, Strategy>;
+  if constexpr (Memory::kGivesObjects) {
+    return std::make_unique<Made>(settings, stock);
+  } else {
+    const std::int64_t slots = std::max<std::int64_t>(1, stock.prepared);
+    return std::make_unique<Made>(settings, stock, slots, steps.huge_pages);
+  }
+}
+
 // A step is a template parameter, so that one that is off costs nothing: run-time flags become types one by one.
 template <class Layout, class Strategy, class Memory, bool... kSteps>
 std::unique_ptr<Workload> make(const Settings& settings, const Steps& steps, const Stock& stock) {
@@ -74,13 +85,10 @@ std::unique_ptr<Workload> make(const Settings& settings, const Steps& steps, con
                                                : make<Layout, Strategy, Memory, kSteps..., false>(settings, steps, stock);
   } else if constexpr (Layout::template kMakesSense<Memory, kSteps...> && kTakesSteps<Layout, Strategy, kSteps...>) {
     using With = typename Layout::template With<Memory, kSteps...>;
-    using Made = Processor<With, typename Strategy::template With<With>>;
-    if constexpr (Memory::kGivesObjects) {
-      return std::make_unique<Made>(settings, stock);
-    } else {
-      const std::int64_t slots = std::max<std::int64_t>(1, stock.prepared);
-      return std::make_unique<Made>(settings, stock, slots, steps.huge_pages);
+    if constexpr (Strategy::kPooled) {
+      if (settings.fifo) return made<With, Memory, typename Strategy::template With<With, true>>(settings, steps, stock);
     }
+    return made<With, Memory, typename Strategy::template With<With>>(settings, steps, stock);
   } else {
     throw std::logic_error("steps that make no sense were let pass");
   }
@@ -260,6 +268,11 @@ std::unique_ptr<Workload> make_workload(std::string_view layout, std::string_vie
   const Steps steps = parse_steps(layout, *entry.ladder, settings.steps);
   require_steps(entry, steps, settings.steps == nullptr || steps == parse_steps(layout, *entry.ladder, nullptr));
   require_sizes(entry, settings.sizes);
+  if (settings.fifo && !entry.pooled) {
+    const std::string pooled = names_where(&Combination::strategy, [](const Entry& other) { return other.pooled; });
+    throw UserError("strategy " + std::string(strategy) +
+                    " has no pool to hand out in another order: leave fifo out, or choose one of " + pooled);
+  }
   const Sizes& sizes = settings.sizes;
   Stock stock{entry.pooled ? sizes.pool_size : 0, 0, settings.aged, settings.seed};
   stock.prepared = settings.aged && entry.constructs ? std::max(stock.pool_size, out_at_once(sizes)) : stock.pool_size;

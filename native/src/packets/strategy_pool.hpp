@@ -2,6 +2,9 @@
 // the stack is empty and dropped when it does not fit back. They differ only in the size that the registry lets
 // pass: a pool that is never empty constructs nothing. Strategy `alloc` is the same with a pool of none.
 //
+// kFifo: the pool is a ring, first in first out: packets are obtained at its head and given back at its tail, so that all
+// that it holds come round, where of a stack only as many do as are in use at once.
+//
 // The stack's top is what was just freed, so there is nothing to prefetch; doing it all the same bought nothing.
 //
 // Aged, the packets lie in the order that long use brings about (ageing.hpp). So do those that the heap gives: as many as
@@ -20,7 +23,7 @@
 
 namespace allocpool {
 
-template <class Layout>
+template <class Layout, bool kFifo = false>
 class PoolStrategy {
  public:
   using Handle = typename Layout::Handle;
@@ -54,10 +57,12 @@ class PoolStrategy {
           stack_(pool.stack_.data()),
           capacity_(pool.capacity_),
           size_(pool.size_),
+          head_(pool.head_),
           constructed_(pool.constructed_),
           discarded_(pool.discarded_) {}
     ~Run() {
       pool_.size_ = size_;
+      pool_.head_ = head_;
       pool_.constructed_ = constructed_;
       pool_.discarded_ = discarded_;
     }
@@ -65,7 +70,13 @@ class PoolStrategy {
     Run& operator=(const Run&) = delete;
 
     Handle obtain() {
-      if (size_ > 0) return stack_[--size_];
+      if (size_ > 0) {
+        --size_;
+        if constexpr (!kFifo) return stack_[size_];
+        const Handle first = stack_[head_];
+        if (++head_ == capacity_) head_ = 0;
+        return first;
+      }
       if (pool_.stack_.size() > capacity_) return pool_.beyond();
       const Handle packet = pool_.layout_.construct();
       ++constructed_;
@@ -77,15 +88,19 @@ class PoolStrategy {
         pool_.layout_.destroy(packet);
         ++discarded_;
       } else {
-        stack_[size_++] = packet;
+        stack_[kFifo ? wrapped(head_ + size_) : size_] = packet;
+        ++size_;
       }
     }
 
    private:
+    std::size_t wrapped(std::size_t place) const { return place < capacity_ ? place : place - capacity_; }
+
     PoolStrategy& pool_;
     Handle* const stack_;
     const std::size_t capacity_;
     std::size_t size_;
+    std::size_t head_;  // of a ring
     std::int64_t constructed_;
     std::int64_t discarded_;
   };
@@ -96,9 +111,8 @@ class PoolStrategy {
 
   template <class Visit>
   void each_pooled(Visit visit) const {
-    for (std::size_t i = 0; i < stack_.size(); ++i) {
-      if (i < size_ || i >= capacity_) visit(stack_[i]);
-    }
+    for (std::size_t i = 0; i < size_; ++i) visit(stack_[kFifo ? (head_ + i) % capacity_ : i]);
+    for (std::size_t i = capacity_; i < stack_.size(); ++i) visit(stack_[i]);
   }
 
  private:
@@ -121,6 +135,7 @@ class PoolStrategy {
   const std::size_t capacity_;
   const std::size_t prepared_;
   std::size_t size_;
+  std::size_t head_ = 0;
   std::int64_t constructed_ = 0;
   std::int64_t discarded_ = 0;
 };
@@ -129,16 +144,16 @@ struct Mix {
   static constexpr std::string_view kName = "mix";
   static constexpr bool kPooled = true;
   static constexpr bool kConstructs = true;
-  template <class Layout>
-  using With = PoolStrategy<Layout>;
+  template <class Layout, bool kFifo = false>
+  using With = PoolStrategy<Layout, kFifo>;
 };
 
 struct Pool {
   static constexpr std::string_view kName = "pool";
   static constexpr bool kPooled = true;
   static constexpr bool kConstructs = false;
-  template <class Layout>
-  using With = PoolStrategy<Layout>;
+  template <class Layout, bool kFifo = false>
+  using With = PoolStrategy<Layout, kFifo>;
 };
 
 }  // namespace allocpool

@@ -21,6 +21,7 @@ struct Settings {
   std::uint64_t seed;
   const char* steps = nullptr;  // comma-separated; null: the layout's own
   bool aged = false;            // packets lie in the order that long use brings about
+  bool fifo = false;            // the pool hands out first what came back first
   bool payload_touch = false;   // the payload is written and read
 };
 
@@ -60,6 +61,9 @@ class Workload {
   virtual ap_packets_counts counts() const = 0;
   virtual std::uint64_t checksum() const = 0;
   virtual ap_region region() const = 0;
+
+  // The mean distance in memory of packets that the FIFO yields one after the other, of a sample; -1 where there are none.
+  virtual double disorder_bytes() const = 0;
 
   // Empty, or one line that says what is wrong.
   [[nodiscard]] virtual std::string audit() const = 0;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any, get_args
 
 import pandas as pd
@@ -36,7 +36,7 @@ from allocpool.campaign.tidy import (
 from allocpool.packets import older
 from allocpool.packets.laps import LAPS, lap_packets
 from allocpool.packets.measurement import BatchMeasurement, Stretches
-from allocpool.packets.specs import Control, PoolOrder, Solution
+from allocpool.packets.specs import Control, PoolOrder, PoolReuse, Solution
 from allocpool.packets.strategies import STRATEGIES
 from allocpool.runtimes.flags import JVM_OPTIONS
 from allocpool.trial.record import TrialRecord
@@ -67,6 +67,7 @@ PACKETS_COLUMNS: dict[str, Column] = {
     "detached": Column("bool", description="Java: packets keep what a parse found as numbers, its objects die young"),
     "host_cpu": Column("bool", description="C++: compiled for this machine's CPU, not for any of its family"),
     "pool_order": choice(get_args(PoolOrder), "of free packets at the start: shuffled (aged) or as made (fresh)"),
+    "pool_reuse": choice(get_args(PoolReuse), "which free packet comes next: the last that came back, or the first"),
     "payload_touch": Column("bool", description="whether the payload is written and read, not only the header"),
     "control": choice(
         get_args(Control),
@@ -91,7 +92,7 @@ PACKETS_COLUMNS: dict[str, Column] = {
 }
 
 LAPS_COLUMNS: dict[str, Column] = {
-    "laps": number("packets of the measured window, over those that pool, or queue and store if they hold more, hold"),
+    "laps": number("packets of the measured window, over those that circulate: in use at once, or all of a fifo pool"),
     "too_short": Column(
         "boolean", nullable=True, description="it ended before the laps, or the collections, that were asked for"
     ),
@@ -126,6 +127,10 @@ TRIALS = DataFrameSchema(
             nullable=True,
         ),
         "fill_packets": whole("packets that filled queue and store"),
+        "disorder_bytes": number(
+            "mean distance in memory of packets that the queue yields one after the other, at the start of the window, "
+            "bytes: between packet objects, or headers where a packet is none; empty: no addresses"
+        ),
         "drift_percent": number("second half of the measured window against the first, percent", None),
         **{name: whole(what) for name, what in COUNTS.items()},
         "checksum": text("hex, over what was parsed and stored", nullable=True),
@@ -176,15 +181,14 @@ def laps_row(row: Mapping[str, Any], packets: int | None, asked: float) -> Row:
     """The columns on laps of a trial whose measured window held so many packets; ``row`` has its sizes."""
     if pd.isna(packets) or packets is None:
         return dict.fromkeys(LAPS_COLUMNS)
-    laps = packets / lap_packets(row["pool_size"], row["queue_size"], row["stored_count"])
+    laps = packets / lap_packets(row["pool_size"], row["queue_size"], row["stored_count"], row["pool_reuse"])
     return {"laps": laps, "too_short": bool(laps < asked)}
 
 
 def in_todays_words(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Stored tables of an earlier version with today's names of cases and solutions."""
-    return {
-        name: older.later_options(older.layouts(older.settings(older.case_a(table)))) for name, table in tables.items()
-    }
+    rules = (older.case_a, older.settings, older.layouts, older.laps, older.reuse, older.later_options)
+    return {name: reduce(lambda then, rule: rule(then), rules, table) for name, table in tables.items()}
 
 
 def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -231,6 +235,7 @@ def batch_row(trial: Trial[BatchMeasurement]) -> Row:
         "warmup_ns_per_packet": ns_per_item(measurement["iterations"]["warmup"] or measurement["iterations"]["fill"]),
         **_warm_up_row(measurement),
         "fill_packets": measurement["fill_packets"],
+        "disorder_bytes": measurement["disorder_bytes"],
         "drift_percent": drift_percent(measured),
         "checksum": measurement["checksum"],
         "allocated_bytes": measurement["allocated_bytes"],

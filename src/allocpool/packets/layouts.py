@@ -90,7 +90,6 @@ class JavaLayout:
         direct_mb: limit of direct memory at scale 1, MiB; 0: its buffers are on the heap.
         slots: whether it has one region with room for a fixed number of packets.
         oldest: first feature release that it runs on.
-        unsafe: whether its library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         ladder: its steps.
         byte_buffers: whether a packet is an object with a ``ByteBuffer``, which options ``lean_view`` and ``detached``
             are about.
@@ -104,7 +103,6 @@ class JavaLayout:
     direct_mb: int = 0
     slots: bool = False
     oldest: int = FEATURES[0]
-    unsafe: bool = False
     ladder: Ladder = Ladder()
     byte_buffers: bool = False
 
@@ -221,7 +219,6 @@ JAVA_LAYOUTS: Mapping[str, JavaLayout] = MappingProxyType(
             strategies=_FLAT,
             direct_mb=_DIRECT_MB,
             slots=True,
-            unsafe=True,
             ladder=_JAVA_FLAT,
         ),
     }

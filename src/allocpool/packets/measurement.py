@@ -50,6 +50,8 @@ class BatchMeasurement(TypedDict):
     allocated_bytes: int | None
     peak_rss_mb: float
     live_objects: int | None
+    disorder_bytes: float | None
+    """At the start of the measured window."""
     memory: Memory
 
 

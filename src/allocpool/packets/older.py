@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from allocpool.packets.laps import COLLECTIONS, LAPS
 from allocpool.packets.layouts import JAVA_LAYOUTS, ladder_of
 from allocpool.packets.specs import Solution
 
@@ -60,6 +61,23 @@ def later_options(table: pd.DataFrame) -> pd.DataFrame:
     none = {"no_refinement": None, "large_young": None, "detached": False}
     since = {name: value for name, value in none.items() if name not in table}
     return table.assign(**since) if since and "pool_order" in table else table
+
+
+def reuse(table: pd.DataFrame) -> pd.DataFrame:
+    """Every pool was last in, first out."""
+    return table.assign(pool_reuse="lifo") if "pool_order" in table and "pool_reuse" not in table else table
+
+
+def laps(table: pd.DataFrame) -> pd.DataFrame:
+    """A lap was as many packets as the pool holds, though fewer circulate. A trial that was too short for that is still
+    too short if it is by today's lap, or held fewer collections than profiles ask for."""
+    if "laps" not in table or "pool_reuse" in table:
+        return table
+    in_use = table["queue_size"] + table["stored_count"]
+    of_then = table["pool_size"].where(table["pool_size"] > in_use, in_use)
+    now = table["laps"] * of_then / (in_use + 1)
+    few = (table["gc_collections"] < COLLECTIONS).fillna(False) if "gc_collections" in table else False
+    return table.assign(laps=now, too_short=table["too_short"] & ((now < LAPS).fillna(False) | few))
 
 
 def _of_then(words: dict[Hashable, Any]) -> Solution:

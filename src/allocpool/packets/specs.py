@@ -84,6 +84,8 @@ ALLOCATORS = (*PRELOADED, *RESOURCES)
 PoolOrder = Literal["aged", "fresh"]
 """Of the free packets at the start: shuffled by the seed, as those of a program are that has run for long, or as they
 were made."""
+PoolReuse = Literal["lifo", "fifo"]
+"""Which free packet a pool hands out next: the one that came back last, of a stack, or first, of a ring."""
 Control = Literal["twin", "fixed_addresses", "foreground", "c1_only"]
 """What the instrument holds fixed to explain what trials differ by: nothing, so that a configuration has two names; the
 addresses of memory; when code is compiled; by which compiler."""
@@ -133,6 +135,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         "detached": Option("detached", True, "java"),
         "host_cpu": Option("host_cpu", True, "cpp"),
         "fresh": Option("pool_order", "fresh"),
+        "fifo": Option("pool_reuse", "fifo"),
         "payload": Option("payload_touch", True),
         "twin": Option("control", "twin"),
         "fixed_addresses": Option("control", "fixed_addresses"),
@@ -183,6 +186,7 @@ class Solution(BaseModel):
     detached: bool = False
     host_cpu: bool = False
     pool_order: PoolOrder = "aged"
+    pool_reuse: PoolReuse = "lifo"
     payload_touch: bool = False
     control: Control | None = None
 
@@ -401,6 +405,9 @@ class PacketsSpec(TrialSpec):
     host_cpu: bool = Field(default=False, description="C++ compiled for this machine's CPU, not for any of its family")
     steps: str | None = Field(default=None, description="of the ladder of layouts, comma-separated; the layout's own")
     pool_order: PoolOrder = Field(default="aged", description="of free packets at the start: shuffled, or as made")
+    pool_reuse: PoolReuse = Field(
+        default="lifo", description="of free packets: a stack, last in first out, or a ring, first in first out"
+    )
     payload_touch: bool = Field(default=False, description="the payload is written and read, not only the header")
     control: Control | None = Field(default=None, description="held fixed by the instrument; twin: nothing is")
     strategy: StrategyName
@@ -532,7 +539,7 @@ class PacketsSpec(TrialSpec):
             options=jvm_options(self),
             pre_touch=not self.lazy_heap,
             explicit_gc=bool(self.explicit_gc),
-            unsafe=self.java_layout.unsafe,
+            unsafe=True,
         )
         huge = _HUGE_PAGES_OF_MALLOC if self.large_pages else {}
         return Needs(jvm=jvm, processes=self.processes, environment={**huge, **environment})
@@ -540,6 +547,9 @@ class PacketsSpec(TrialSpec):
 
 def no_such_pair(solution: Solution, strategy: str) -> str | None:
     """One line that says why a solution has no such strategy, on any machine; None when it has."""
+    if solution.pool_reuse == "fifo" and not STRATEGIES[strategy].pool_size:
+        having = " or ".join(name for name, row in STRATEGIES.items() if row.pool_size)
+        return f"strategy {strategy} has no pool to hand out in another order: leave fifo out, or choose {having}"
     if solution.language == "java":
         return None
     layout = CPP_LAYOUTS[solution.layout]

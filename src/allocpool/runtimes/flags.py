@@ -157,7 +157,7 @@ def jvm_flags(
         explicit_gc: let ``System.gc()`` collect; off unless asked, as JPype calls it when Python collects.
         pre_touch: commit the whole heap at start.
         options: words of ``JVM_OPTIONS``.
-        unsafe: a library of this trial uses ``sun.misc.Unsafe``.
+        unsafe: this trial or a library of it uses ``sun.misc.Unsafe``.
 
     Raises:
         UserError: the combination does not exist.

@@ -25,7 +25,7 @@ class Jvm:
         direct_mb: limit of direct memory, MiB; the JVM's default when 0.
         pause_target_ms: ``-XX:MaxGCPauseMillis``; the JVM's default when None.
         options: words of `allocpool.runtimes.flags.JVM_OPTIONS`.
-        unsafe: whether a library reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
+        unsafe: whether anything reads memory through ``sun.misc.Unsafe``, which newer releases warn of (JEP 498).
         explicit_gc: whether ``System.gc()`` may collect: reclaiming direct memory depends on it.
         flags: what else the JVM is started with; the last of two equal flags counts.
     """

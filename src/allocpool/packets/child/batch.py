@@ -74,7 +74,7 @@ class _Window:
 
     def _lacks_something(self) -> bool:
         spec = self._spec
-        lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
+        lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"], spec["pool_reuse"])
         start_ns, end_ns = self.iterations[0][0], self.iterations[-1][1]
         return (
             sum(count for _, _, count in self.iterations) < spec["min_laps"] * lap
@@ -142,6 +142,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         fill = min(fill, spec["packets"] // 2)
         measured_packets = spec["packets"] - fill
         filling = work.run_packets(fill, max(1, fill // _PARTS))
+        disorder_bytes = work.disorder_bytes()
         window = CpuWindow()
         measured = work.run_packets(measured_packets, math.ceil(measured_packets / _PARTS))
         allocated_bytes = work.allocated_bytes()
@@ -152,6 +153,7 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
             warmup, warmed_up = _until_steady(work, spec, folder)
         elif spec["warmup_seconds"]:
             warmup = work.run_for(round(spec["warmup_seconds"] * 1e9), iteration_ns)
+        disorder_bytes = work.disorder_bytes()
         timed = _Window(work, spec, folder)
         window = CpuWindow()
         timed.run()
@@ -175,5 +177,6 @@ def _measure(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Batc
         "peak_rss_mb": peak_mb,
         # Every block has the same objects alive, and what never collects can't tell the living from the dead.
         "live_objects": work.live_objects() if spec["block"] == 0 and not never_frees(spec["collector"]) else None,
+        "disorder_bytes": disorder_bytes,
         "memory": work.memory(),
     }

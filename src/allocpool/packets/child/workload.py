@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, Protocol
 
@@ -30,6 +31,10 @@ class Packets(Protocol):
     def checksum(self) -> str:
         """Sixteen hex digits over everything parsed and stored."""
 
+    def disorder_bytes(self) -> float | None:
+        """Return the mean distance in memory, bytes, of packets that the queue yields one after the other, of a sample
+        of at most 10,000; None where there are no two or their addresses can't be had."""
+
     def audit(self) -> str:
         """One line on what is wrong with FIFO, store and pool; empty when nothing is."""
 
@@ -48,7 +53,7 @@ class JavaPackets:
         self.trial = jvm.java_class("allocpool.packets.BatchTrial")(
             spec["layout"], spec["strategy"], spec["steps"], spec["pool_size"], spec["slot_count"],
             spec["queue_size"], spec["stored_count"], spec["seed"],
-            spec["pool_order"] == "aged", spec["payload_touch"], spec["lean_view"],
+            spec["pool_order"] == "aged", spec["pool_reuse"] == "fifo", spec["payload_touch"], spec["lean_view"],
             spec["detached"], max_iterations,
         )  # fmt: skip
 
@@ -67,6 +72,10 @@ class JavaPackets:
 
     def checksum(self) -> str:
         return f"{int(self.trial.checksum()) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+
+    def disorder_bytes(self) -> float | None:
+        mean = float(self.trial.disorderBytes())
+        return None if math.isnan(mean) else mean
 
     def audit(self) -> str:
         return str(self.trial.audit())
@@ -91,7 +100,7 @@ class CppPackets:
             self._version = self._ffi.string(self._library.ap_boost_version()).decode()
         names = {key: spec[key] for key in ("layout", "strategy", "steps")} | {"memory": library_memory(spec)}
         sizes = {key: spec[key] for key in ("pool_size", "queue_size", "stored_count", "seed", "payload_touch")}
-        sizes |= {"aged": spec["pool_order"] == "aged"}
+        sizes |= {"aged": spec["pool_order"] == "aged", "fifo": spec["pool_reuse"] == "fifo"}
         # The library reads the names while it creates: until then they must be kept.
         texts = {key: self._ffi.new("char[]", name.encode()) if name else self._ffi.NULL for key, name in names.items()}
         config = self._ffi.new("ap_packets_config*", texts | sizes)
@@ -118,6 +127,11 @@ class CppPackets:
         checksum = self._ffi.new("uint64_t*")
         native.checked(self._library, self._library.ap_packets_get_checksum(self.handle, checksum))
         return f"{int(checksum[0]):016x}"
+
+    def disorder_bytes(self) -> float | None:
+        mean = self._ffi.new("double*")
+        native.checked(self._library, self._library.ap_packets_get_disorder(self.handle, mean))
+        return float(mean[0]) if mean[0] >= 0 else None
 
     def audit(self) -> str:
         message = self._ffi.new("char[]", native.MESSAGE_BYTES)

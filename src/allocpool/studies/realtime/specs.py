@@ -155,7 +155,7 @@ class LiveSpec(PacketsSpec):
 
     def stretch_seconds(self, seconds: float, cap_seconds: float, interval_ns: float) -> float:
         """One run of the source: half of the way to the cap where major collections are waited for."""
-        lap = lap_packets(self.pool_size, self.queue_size, self.stored_count)
+        lap = lap_packets(self.pool_size, self.queue_size, self.stored_count, self.pool_reuse)
         seconds = min(cap_seconds, max(seconds, self.min_laps * lap * interval_ns / 1e9))
         waits = self.major_collections > 0 and self.language == "java"
         return self.warmup_seconds + ((seconds + cap_seconds) / 2 if waits else seconds) + _STRETCH_S

@@ -88,7 +88,8 @@ def _plain(spec: dict[str, Any], launch: dict[str, Any], recording: Path | None)
 def _settings(spec: dict[str, Any]) -> list[str]:
     """What the Java program ``BatchMain`` takes, in its order, but for the file of a recording."""
     words = ("layout", "strategy", "steps", "pool_size", "slot_count", "queue_size", "stored_count", "seed")
-    flags = (spec["pool_order"] == "aged", spec["payload_touch"], spec["lean_view"], spec["detached"])
+    flags = [spec["pool_order"] == "aged", spec["pool_reuse"] == "fifo"]
+    flags += [spec["payload_touch"], spec["lean_view"], spec["detached"]]
     warm_up = spec["packets"] // 2
     return [
         *("-" if spec[word] is None else str(spec[word]) for word in words),

@@ -76,7 +76,7 @@ def _simulated(spec: dict[str, Any], launch: dict[str, Any], folder: Path) -> Co
 
 def _cachegrind(driver: Path, spec: dict[str, Any], count: int, out: Path) -> tuple[dict[str, int], str]:
     """Cachegrind's totals over one process by event, and the checksum that the process printed."""
-    switches = [int(spec["pool_order"] == "aged"), int(spec["payload_touch"])]
+    switches = [int(spec["pool_order"] == "aged"), int(spec["pool_reuse"] == "fifo"), int(spec["payload_touch"])]
     sizes = [spec["pool_size"], spec["queue_size"], spec["stored_count"], spec["seed"], *switches, count]
     command = [
         "valgrind", "--tool=cachegrind", "--cache-sim=yes", "--quiet", f"--cachegrind-out-file={out}",

@@ -31,7 +31,7 @@ class Stretches:
     ) -> None:
         """``smallest_ns`` and ``longest_s`` are the bounds of what will be asked for."""
         self._watch(spec, folder)
-        lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"])
+        lap = lap_packets(spec["pool_size"], spec["queue_size"], spec["stored_count"], spec["pool_reuse"])
         self._packets_at_least = spec["min_laps"] * lap
         iterations = math.ceil(spec["prologue_seconds"] * 1e9 / _PROLOGUE_ITERATION_NS)
         self.work = packets.make(spec, launch, max(_PARTS, iterations) + 1)

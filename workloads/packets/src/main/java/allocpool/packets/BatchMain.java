@@ -20,7 +20,8 @@ public final class BatchMain {
      * Runs one trial.
      *
      * @param args layout, strategy, steps or {@code -}, sizes of pool, slots, queue and store, seed, whether aged,
-     *     whether payloads are touched, whether views are lean, whether parse results are detached; packets of the warm-up and of the measured part,
+     *     whether the pool is first in, first out, whether payloads are touched, whether views are lean, whether parse
+     *     results are detached; packets of the warm-up and of the measured part,
      *     iterations of each; the file of a recording by Flight Recorder, or {@code -}
      * @throws IOException if the recording can't be written or read
      */
@@ -35,6 +36,7 @@ public final class BatchMain {
         }
         final long seed = Long.parseLong(words.next());
         final boolean aged = Boolean.parseBoolean(words.next());
+        final boolean fifo = Boolean.parseBoolean(words.next());
         final boolean payloadTouch = Boolean.parseBoolean(words.next());
         final boolean leanView = Boolean.parseBoolean(words.next());
         final boolean detached = Boolean.parseBoolean(words.next());
@@ -45,7 +47,7 @@ public final class BatchMain {
 
         final PauseRecorder recorder = recording.equals(NONE) ? null : new PauseRecorder();
         final BatchTrial trial = new BatchTrial(layout, strategy, steps.equals(NONE) ? null : steps, sizes[0], sizes[1],
-                sizes[2], sizes[3], seed, aged, payloadTouch, leanView, detached, iterations);
+                sizes[2], sizes[3], seed, aged, fifo, payloadTouch, leanView, detached, iterations);
         if (recorder != null) {
             recorder.start();
         }

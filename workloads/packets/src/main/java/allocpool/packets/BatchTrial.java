@@ -35,6 +35,7 @@ public final class BatchTrial {
      * @param storedCount packets in the store
      * @param seed seed of the packets' contents, of the store's replacement and of the order of the pool
      * @param aged whether free packets lie in the order of long use when the trial starts; see {@link Options}
+     * @param fifo whether a pool hands out first what came back first; see {@link Options#withFifo}
      * @param payloadTouch whether payloads are written and read; see {@link Options}
      * @param leanView whether parsing makes the smallest view of a payload; see {@link Options}
      * @param detached whether packets keep numbers and no objects of a parse; see {@link Options}
@@ -44,12 +45,12 @@ public final class BatchTrial {
      */
     public BatchTrial(final String layout, final String strategy, final String steps, final int poolSize,
             final int slotCount, final int queueSize, final int storedCount, final long seed, final boolean aged,
-            final boolean payloadTouch, final boolean leanView, final boolean detached,
+            final boolean fifo, final boolean payloadTouch, final boolean leanView, final boolean detached,
             final int maxIterations) {
         Sizes.requireAtLeast("max iterations", maxIterations, 1);
         Sizes.requireAtMost("max iterations", maxIterations, Integer.MAX_VALUE / COLUMNS);
         record = new long[maxIterations * COLUMNS];
-        final Options options = new Options(seed, steps, aged, payloadTouch, leanView);
+        final Options options = new Options(seed, steps, aged, payloadTouch, leanView).withFifo(fifo);
         processor = Processor.create(layout, strategy, poolSize, slotCount, queueSize, storedCount,
                 detached ? options.detached() : options);
     }
@@ -151,6 +152,15 @@ public final class BatchTrial {
      */
     public long checksum() {
         return processor.checksum();
+    }
+
+    /**
+     * How far apart packets lie in memory that are processed one after the other; see {@link Processor#disorderBytes}.
+     *
+     * @return bytes, or NaN
+     */
+    public double disorderBytes() {
+        return processor.disorderBytes();
     }
 
     /**

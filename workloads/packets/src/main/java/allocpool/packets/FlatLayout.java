@@ -42,7 +42,7 @@ public abstract class FlatLayout extends Layout {
         final FlatGeometry geometry = new FlatGeometry(steps, slotCount);
         Sizes.requireAtLeast("slot count of layout " + name(), slotCount, strategy.mostPackets(sizes));
         Sizes.requireAtMost("slot count of layout " + name(), slotCount, mostBytes / geometry.slotBytes);
-        final SlotSource source = strategy.slots(sizes);
+        final SlotSource source = strategy.slots(sizes, options.fifo);
         if (options.aged) {
             source.age(options.seed);
         }

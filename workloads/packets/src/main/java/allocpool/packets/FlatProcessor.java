@@ -206,6 +206,13 @@ final class FlatProcessor extends Processor {
     }
 
     @Override
+    public double disorderBytes() {
+        final int[] queued = queue.places;
+        return Disorder.mean(queued.length, cursor,
+                place -> queued[place] == SlotPlaces.NONE ? Disorder.NONE : queued[place] * geometry.headerBytes);
+    }
+
+    @Override
     public String audit() {
         final Audit audit = new Audit();
         audit.counts(counts, queue.count(), store.count());
@@ -223,7 +230,7 @@ final class FlatProcessor extends Processor {
                 audit.require(isParsed(packet), "a packet in the store was freed or not parsed");
             });
             source.audit(audit);
-            source.pool.forEach(
+            source.forEachFree(
                     packet -> audit.require(!isParsed(packet), "a packet in the pool still holds a parse result"));
         }
         return audit.finding();

@@ -80,7 +80,7 @@ public abstract class Layout {
      */
     protected static Processor objects(final PacketMemory memory, final StrategyName strategy, final Sizes sizes,
             final Options options) {
-        return objects(memory, strategy.objects(memory, sizes), sizes, options);
+        return objects(memory, strategy.objects(memory, sizes, options.fifo), sizes, options);
     }
 
     /**
@@ -99,7 +99,7 @@ public abstract class Layout {
             throw new IllegalArgumentException("layout " + name + " has no strategy '" + strategy
                     + "', choose one of: " + choices);
         }
-        strategy.check(sizes);
+        strategy.check(sizes, options);
         check(options);
         return create(strategy, sizes, options);
     }

@@ -124,6 +124,11 @@ final class ObjectProcessor extends Processor {
     }
 
     @Override
+    public double disorderBytes() {
+        return Disorder.meanOfObjects(queue.slots, cursor);
+    }
+
+    @Override
     public String audit() {
         final Audit audit = new Audit();
         audit.counts(counts, queue.count(), store.count());

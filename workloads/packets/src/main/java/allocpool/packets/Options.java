@@ -5,12 +5,13 @@ public final class Options {
     final long seed;
     final String steps;
     final boolean aged;
+    final boolean fifo;
     final boolean payloadTouch;
     final boolean leanView;
     final boolean detached;
 
     /**
-     * The options of one trial.
+     * The options of one trial whose pool, if it has one, is last in, first out.
      *
      * @param seed seed of the packets' contents, of the store's replacement and of the order of the pool
      * @param steps of the flat layouts, comma-separated; null: all, and null for any other layout
@@ -22,14 +23,15 @@ public final class Options {
      */
     public Options(final long seed, final String steps, final boolean aged, final boolean payloadTouch,
             final boolean leanView) {
-        this(seed, steps, aged, payloadTouch, leanView, false);
+        this(seed, steps, aged, false, payloadTouch, leanView, false);
     }
 
-    private Options(final long seed, final String steps, final boolean aged, final boolean payloadTouch,
-            final boolean leanView, final boolean detached) {
+    private Options(final long seed, final String steps, final boolean aged, final boolean fifo,
+            final boolean payloadTouch, final boolean leanView, final boolean detached) {
         this.seed = seed;
         this.steps = steps;
         this.aged = aged;
+        this.fifo = fifo;
         this.payloadTouch = payloadTouch;
         this.leanView = leanView;
         this.detached = detached;
@@ -41,7 +43,26 @@ public final class Options {
      * @return other options
      */
     public Options detached() {
-        return new Options(seed, steps, aged, payloadTouch, leanView, true);
+        return new Options(seed, steps, aged, fifo, payloadTouch, leanView, true);
+    }
+
+    /**
+     * The same with another order of reuse.
+     *
+     * @param first whether a pool hands out first what came back first: a ring; else what came back last, a stack
+     * @return the options
+     */
+    public Options withFifo(final boolean first) {
+        return new Options(seed, steps, aged, first, payloadTouch, leanView, detached);
+    }
+
+    /**
+     * Whether a pool hands out first what came back first.
+     *
+     * @return false: last in, first out
+     */
+    public boolean fifo() {
+        return fifo;
     }
 
     /**

@@ -5,7 +5,7 @@ package allocpool.packets;
  * When it is empty, a packet is constructed; what does not fit back is dropped. {@code alloc} has a stack of no
  * packets.
  */
-final class PoolStrategy extends Strategy {
+class PoolStrategy extends Strategy {
     private final PacketMemory memory;
 
     PoolStrategy(final PacketMemory memory, final int poolSize) {

@@ -77,6 +77,15 @@ public abstract class Processor {
     public abstract long checksum();
 
     /**
+     * How far apart packets lie in memory that the queue yields one after the other: the mean absolute distance of
+     * neighbours, of a sample of at most {@link Disorder#MOST_PAIRS}. Not for the measured part of a trial.
+     *
+     * @return bytes between packet objects, or between headers where a packet is none; NaN where there are no
+     *     neighbours or their addresses can't be had
+     */
+    public abstract double disorderBytes();
+
+    /**
      * Walks the queue, the store and the pool and checks that no packet and no memory is in two places, that none
      * is lost, and that the counts agree with what is there. Not for the measured part of a trial.
      *

@@ -1,5 +1,7 @@
 package allocpool.packets;
 
+import java.util.function.IntConsumer;
+
 /**
  * Who provides packets of the flat layouts, which are slots, and who takes them back: {@link Strategy}, for numbers.
  */
@@ -22,6 +24,11 @@ abstract class SlotSource {
 
     /** Takes back a slot, when there is no place for it among those that lie ready. */
     abstract void drop(int slot);
+
+    /** Calls {@code action} with each slot that is held ready. */
+    void forEachFree(final IntConsumer action) {
+        pool.forEach(action);
+    }
 
     /** Puts what is free into the order of long use. */
     abstract void age(long seed);
@@ -70,8 +77,9 @@ abstract class SlotSource {
      * Strategies {@code pool} and {@code mix}: a stack that is full at the start. When it is empty, a packet is
      * constructed from a slot of the rest of the memory, which takes back what does not fit into the pool.
      */
-    static final class Pool extends SlotSource {
-        private final SlotStack rest;
+    static class Pool extends SlotSource {
+        /** The slots that the pool does not hold. */
+        final SlotStack rest;
 
         Pool(final int slotCount, final int poolSize) {
             super(poolSize);
@@ -104,10 +112,74 @@ abstract class SlotSource {
 
         @Override
         void audit(final Audit audit) {
-            pool.forEach(slot -> audit.claimSlot(slot, "the pool"));
-            audit.allPacketsSeen(pool.capacity(), constructed, discarded);
+            forEachFree(slot -> audit.claimSlot(slot, "the pool"));
+            audit.allPacketsSeen(prepared(), constructed, discarded);
             rest.forEach(audit::freeSlot);
             audit.allSlotsSeen(rest.capacity());
+        }
+
+        /** How many slots the pool held at the start. */
+        int prepared() {
+            return pool.capacity();
+        }
+    }
+
+    /**
+     * The same with a ring, first in first out, in place of the stack: slots are obtained at its head and given back at
+     * its tail, so that all that it holds come round. The processor finds the stack empty and without room, and asks.
+     */
+    static final class Ring extends Pool {
+        private final int[] ring;
+        private int free;
+        private int head;
+        private int tail;
+
+        Ring(final int slotCount, final int poolSize) {
+            super(slotCount, 0);
+            ring = new int[poolSize];
+            for (; free < poolSize; free++) {
+                ring[free] = rest.pop();
+            }
+        }
+
+        @Override
+        int make() {
+            if (free == 0) {
+                return super.make();
+            }
+            free--;
+            final int slot = ring[head];
+            head = head + 1 == ring.length ? 0 : head + 1;
+            return slot;
+        }
+
+        @Override
+        void drop(final int slot) {
+            if (free == ring.length) {
+                super.drop(slot);
+                return;
+            }
+            free++;
+            ring[tail] = slot;
+            tail = tail + 1 == ring.length ? 0 : tail + 1;
+        }
+
+        @Override
+        void forEachFree(final IntConsumer action) {
+            for (int i = 0; i < free; i++) {
+                action.accept(ring[(int) ((head + (long) i) % ring.length)]);
+            }
+        }
+
+        @Override
+        int prepared() {
+            return ring.length;
+        }
+
+        @Override
+        void age(final long seed) {
+            Ageing.shuffle(ring, ring.length, seed);
+            rest.age(seed);
         }
     }
 }

@@ -22,12 +22,12 @@ public enum StrategyName {
         }
 
         @Override
-        Strategy objects(final PacketMemory memory, final Sizes sizes) {
+        Strategy objects(final PacketMemory memory, final Sizes sizes, final boolean fifo) {
             return new DummyStrategy(memory);
         }
 
         @Override
-        SlotSource slots(final Sizes sizes) {
+        SlotSource slots(final Sizes sizes, final boolean fifo) {
             return new SlotSource.One();
         }
     },
@@ -40,12 +40,12 @@ public enum StrategyName {
         }
 
         @Override
-        Strategy objects(final PacketMemory memory, final Sizes sizes) {
+        Strategy objects(final PacketMemory memory, final Sizes sizes, final boolean fifo) {
             return new PoolStrategy(memory, 0);
         }
 
         @Override
-        SlotSource slots(final Sizes sizes) {
+        SlotSource slots(final Sizes sizes, final boolean fifo) {
             throw new IllegalStateException("Flat memory has nothing to allocate");
         }
     },
@@ -61,16 +61,6 @@ public enum StrategyName {
         long mostPackets(final Sizes sizes) {
             return Math.max(sizes.pool, sizes.mostInUse());
         }
-
-        @Override
-        Strategy objects(final PacketMemory memory, final Sizes sizes) {
-            return new PoolStrategy(memory, sizes.pool);
-        }
-
-        @Override
-        SlotSource slots(final Sizes sizes) {
-            return new SlotSource.Pool(sizes.slots, sizes.pool);
-        }
     },
 
     /** A pool that always suffices. */
@@ -83,16 +73,6 @@ public enum StrategyName {
         @Override
         long mostPackets(final Sizes sizes) {
             return sizes.pool;
-        }
-
-        @Override
-        Strategy objects(final PacketMemory memory, final Sizes sizes) {
-            return new PoolStrategy(memory, sizes.pool);
-        }
-
-        @Override
-        SlotSource slots(final Sizes sizes) {
-            return new SlotSource.Pool(sizes.slots, sizes.pool);
         }
     };
 
@@ -110,13 +90,21 @@ public enum StrategyName {
     }
 
     /** The strategy over packet objects of {@code memory}; its pool, if it has one, is full. */
-    abstract Strategy objects(PacketMemory memory, Sizes sizes);
+    Strategy objects(final PacketMemory memory, final Sizes sizes, final boolean fifo) {
+        return fifo ? new RingStrategy(memory, sizes.pool) : new PoolStrategy(memory, sizes.pool);
+    }
 
     /** The same over the slots of flat memory. */
-    abstract SlotSource slots(Sizes sizes);
+    SlotSource slots(final Sizes sizes, final boolean fifo) {
+        return fifo ? new SlotSource.Ring(sizes.slots, sizes.pool) : new SlotSource.Pool(sizes.slots, sizes.pool);
+    }
 
-    /** Throws {@link IllegalArgumentException} if the pool is too small for this strategy. */
-    final void check(final Sizes sizes) {
+    /** Throws {@link IllegalArgumentException} if the pool is too small for this strategy, or no pool is asked for. */
+    final void check(final Sizes sizes, final Options options) {
+        if (options.fifo && leastPoolSize(sizes) == 0) {
+            throw new IllegalArgumentException("strategy " + this + " has no pool to hand out in another order,"
+                    + " choose one of: " + MIX + ", " + POOL);
+        }
         Sizes.requireAtLeast("pool size of strategy " + this, sizes.pool, leastPoolSize(sizes));
     }
 

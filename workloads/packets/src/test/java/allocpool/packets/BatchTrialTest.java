@@ -135,9 +135,18 @@ class BatchTrialTest {
     void shouldRefuseInOneLineOptionsThatMakeNoSense(final String layout, final String steps, final boolean leanView,
             final boolean detached, final String expected) {
         final Exception e = assertThrows(IllegalArgumentException.class, () -> new BatchTrial(layout, "pool", steps,
-                30, 30, 10, 10, 1, true, false, leanView, detached, 1));
+                30, 30, 10, 10, 1, true, false, false, leanView, detached, 1));
 
         assertTrue(e.getMessage().contains(expected), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"heap, alloc", "heap, dummy", "flat, dummy"})
+    void shouldRefuseAnOrderOfReuseWhereNothingIsPooled(final String layout, final String strategy) {
+        final Options ring = Options.published(1).withFifo(true);
+
+        assertThrows(IllegalArgumentException.class,
+                () -> Processor.create(layout, strategy, 30, 30, 10, 10, ring));
     }
 
     @ParameterizedTest

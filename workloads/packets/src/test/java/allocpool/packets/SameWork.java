@@ -147,12 +147,12 @@ public abstract class SameWork {
     @ParameterizedTest(name = "{0} {1}: {2}")
     @MethodSource("everyShortHonestTrial")
     void shouldDoTheSameWorkInEveryVariant(final String layout, final String strategy, final Vectors.Vector vector) {
-        for (final Options options : Trials.variants(Layout.named(layout), vector.seed)) {
+        for (final Options options : Trials.variants(Layout.named(layout), strategy, vector.seed)) {
             final BatchTrial trial = vector.trial(layout, strategy, options);
 
             trial.runPackets(vector.packets, 10_000);
 
-            final String variant = options.steps + (options.aged ? " aged" : " fresh");
+            final String variant = options.steps + (options.aged ? " aged" : " fresh") + (options.fifo ? " fifo" : "");
             assertEquals("", trial.audit(), variant);
             assertEquals(vector.checksum(options), trial.checksum(), variant);
         }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.Arrays;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What the strategies do with the packets they are asked for and given back. */
@@ -20,6 +22,37 @@ class StrategyTest {
         final Packet[] queued = queuedAfterEach(processor, 4);
 
         assertArrayEquals(new Packet[] {last, middle, last, middle}, queued);
+    }
+
+    @Test
+    void shouldSweepTheWholePoolWhenItIsFirstInFirstOut() {
+        final Options ring = new Options(1, null, false, false, false).withFifo(true);
+        final Packet[] queued = queuedAfterEach((ObjectProcessor) Trials.processor("heap", "pool", new Sizes(5, 0, 1, 1),
+                ring), 10);
+
+        assertEquals(5, Set.of(Arrays.copyOf(queued, 5)).size());
+        assertArrayEquals(Arrays.copyOf(queued, 5), Arrays.copyOfRange(queued, 5, 10));
+        final FlatProcessor flat = (FlatProcessor) Trials.processor("flat", "pool", new Sizes(5, 6, 1, 1), ring);
+        final int[] slots = new int[7];
+        for (int i = 0; i < slots.length; i++) {
+            flat.receive(new long[] {i}, 1);
+            slots[i] = flat.queue.places[0];
+        }
+        assertArrayEquals(new int[] {0, 1, 2, 3, 4, 0, 1}, slots);
+    }
+
+    @Test
+    void shouldConstructWhenARingIsEmptyAndDropWhatDoesNotFit() {
+        final ObjectProcessor processor = (ObjectProcessor) Trials.processor("heap", "mix", new Sizes(1, 0, 1, 1),
+                new Options(1, null, false, false, false).withFifo(true));
+
+        final Packet[] queued = queuedAfterEach(processor, 4);
+
+        assertSame(queued[0], queued[2]);
+        assertSame(queued[1], queued[3]);
+        assertEquals(1, processor.strategy.constructed);
+        processor.strategy.drop(queued[0]);
+        assertEquals(1, processor.strategy.discarded);
     }
 
     @Test

@@ -3,6 +3,8 @@ package allocpool.packets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Trials as the published rows have them, their variants, and packets for a processor. */
 public final class Trials {
@@ -27,7 +29,7 @@ public final class Trials {
 
     static BatchTrial trial(final String layout, final String strategy, final Sizes sizes, final Options options) {
         return new BatchTrial(layout, strategy, options.steps, sizes.pool, sizes.slots, sizes.queue, sizes.store,
-                options.seed, options.aged, options.payloadTouch, options.leanView, options.detached, 100);
+                options.seed, options.aged, options.fifo, options.payloadTouch, options.leanView, options.detached, 100);
     }
 
     static Processor processor(final String layout, final String strategy, final Sizes sizes, final Options options) {
@@ -35,7 +37,15 @@ public final class Trials {
     }
 
     /** Every way in which a trial of a layout may differ from the published row. */
-    static List<Options> variants(final Layout layout, final long seed) {
+    static List<Options> variants(final Layout layout, final String strategy, final long seed) {
+        final List<Options> stacks = variants(layout, seed);
+        return "mix".equals(strategy) || "pool".equals(strategy)
+                ? Stream.concat(stacks.stream(), stacks.stream().map(options -> options.withFifo(true)))
+                        .collect(Collectors.toList())
+                : stacks;
+    }
+
+    private static List<Options> variants(final Layout layout, final long seed) {
         final Options fresh = new Options(seed, null, false, false, false);
         if (!(layout instanceof FlatLayout)) {
             final List<Options> variants = new ArrayList<>(List.of(fresh, new Options(seed, null, true, true, false),

@@ -23,6 +23,6 @@ public final class CommonsPoolLayout extends Layout {
     @Override
     protected Processor create(final StrategyName strategy, final Sizes sizes, final Options options) {
         final PacketMemory memory = heapMemory(options);
-        return objects(memory, new CommonsPoolStrategy(memory, sizes.pool()), sizes, options);
+        return objects(memory, new CommonsPoolStrategy(memory, sizes.pool(), options.fifo()), sizes, options);
     }
 }

@@ -12,16 +12,19 @@ import org.apache.commons.pool2.impl.GenericObjectPool;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 
 /**
- * A {@link GenericObjectPool} of packets with its defaults, last in first out, but for its limits: as many idle
- * packets as the pool is to hold, any number in use.
+ * A {@link GenericObjectPool} of packets with its defaults, last in first out unless asked otherwise, but for its
+ * limits: as many idle packets as the pool is to hold, any number in use.
  */
 final class CommonsPoolStrategy extends Strategy {
     private final GenericObjectPool<Packet> pool;
     private final int poolSize;
+    private final boolean fifo;
 
-    CommonsPoolStrategy(final PacketMemory memory, final int poolSize) {
+    CommonsPoolStrategy(final PacketMemory memory, final int poolSize, final boolean fifo) {
         this.poolSize = poolSize;
+        this.fifo = fifo;
         final GenericObjectPoolConfig<Packet> config = new GenericObjectPoolConfig<>();
+        config.setLifo(!fifo);
         config.setMaxTotal(-1);
         config.setMaxIdle(poolSize);
         // A bean for the management of the pool is of no use to a trial.
@@ -67,11 +70,11 @@ final class CommonsPoolStrategy extends Strategy {
         }
     }
 
-    /** All that is idle, what came last at the end: given back in this order, all lie as they did. */
+    /** All that is idle, in the order in which it came: given back in this order, all lie as they did. */
     private Packet[] borrowAll() {
         final Packet[] idle = new Packet[pool.getNumIdle()];
-        for (int i = idle.length - 1; i >= 0; i--) {
-            idle[i] = make();
+        for (int i = 0; i < idle.length; i++) {
+            idle[fifo ? i : idle.length - 1 - i] = make();
         }
         return idle;
     }

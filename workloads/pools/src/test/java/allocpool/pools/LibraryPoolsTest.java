@@ -56,7 +56,7 @@ class LibraryPoolsTest extends SameWork {
 
     @Test
     void shouldRefuseASecondReturnToThePoolOfCommons() {
-        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 2);
+        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 2, false);
         final Packet packet = strategy.make();
         strategy.drop(packet);
 
@@ -65,7 +65,7 @@ class LibraryPoolsTest extends SameWork {
 
     @Test
     void shouldLeaveThePoolOfCommonsAsItWasWhenWalkingIt() {
-        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 3);
+        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 3, false);
         final List<Packet> first = new ArrayList<>();
         final List<Packet> second = new ArrayList<>();
 
@@ -82,7 +82,7 @@ class LibraryPoolsTest extends SameWork {
 
     @Test
     void shouldAgeThePoolOfCommonsInTheOrderOfEveryOther() {
-        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 100);
+        final CommonsPoolStrategy strategy = new CommonsPoolStrategy(memory, 100, false);
         final List<Packet> fresh = new ArrayList<>();
         final List<Packet> aged = new ArrayList<>();
         strategy.forEachFree(fresh::add);
