@@ -114,7 +114,7 @@ def _until_steady(work: packets.Packets, spec: dict[str, Any], folder: Path) -> 
         trained = not collects or collections >= TRAINED_COLLECTIONS
         if warm and trained and _is_level(iterations):
             return iterations, {"ended_by": "level", "packets": done, "collections": collections}
-        if done + _AT_ONCE * spec["iteration_packets"] > spec["warmup_packets"]:
+        if warm and done + _AT_ONCE * spec["iteration_packets"] > spec["warmup_packets"]:
             return iterations, {"ended_by": "cap", "packets": done, "collections": collections}
 
 
