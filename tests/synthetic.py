@@ -86,6 +86,7 @@ def trials(
                         "detached": False,
                         "host_cpu": False,
                         "pool_order": "aged",
+                        "pool_reuse": "lifo",
                         "payload_touch": False,
                         "lazy_heap": None,
                         "explicit_gc": None,

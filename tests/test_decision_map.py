@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from test_realtime_story import losing, search, three
+from test_realtime_story import search, three
 
-from allocpool import verdict_grid
 from allocpool.campaign import campaign, hosts, sequential, tidy
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN
 from allocpool.files import write_atomically
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import map_story, plots, proof, story
-from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.contrasts import most_loss_chance, of_interval, share_lost
 from allocpool.studies.realtime.loss_boundary import LossBoundary
 from allocpool.studies.realtime.placed import Seen
@@ -285,30 +283,11 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
     beyond = [edge < tried.get(key, 0) for key, edge in zip(keys, found["edge_ns"], strict=True)]
     assert shown[["alloc, ns", "pool, ns"]].stack().str.contains("at least .* a second").sum() == sum(beyond)
 
-    # What was not searched the first page's grid takes from here, with as much of the heap alive as in a batch case.
-    nothing = pd.DataFrame(columns=verdict_grid.COLUMNS)
-    batch = tables["map"].iloc[:1].assign(case=verdict_grid.REALISTIC, queue_size=400, stored_count=500)
-    assert verdict_grid.live_of_map(batch, tables["map"]) == 1_000
-    searched = realtime_cells(tables["searches"])
-    cell = verdict_grid.with_deadline(nothing, batch, searched, tables["map"]).iloc[0]
-    assert (cell["label"], cell["column"], cell["who"]) == ("heap, G1, 25", verdict_grid.DEADLINE, verdict_grid.POOL)
-    assert cell["low"] > 1 and cell["n"] == 12
-    assert verdict_grid.with_deadline(nothing, batch.assign(case="A"), searched, tables["map"]).empty
     # What is decided comes first.
     undecided = three(search(), search(strategy="alloc"))
     searches, mapped = story.verdict(undecided), map_story.verdict(tables)
     assert searches.startswith("**Open.**") and not mapped.startswith("**Open.**")
     assert story.conclusion(tables, undecided) == f"{mapped}\n\n{searches}"
-    # Searches that show who is ahead tell; where they do not, the map does.
-    solution = {"collector": "g1", "runtime": 25, "solution": "heap / G1 / 25", "case": verdict_grid.REALISTIC}
-    for made, who, by_map in ((losing, verdict_grid.POOL, True), (search, verdict_grid.POOL, False)):
-        cells = three(made(**solution), losing(strategy="alloc", **solution))
-        grid = verdict_grid.with_deadline(nothing, batch, cells, tables["map"])
-        assert grid[["who", "by_map"]].to_numpy().tolist() == [[who, by_map]]
-        assert "decision map's" not in verdict_grid.caption(grid)
-    other = three(search(case=verdict_grid.REALISTIC), search(case=verdict_grid.REALISTIC, strategy="alloc"))
-    both = verdict_grid.with_deadline(nothing, batch, other, tables["map"])
-    assert "Of those with a deadline 1 are the decision map's" in verdict_grid.caption(both)
 
 
 def test_a_live_set_that_the_heap_cannot_hold_is_a_row_with_its_reason(runner: Runner) -> None:

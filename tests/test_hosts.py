@@ -26,12 +26,8 @@ from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN, Decision, combine
 from allocpool.errors import UserError
 from allocpool.evidence import hosts as shown
-from allocpool.evidence.claims import MIXED
 from allocpool.evidence.style import alt, smallest_text_px
 from allocpool.machine.host import NAME, read_host
-from allocpool.packets.comparisons import NOW
-from allocpool.studies.batch import claims as batch_claims
-from allocpool.studies.batch import published_sizes
 from allocpool.studies.batch import story as batch_story
 
 Z = 1.959963984540054
@@ -252,35 +248,6 @@ def test_a_campaign_of_another_host_is_set_beside_this_one_pair_by_pair(
     assert "otherwise: heap / G1 / 25 in case B; 0 are decided here alone, 1 there alone, and 0 on neither." in told
     found.pop()
     assert batch_story.elsewhere("standard", ours, compared) == shown.ONE_HOST
-
-
-@pytest.mark.parametrize("host", ["here", "there"])
-def test_a_campaign_at_the_published_sizes_is_set_beside_one_of_smaller_ones(
-    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours = campaign_of("here", {"A": 2.0, "B": 2.0, "C": 2.0}).assign(scale=0.2)
-    full = campaign_of(host, {"A": 2.0, "B": 2.0, "C": 0.5}).assign(scale=1.0)
-    smaller = campaign_of("here", {"A": 9.0, "B": 9.0, "C": 9.0}).assign(scale=0.5)
-    profiles = {published_sizes.PROFILE: [hosts.OfHost(host, "that one", tmp_path)]}
-    monkeypatch.setattr(hosts, "of_hosts", lambda _study, profile: iter(profiles.get(profile, [])))
-    monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"trials": pd.concat([smaller, full])}, {}))
-    stored, compared, verdicts = published_sizes.stored(ours), batch_story.primary(ours), batch_claims.evaluate(ours)
-    assert set(stored["scale"]) == {1.0}
-    beside = published_sizes.verdicts_beside(verdicts, stored)
-    told = published_sizes.sentence(ours, compared, stored, beside)
-    assert "where those of this page are 0.2 of them (n = 6 trials each" in told
-    assert (
-        "of 3 comparisons that both campaigns have, 2 are decided the same way, 1 otherwise: heap / G1 / 25 in" in told
-    )
-    assert told.endswith("They are of another host.") == (host == "there")
-    everywhere = beside[beside["claim"].str.startswith("In every single batch test") & (beside["judged on"] == NOW)]
-    assert everywhere[["at these sizes", "at the published sizes"]].to_numpy().tolist() == [[OPEN, MIXED]]
-    assert published_sizes.stored(full).empty
-    assert "have the published sizes" in published_sizes.sentence(full, compared, stored, beside)
-    profiles.clear()
-    none = published_sizes.stored(ours)
-    assert "No campaign at the published sizes is stored" in published_sizes.sentence(ours, compared, none, beside)
-    assert published_sizes.verdicts_beside(verdicts, none).empty
 
 
 def test_shipped_campaigns_of_other_hosts_stand_beside_this_ones(data: Path) -> None:

@@ -25,13 +25,12 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: install chromium to see notebooks in a browser"
 )
 CELLS = (
-    "from allocpool import notebook, verdict_grid\nfrom allocpool.campaign import campaign\n"
-    "from allocpool.evidence import tables\nfrom allocpool.studies.batch import story",
+    "from allocpool import notebook\nfrom allocpool.campaign import campaign\n"
+    "from allocpool.evidence import tables\nfrom allocpool.packets import by_size",
     "profile = 'standard'",
     "notebook.parameters(globals(), known=['profile'])\ntrials, _ = notebook.stored('batch', profile)",
-    "grid = verdict_grid.costs(story.primary(trials[trials['collector'] == 'g1']), trials)\n"
-    "notebook.figure(verdict_grid.figure(grid), verdict_grid.caption(grid))",
-    "tables.plain_table(grid, 'The grid as a table')",
+    "rungs = by_size.rungs(trials[trials['collector'] == 'g1'])\nnotebook.figure(by_size.curve(trials), 'A caption')",
+    "tables.plain_table(rungs, 'The rungs as a table')",
     "bar = campaign.open_study('batch', 'smoke')._bar(3, 0)\nbar.update(3)\nbar.close()",
     "notebook.parameters({'profile': 'smoke', 'porfile': 'quick'}, known=['profile'])",
 )

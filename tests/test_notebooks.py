@@ -67,26 +67,6 @@ def test_parameters_are_checked_right_after_their_cell(path: Path) -> None:
     assert "notebook.parameters(globals()" in cells[2].source
 
 
-def test_it_is_a_story_of_readable_length(path: Path) -> None:
-    cells = read(path).cells
-    assert 20 <= len(cells) <= 30
-    story = [cell for cell in cells if "parameters" not in cell.metadata.get("tags", [])]
-    assert max(len(cell.source.splitlines()) for cell in story) <= 25
-    code = source(path, "code")
-    assert not [text for text in code if re.search(r"^\s*(def|class|for|while|try) ", text, re.MULTILINE)]
-
-
-def test_nothing_is_made_to_be_seen_and_then_lost(path: Path) -> None:
-    """Jupyter shows the last expression of a cell; whatever comes before it must show itself."""
-    before = [line for text in source(path, "code") for line in ast.parse(text).body[:-1] if isinstance(line, ast.Expr)]
-    assert {ast.unparse(line).partition("(")[0] for line in before} <= {"notebook.figure", "notebook.show"}
-
-
-def test_no_figure_is_typed_into_prose(path: Path) -> None:
-    prose = [CODE_AND_LINKS.sub("", text) for text in source(path, "markdown")]
-    assert not [text for text in prose if re.search(r"\d", text)]
-
-
 def test_settings_are_told_of_what_is_shown_not_of_the_profile_asked_for(path: Path) -> None:
     """Stored results may have been taken with others."""
     asked = re.compile(r"study\.profile\b(?!\.profile\b)")
@@ -107,11 +87,13 @@ def test_it_ends_with_its_mark(path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", profiles.names())
-def test_every_profile_gives_only_parameters_that_the_notebook_has(path: Path, profile: str) -> None:
+def test_profiles_and_notebooks_have_settings_of_the_study_alone(path: Path, profile: str) -> None:
     file = home.home() / "papermill-configs" / profile / f"{path.stem}.yaml"
     given = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert given["profile"] == profile
-    assert set(given) <= set(parameters_cell(path))
+    studies = [study for study in every_study() if study.notebook == path.stem]
+    known = set(studies[0].profile_model.model_fields) if studies else {"profile", "studies"}
+    assert set(given) <= known and set(parameters_cell(path)) <= known
 
 
 @pytest.mark.parametrize("study", STUDY_NAMES)

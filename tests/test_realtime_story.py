@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allocpool import findings, verdict_grid
 from allocpool.campaign import campaign, hosts, tidy
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.style import alt, log_axis, new_figure
@@ -320,15 +319,6 @@ def test_a_side_without_an_interval_wins_by_no_number_of_times() -> None:
     found = three(search(case="B"), losing(strategy="alloc", case="B"))
     both = realtime_report.pool_or_allocate(found)
     assert both["decided"].tolist() == ["pooling"] and both["ratio"].isna().all()
-    nothing = {name: tidy.frame([], SCHEMAS[name]) for name in ("trials", "map")}
-    grid = verdict_grid.with_deadline(
-        pd.DataFrame(columns=verdict_grid.COLUMNS), nothing["trials"], found, nothing["map"]
-    )
-    (cell,) = grid.to_dict("records")
-    assert (cell["who"], cell["column"]) == (verdict_grid.POOL, verdict_grid.DEADLINE) and math.isnan(cell["ratio"])
-    assert "a pool wins in 1" in verdict_grid.sentence(grid)
-    told = findings._told_ratio(grid.iloc[0])
-    assert told == "pool.** Allocating loses packets at every interval that was tried (n = 3)."
 
 
 def probes_of(

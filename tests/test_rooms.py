@@ -23,7 +23,6 @@ FLOORS = (
     {"studies"},
     {
         "findings",
-        "verdict_grid",
         "readme",
         "notebook",
         "doctor",

@@ -141,7 +141,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "sites" / "other").mkdir(parents=True)
     (root / "sites" / "other" / ".allocpool-site").write_text(json.dumps(other), encoding="utf-8")
     (root / "sites" / "other" / "index.html").write_text("<title>Other</title>", encoding="utf-8")
-    return build_site(executed, root / "sites" / "html", sources).parent
+    return build_site(executed, root / "sites" / "html", sources.glob("*.ipynb")).parent
 
 
 def page(site: Path, name: str) -> BeautifulSoup:
@@ -282,7 +282,7 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
 
 def test_a_site_without_notebooks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no notebooks"):
-        build_site(tmp_path, tmp_path / "html", tmp_path)
+        build_site(tmp_path, tmp_path / "html", [])
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "raw/result.json"])
@@ -292,7 +292,7 @@ def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path, name
     kept.write_text("worth keeping", encoding="utf-8")
     save(tmp_path / "notebooks" / "01_a.ipynb", "A")
     with pytest.raises(UserError, match="holds something that is no site"):
-        build_site(tmp_path, tmp_path / "html", tmp_path / "notebooks")
+        build_site(tmp_path, tmp_path / "html", (tmp_path / "notebooks").glob("*.ipynb"))
     assert kept.read_text(encoding="utf-8") == "worth keeping"
 
 

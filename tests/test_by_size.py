@@ -1,0 +1,141 @@
+"""Allocate or pool by how much is alive: what a headline may say, on made campaigns and on all that is stored."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+
+from allocpool import findings
+from allocpool.campaign import hosts, profiles
+from allocpool.packets import by_size
+from allocpool.packets.specs import case_of, case_size, in_case_order
+
+G1 = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
+ALIVE = {"A": 2_000, "B": 200_000, "C": 990_000}
+
+
+def campaign(ratios: dict[str, float], host: str = "here", noise: float = 0.01, scale: float = 1.0) -> pd.DataFrame:
+    """Six blocks in which allocating costs so many times what a pool does, by case."""
+
+    def centre(row: dict[str, object]) -> float:
+        return 100.0 * (ratios[str(row["case"])] if row["strategy"] == "alloc" else 1.0)
+
+    trials = synthetic.trials(blocks=6, noise=noise, centre=centre, solutions=G1, cases=tuple(ratios))
+    sizes = {case: round(alive * scale) // 2 for case, alive in ALIVE.items()}
+    half = trials["case"].map(sizes)
+    return trials.assign(host_id=host, scale=scale, queue_size=half, stored_count=half)
+
+
+def kinds(own: pd.DataFrame, *others: pd.DataFrame) -> list[by_size.Kind]:
+    """The kinds of the headlines of one campaign where these others are on record."""
+    record = pd.concat([by_size.rungs(trials) for trials in (own, *others)], ignore_index=True)
+    return [each.kind for each in by_size.headlines(by_size.rungs(own), record)]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "noise", "kind"),
+    [
+        ({"A": 2.0, "B": 2.0, "C": 2.0}, 0.01, "pool"),
+        ({"A": 0.5, "B": 0.5, "C": 0.5}, 0.01, "allocate"),
+        ({"A": 2.0, "B": 0.5, "C": 0.5}, 0.01, "turns"),
+        ({"A": 2.0, "B": 0.5, "C": 2.0}, 0.01, "turns"),
+        ({"A": 1.0, "B": 1.0, "C": 1.0}, 0.01, "no difference"),
+        ({"A": 1.0, "B": 1.0, "C": 1.2}, 0.8, "inconclusive"),
+    ],
+)
+def test_the_kind_of_a_headline_follows_from_the_rungs(ratios: dict[str, float], noise: float, kind: str) -> None:
+    assert kinds(campaign(ratios, noise=noise)) == [kind]
+
+
+def test_no_side_is_named_where_another_machine_or_size_shows_the_other() -> None:
+    own = campaign(dict.fromkeys("ABC", 0.5))
+    assert kinds(own, campaign(dict.fromkeys("ABC", 0.4), host="there")) == ["allocate"]
+    assert kinds(own, campaign(dict.fromkeys("ABC", 1.0), host="there")) == ["allocate"]
+    assert kinds(own, campaign({"A": 0.5, "B": 2.0, "C": 0.5}, host="there")) == ["turns"]
+    assert kinds(own, campaign(dict.fromkeys("ABC", 2.0), scale=0.1)) == ["turns"]
+
+
+def test_rungs_have_the_sizes_and_the_ratio_of_their_trials() -> None:
+    found = by_size.rungs(campaign({"A": 2.0, "B": 0.5}))
+    assert found["alive"].tolist() == [2_000, 200_000]
+    assert found["verdict"].tolist() == ["pool", "allocate"]
+    assert found["ratio"].tolist() == pytest.approx([2.0, 0.5], rel=0.05)
+    assert (found["low"] < found["ratio"]).all() and (found["ratio"] < found["high"]).all()
+    assert set(found["n"]) == {6} and set(found["configuration"]) == {"G1, JDK 25"}
+
+
+def test_a_failed_side_is_not_measured() -> None:
+    trials = campaign({"B": 2.0})
+    failed = trials.assign(ns_per_packet=trials["ns_per_packet"].mask(trials["strategy"] == "pool"))
+    assert kinds(failed) == ["not measured"]
+
+
+def test_stored_campaigns_never_contradict_each_other() -> None:
+    """Every machine and both profiles replayed: "turns" or "inconclusive", never one side here, the other there."""
+    stored = [
+        by_size.rungs(trials)
+        for profile in ("standard", "article")
+        for _, trials in hosts.tables_of_hosts("batch", profile)["trials"].groupby("host_id")
+    ]
+    record = pd.concat(stored, ignore_index=True)
+    assert len(stored) >= 5 and record["verdict"].isin(by_size.SIDES).sum() > 100
+    named: dict[str, set[str]] = {}
+    for each in (headline for own in stored for headline in by_size.headlines(own, record)):
+        if each.kind in by_size.SIDES:
+            named.setdefault(each.configuration, set()).add(each.kind)
+            decided = record[(record["configuration"] == each.configuration) & record["verdict"].isin(by_size.SIDES)]
+            assert set(decided["verdict"]) == {each.kind}, each.configuration
+    assert named and all(len(sides) == 1 for sides in named.values())
+
+
+def test_the_curve_shows_every_rung_of_both_strategies() -> None:
+    drawing = by_size.curve(campaign({"A": 2.0, "B": 0.5, "C": 1.0}), cache_mb=32)
+    (axis,) = drawing.axes
+    assert axis.get_xscale() == axis.get_yscale() == "log"
+    drawn = [np.asarray(line.get_xdata(), dtype=float) for line in axis.get_lines()]
+    curves = [x.tolist() for x in drawn if len(x) == len(ALIVE)]
+    assert len(curves) >= 2 and all(x == list(ALIVE.values()) for x in curves)
+    assert [32 * 1024] * 2 in [x.tolist() for x in drawn]
+
+
+def test_the_table_has_a_column_for_each_number_alive() -> None:
+    table = by_size.table(by_size.rungs(campaign({"A": 2.0, "B": 0.5})))
+    assert list(table) == ["configuration", "2,000 alive", "200,000 alive"]
+
+
+@pytest.mark.parametrize(("text", "case"), [("B", "B"), (200_000, "B"), ("2000", "A"), (50_000, "50000"), ("C", "C")])
+def test_a_case_is_a_published_name_or_messages_alive(text: Any, case: str) -> None:
+    assert case_of(text) == case
+    assert 2 * case_size(case) == (text if isinstance(text, int) else 2 * case_size(case_of(text)))
+
+
+@pytest.mark.parametrize("wrong", ["D", "3", "-2", "1.5", True, "", "2e5", 0])
+def test_any_other_case_is_refused_in_one_line(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="choose one of A, A10k, B, C") as refused:
+        case_of(wrong)
+    assert "\n" not in str(refused.value)
+
+
+def test_cases_are_ordered_by_what_is_alive() -> None:
+    for order in itertools.permutations(["1000", "A", "50000", "B", "C"]):
+        assert in_case_order(order) == ["1000", "A", "50000", "B", "C"]
+
+
+def test_a_profile_names_the_studies_of_its_findings() -> None:
+    assert profiles.studies_of("quick") == ("instrument", "batch", "pauses", "realtime")
+    assert len(profiles.studies_of("standard")) == 10
+
+
+def test_the_answer_is_of_the_newest_java_and_of_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = (*G1, ("java", "heap", "g1", 17, None, "heap / G1 / 17"), ("cpp", "flat", None, None, "glibc", "C++ flat"))
+    trials = synthetic.trials(blocks=6, noise=0.01, solutions=both)
+    monkeypatch.setattr(findings.Measured, "_table", lambda *_which: trials)
+    measured = findings.Measured("made-up")
+    monkeypatch.setattr(findings.Measured, "on_record", measured.rungs)
+    assert [each.configuration for each in findings.headlines(measured)] == ["G1, JDK 25", "C++ flat"]
+    assert set(findings.by_alive(measured)["configuration"]) == {"G1, JDK 25", "C++ flat"}
