@@ -264,8 +264,8 @@ def trial_length(
     told = _taking_turns(specs, rounds, trial)
     for name, parts in told.items():
         half = {part: median(each[part] for each in parts) for part in parts[0]}
-        words = ", ".join(f"{part} {value:.2f}" for part, value in half.items())
-        click.echo(f"{name}: {words} s; {60 / half['wall']:.1f} a minute")
+        spent = ", ".join(f"{part} {value:.2f}" for part, value in half.items())
+        click.echo(f"{name}: {spent} s; {60 / half['wall']:.1f} a minute")
 
 
 def _parts_of(wall_s: float, cpu_s: float | None, measurement: Mapping[str, Any]) -> dict[str, float]:
