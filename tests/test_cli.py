@@ -53,6 +53,22 @@ def test_the_packets_benchmark_tells_ratios_their_spread_and_that_the_work_was_t
     assert "  java/flat/serial/25 / java/native/serial/25: " in told.output
 
 
+def test_the_parts_of_a_trial_are_all_of_its_time() -> None:
+    second = 1_000_000_000
+    iterations = {"fill": [[5, 5 + second, 9]], "warmup": [], "measured": [[0, second, 9], [second, 2 * second, 9]]}
+    parts = bench._parts_of(5.0, 4.0, {"set_up_ns": second // 2, "iterations": iterations})
+    assert parts == {
+        "wall": 5.0, "cpu": 4.0, "set-up": 0.5, "fill": 1.0, "warmup": 0.0, "measured": 2.0, "rest": 1.5,
+    }  # fmt: skip
+
+
+def test_the_benchmark_of_trials_tells_each_solution_with_both_strategies(data: Path) -> None:
+    sizes = ("--scale", "0.01", "--seconds", "0.05", "--warmup-seconds", "0.05")
+    told = allocpool("bench", "trial", "--rounds", "1", "--case", "A", "--solution", "cpp/flat", *sizes)
+    assert told.exit_code == 0, told.output
+    assert [line.split(":")[0] for line in told.output.splitlines()] == ["cpp/flat A alloc", "cpp/flat A pool"]
+
+
 def test_the_benchmark_of_the_store_makes_records_of_hosts_and_tidies_all_of_them(
     data: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,7 @@ import pytest
 from allocpool import home
 from allocpool.campaign import campaign, single
 from allocpool.errors import UserError
+from allocpool.trial import runner
 from allocpool.trial.log_whole import log_fault
 from allocpool.trial.record import GC_LOG, RESULT, Launch, TrialRecord
 from allocpool.trial.runner import alone, child_environment, shuffled_in_blocks
@@ -216,6 +217,20 @@ def test_a_child_ended_by_a_signal_is_recorded(data: Path, number: int, status: 
     assert record.status == status
     named = {one.value for one in signal.Signals}
     assert (signal.Signals(number).name if number in named else f"signal {number}") in str(record.reason)
+
+
+@pytest.mark.parametrize("descriptors", [True, False])
+def test_a_child_is_waited_for_with_and_without_a_descriptor(
+    descriptors: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not descriptors:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    with subprocess.Popen([sys.executable, "-c", "input(); raise SystemExit(7)"], stdin=subprocess.PIPE) as child:
+        assert runner._ended(child, 0.01) is None
+        assert child.stdin is not None
+        child.stdin.write(b"\n")
+        child.stdin.close()
+        assert runner._ended(child, 60) == 7
 
 
 def test_a_trial_that_a_signal_stopped_for_a_while_is_invalid(data: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,7 +71,9 @@ _Command = TypeVar("_Command", bound=Callable[..., None])
 _Contender = TypeVar("_Contender")
 
 
-def _interleaved(rounds: int, warmup_seconds: float, scale: float) -> Callable[[_Command], _Command]:
+def _interleaved(
+    rounds: int, warmup_seconds: float, scale: float, seconds: float = 1.0
+) -> Callable[[_Command], _Command]:
     """The options of a benchmark whose trials take turns, with their defaults."""
 
     def decorated(command: _Command) -> _Command:
@@ -79,7 +82,7 @@ def _interleaved(rounds: int, warmup_seconds: float, scale: float) -> Callable[[
                          help="Of the published sizes."),
             click.option("--warmup-seconds", default=warmup_seconds, show_default=True, type=click.FloatRange(0),
                          help="Before that."),
-            click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0.01),
+            click.option("--seconds", default=seconds, show_default=True, type=click.FloatRange(0.01),
                          help="Measured per trial."),
             click.option("--rounds", default=rounds, show_default=True, type=click.IntRange(1),
                          help="Interleaved rounds."),
@@ -220,6 +223,58 @@ def published(rounds: int, seconds: float, warmup_seconds: float, scale: float) 
     for what, base, other, strategy, case, other_case in _DEPARTURES:
         compared = decisions.compare(costs[other, strategy, other_case], costs[base, strategy, case])
         click.echo(f"{what}: {other} {strategy} {other_case}: {compared.text()}, n = {compared.decision.n}")
+
+
+_STATED = ("java/heap/g1/25", "java/heap/genzgc/25", "java/heap/parallel/11", "cpp/flat")
+
+
+@bench_command.command("trial")
+@_interleaved(rounds=3, warmup_seconds=0.3, scale=1.0, seconds=0.5)
+@click.option("--solution", "solutions", multiple=True, default=_STATED, show_default=True, help="May be repeated.")
+@click.option("--case", "cases", multiple=True, default=("A", "B"), show_default=True, help="May be repeated.")
+def trial_length(
+    rounds: int, seconds: float, warmup_seconds: float, scale: float, solutions: Sequence[str], cases: Sequence[str]
+) -> None:
+    """Where the time of a batch trial goes: seconds, of wall and of CPU, and trials a minute; medians of the rounds.
+
+    Every trial is a fresh process; they take turns. Objects alive are counted in the first round only, as in the first
+    block of a campaign.
+    """
+    from allocpool.campaign import single
+    from allocpool.packets.specs import CASES, Solution
+
+    for case in cases:
+        if case not in CASES:
+            raise unknown_choice("case", case, CASES)
+    length = {"scale": scale, "seconds": seconds, "warmup_seconds": warmup_seconds}
+    specs = {}
+    for solution, case, strategy in product(solutions, cases, ("alloc", "pool")):
+        settings = {**Solution.parse(solution).model_dump(exclude_none=True), "case": case, "strategy": strategy}
+        words = [f"{key}={value}" for key, value in {**settings, **length}.items() if value != ()]
+        specs[f"{solution} {case} {strategy}"] = words
+    rounds_of = dict.fromkeys(specs, 0)
+
+    def trial(name: str) -> dict[str, float]:
+        block, rounds_of[name] = rounds_of[name], rounds_of[name] + 1
+        record = single.run_single(single.parse_spec(["mode=batch", f"block={block}", *specs[name]]))
+        if record.status != "ok" or record.measurement is None:
+            raise UserError(f"{name}: the trial ended as {record.status}: {record.reason}")
+        return _parts_of(record.wall_s, record.cpu_s, record.measurement)
+
+    told = _taking_turns(specs, rounds, trial)
+    for name, parts in told.items():
+        half = {part: median(each[part] for each in parts) for part in parts[0]}
+        spent = ", ".join(f"{part} {value:.2f}" for part, value in half.items())
+        click.echo(f"{name}: {spent} s; {60 / half['wall']:.1f} a minute")
+
+
+def _parts_of(wall_s: float, cpu_s: float | None, measurement: Mapping[str, Any]) -> dict[str, float]:
+    """Seconds of one batch trial by what it did; the rest is the start and what comes after the measured window."""
+    spent = {"set-up": measurement["set_up_ns"] / 1e9}
+    for stretch, iterations in measurement["iterations"].items():
+        spent[stretch] = sum(end_ns - start_ns for start_ns, end_ns, _ in iterations) / 1e9
+    cpu = {} if cpu_s is None else {"cpu": cpu_s}
+    return {"wall": wall_s, **cpu, **spent, "rest": wall_s - sum(spent.values())}
 
 
 _RIVALS = ("netty_pooled", "netty_adaptive", "agrona", "jctools")

@@ -1,15 +1,23 @@
 package allocpool.packets;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
-import java.util.HashSet;
-import java.util.Set;
+import java.util.List;
 
 /**
  * Proof, after a trial, that no packet and no memory is in two places. Fed with every packet there is, it
  * keeps the first thing that is wrong.
+ *
+ * <p>A packet that has its memory for itself gets its number written there: where it is another number at the end, two
+ * packets share the memory. So a million packets are looked at without an object for each, in a heap that they fill.
  */
 public final class Audit {
-    private final Set<Object> seenMemory = new HashSet<>();
+    private static final int NUMBER_OFFSET = 0;
+
+    private final List<Packet> numbered = new ArrayList<>();
+    private final List<String> places = new ArrayList<>();
+    private int[] overwritten = new int[1024];
     private final BitSet seenSlots = new BitSet();
     private long seenPackets;
     private String finding = "";
@@ -18,14 +26,21 @@ public final class Audit {
     }
 
     /**
-     * The memory of a packet that has it for itself.
+     * A packet that has its memory for itself; what is in it is another until all packets are seen.
      *
-     * @param memory equal to that of another packet if both share it: an array, an address
+     * @param packet all of whose memory can be written
      * @param place where the packet was found
      */
-    public void claim(final Object memory, final String place) {
+    public void claim(final Packet packet, final String place) {
         seenPackets++;
-        require(seenMemory.add(memory), "a packet in " + place + " is in another place too");
+        final int number = numbered.size();
+        if (number == overwritten.length) {
+            overwritten = Arrays.copyOf(overwritten, 2 * number);
+        }
+        overwritten[number] = packet.getInt(NUMBER_OFFSET);
+        packet.putInt(NUMBER_OFFSET, number);
+        numbered.add(packet);
+        places.add(place);
     }
 
     /**
@@ -84,8 +99,15 @@ public final class Audit {
         requireEqual("packets allocated", counts.allocated, counts.freed + queued + stored);
     }
 
-    /** The packets seen until now must be those that were made and not dropped. */
+    /** The packets seen until now must be those that were made and not dropped, none of them seen twice. */
     void allPacketsSeen(final long prepared, final long constructed, final long discarded) {
+        for (int number = 0; number < numbered.size(); number++) {
+            final Packet packet = numbered.get(number);
+            if (packet.getInt(NUMBER_OFFSET) != number) {
+                found("a packet in " + places.get(number) + " is in another place too");
+            }
+            packet.putInt(NUMBER_OFFSET, overwritten[number]);
+        }
         requireEqual("packets in queue, store and pool", seenPackets, prepared + constructed - discarded);
     }
 

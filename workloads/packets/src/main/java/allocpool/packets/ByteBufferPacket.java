@@ -76,7 +76,7 @@ class ByteBufferPacket extends Packet {
     @Override
     protected void claim(final Audit audit, final String place) {
         if (slot == NO_SLOT) {
-            audit.claim(buffer.array(), place);
+            super.claim(audit, place);
         } else {
             audit.claimSlot(slot, place);
         }

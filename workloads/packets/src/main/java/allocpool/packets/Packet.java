@@ -144,10 +144,12 @@ public abstract class Packet {
     }
 
     /**
-     * Tells the audit which memory is this packet's.
+     * Tells the audit which memory is this packet's: that of its buffer, which no other packet has.
      *
      * @param audit to be told
      * @param place where the packet was found, for the message
      */
-    protected abstract void claim(Audit audit, String place);
+    protected void claim(final Audit audit, final String place) {
+        audit.claim(this, place);
+    }
 }

@@ -151,6 +151,18 @@ class ObjectAuditTest {
         assertNotEquals(checksum, processor.checksum());
     }
 
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("everySolution")
+    void shouldLeaveWhatIsInThePacketsAsItWas(final String layout, final String strategy) {
+        final ObjectProcessor processor = processor(layout, strategy);
+
+        assertEquals("", processor.audit());
+
+        for (final Packet queued : processor.queue.slots) {
+            assertEquals(PacketFormat.PROTOCOL_MARKER, queued.getShort(PacketFormat.MARKER_OFFSET));
+        }
+    }
+
     /** A processor with a full queue and a full store, nothing wrong, and two native slots to spare. */
     private static ObjectProcessor processor(final String layout, final String strategy) {
         return processor(layout, strategy, Options.published(5));

@@ -64,7 +64,10 @@ final class NettyPacket extends Packet {
 
     @Override
     protected void claim(final Audit audit, final String place) {
-        audit.require(buffer.refCnt() == 1, "the buffer of a packet in " + place + " was released");
-        audit.claim(buffer.memoryAddress(), place);
+        final boolean ours = buffer.refCnt() == 1;
+        audit.require(ours, "the buffer of a packet in " + place + " was released");
+        if (ours) {
+            super.claim(audit, place);
+        }
     }
 }

@@ -1,6 +1,5 @@
 package allocpool.threads;
 
-import allocpool.packets.Audit;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -75,11 +74,6 @@ class BufferMessage extends Message {
     @Override
     protected long payloadWord(final Object payload, final int offset) {
         return (long) WORD.get((ByteBuffer) payload, offset);
-    }
-
-    @Override
-    protected void claim(final Audit audit, final String where) {
-        audit.claim(memory(), where);
     }
 
     @Override

@@ -1,6 +1,5 @@
 package allocpool.threads;
 
-import allocpool.packets.Audit;
 import io.netty.buffer.ByteBuf;
 
 /** A message over a buffer of Netty; why it is not the packet over one, {@link BufferMessage} says. */
@@ -59,11 +58,6 @@ final class NettyMessage extends Message {
     @Override
     protected long payloadWord(final Object payload, final int offset) {
         return ((ByteBuf) payload).getLongLE(offset);
-    }
-
-    @Override
-    protected void claim(final Audit audit, final String where) {
-        audit.claim(memory(), where);
     }
 
     @Override
