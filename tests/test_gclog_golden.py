@@ -20,7 +20,10 @@ RUNTIME_COLLECTORS = {
     17: "serial parallel g1 zgc shenandoah epsilon",
     21: "serial parallel g1 zgc genzgc shenandoah epsilon",
     25: "serial parallel g1 genzgc shenandoah genshenandoah epsilon",
+    26: "serial parallel g1 genzgc shenandoah genshenandoah epsilon",
+    27: "serial parallel g1 genzgc shenandoah genshenandoah epsilon",
 }
+LEVELS = ("default-gc", "default-gc-star", "debug")
 # How far the totals of the two may differ. The recorder's pauses of CMS are known to be low.
 TOTAL_TOLERANCE = {"cms": 0.10, "shenandoah": 0.013, "genshenandoah": 0.013, "zgc": 0.06, "genzgc": 0.06}
 STOP_THE_WORLD_TOLERANCE = 0.005
@@ -59,7 +62,12 @@ def test_the_set_is_complete() -> None:
         assert {f"{runtime}-shenandoah-degenerated", f"{runtime}-shenandoah-full"} <= set(RUNS)
     assert {"11-zgc-stalls", "17-zgc-stalls", "21-zgc-stalls", "21-genzgc-stalls", "25-genzgc-stalls"} <= set(RUNS)
     assert {"11-cms-promotion-failure", "11-cms-concurrent-mode-failure"} <= set(RUNS)
-    assert {"25-genshenandoah-degenerated", "25-genshenandoah-full"} <= set(RUNS)
+    for runtime in (25, 26, 27):
+        assert {f"{runtime}-genshenandoah-degenerated", f"{runtime}-genshenandoah-full"} <= set(RUNS)
+    for runtime in (26, 27):
+        assert f"{runtime}-genzgc-stalls" in RUNS
+        for collector in RUNTIME_COLLECTORS[runtime].split():
+            assert f"{runtime}-{collector}-levels" in RUNS
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -73,6 +81,24 @@ def test_every_stop_the_world_line_is_understood(name: str) -> None:
     assert checked.count == 0, checked.violations.to_string()
     # A JVM that exits says its last pause, but not always its last safepoint.
     assert checked.pauses_outside_safepoints is None or checked.pauses_outside_safepoints <= 2
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", [name for name in RUNS if name.endswith("-levels")])
+def test_every_level_tells_the_same_pauses(name: str, level: str) -> None:
+    reference, recording = golden(name)
+    log = read_gc_log(GOLDEN / "logs" / f"{name}.{level}.log.gz")
+    assert log.collector == recording.collector
+    assert log.unread_count == 0
+    assert self_check(log).count == 0
+    if level == "default-gc" and recording.collector == "genzgc":
+        assert log.pauses.empty  # its pauses are phases, which have tags of their own
+        assert len(log.heap) == len(reference.heap)
+    else:
+        facts = ["gc_id", "kind", "generation", "trouble"]
+        pd.testing.assert_frame_equal(log.pauses[facts], reference.pauses[facts])
+        apart_ns = (log.pauses["duration_ns"] - reference.pauses["duration_ns"]).abs()
+        assert (apart_ns <= 1000).all()
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -141,7 +141,10 @@ def runs() -> list[Run]:
         wanted.append(Run(runtime, "genshenandoah", "full", 128, 60, "steady", 3, 300, explicit, r"Pause Full .*ms$"))
     for runtime in (26, 27):
         for collector in RUNS_ON[runtime]:
-            wanted.append(Run(runtime, collector, "levels", 128, 20, "steady", 1, 150, seconds=1.0, outputs=LEVELS))
+            heap_mib = {"serial": 64, "parallel": 64, "epsilon": 1400}.get(collector, 128)
+            wanted.append(
+                Run(runtime, collector, "levels", heap_mib, 20, "steady", 1, 150, seconds=1.0, outputs=LEVELS)
+            )
     wanted.append(_promotion_failure(11, "cms"))
     wanted.append(
         Run(11, "cms", "concurrent-mode-failure", 128, 92, "surge", 0, 400, signs=r"Concurrent mode failure$")

@@ -1,4 +1,4 @@
-"""Reads what HotSpot's collectors write about themselves, from JDK 11's CMS to JDK 25's generational Shenandoah."""
+"""Reads what HotSpot's collectors write about themselves, of JDK 11 to 27, from CMS to generational Shenandoah."""
 
 from allocpool.gclog.checks import SelfCheck, self_check
 from allocpool.gclog.log import GcLog, read_gc_log

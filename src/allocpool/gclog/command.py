@@ -16,7 +16,7 @@ from allocpool.gclog.summary import GcLogSummary, summarise
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="One JSON object; for several files a JSON array of them.")
 def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
-    """Summarise garbage collection logs of JDK 11 to 25, plain or gzip.
+    """Summarise garbage collection logs of JDK 11 to 27, plain or gzip.
 
     Shows the collector, pauses by kind, safepoints and the time to reach them, allocation stalls and the minimum
     mutator utilisation. Each FILE is summarised on its own, also those of a rotated set. A file that is no log is told

@@ -64,7 +64,7 @@ class GcLog:
 
 
 def read_gc_log(path: str | PathLike[str]) -> GcLog:
-    """Reads a unified garbage collection log of JDK 11 to 25, plain or gzip, of any collector and with any decorations.
+    """Reads a unified garbage collection log of JDK 11 to 27, plain or gzip, of any collector and with any decorations.
 
     Raises :class:`allocpool.errors.UserError` for a file that can't be read, is empty, is binary, comes from JDK 8,
     or has nothing of a garbage collection log in it.

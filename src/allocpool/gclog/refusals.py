@@ -38,5 +38,5 @@ def refuse(path: Path, first: bytes, *, only_if_hopeless: bool = False) -> None:
     if not first:
         raise UserError(f"{path} is empty: {_ASK_FOR}")
     if looks_like_jdk_8(head):
-        raise UserError(f"{path} is a log of JDK 8 or earlier; read are unified logs of JDK 11 to 25 ({_ASK_FOR})")
+        raise UserError(f"{path} is a log of JDK 8 or earlier; read are unified logs of JDK 11 to 27 ({_ASK_FOR})")
     raise UserError(f"{path} is not a garbage collection log: it has no line of collections or safepoints ({_ASK_FOR})")
