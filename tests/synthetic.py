@@ -85,6 +85,7 @@ def trials(
                         "lean_view": False,
                         "host_cpu": False,
                         "pool_order": "aged",
+                        "pool_reuse": "lifo",
                         "payload_touch": False,
                         "lazy_heap": None,
                         "explicit_gc": None,
