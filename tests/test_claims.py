@@ -400,7 +400,7 @@ def test_counts_that_disagree_leave_the_size_of_case_a_open() -> None:
 
 def test_stored_tables_of_an_older_version_say_what_they_are() -> None:
     now = synthetic.trials(blocks=1, cases=("A", "B"))
-    then = now.drop(columns=["lazy_heap", "explicit_gc", "pause_target", "pool_order"])
+    then = now.drop(columns=["lazy_heap", "explicit_gc", "pause_target", "pool_order", "pool_reuse"])
     then.loc[then["case"] == "A", ["queue_size", "stored_count"]] = 1_000
     told = in_todays_words({"trials": then})["trials"]
     assert set(told["case"]) == {"A10k", "B"}

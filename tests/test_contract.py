@@ -87,7 +87,7 @@ def test_every_rung_of_the_ladder_does_the_known_work(data: Path, key: str) -> N
     ("key", "strategy"),
     [
         ("cpp/allocating/glibc/inline/fresh", "alloc"), ("cpp/flat/glibc/inline+one_line+stride+prefetch", "pool"),
-        ("cpp/flat/fresh", "mix"),
+        ("cpp/flat/fresh", "mix"), ("cpp/slab/fifo", "pool"), ("cpp/flat/fifo", "mix"), ("cpp/allocating/fifo", "pool"),
     ],
 )  # fmt: skip
 def test_every_option_does_the_known_work(data: Path, key: str, strategy: str) -> None:

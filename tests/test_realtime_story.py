@@ -26,7 +26,8 @@ from allocpool.studies.realtime.tables import LISTED_SLIP_NS, SCHEMAS, as_now
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("allocator", "steps", "compact_headers", "large_pages", *SETTINGS)),
     "no_refinement": None, "large_young": None, "detached": False,
-    "lean_view": False, "host_cpu": False, "pool_order": "aged", "payload_touch": False, "control": None,
+    "lean_view": False, "host_cpu": False, "pool_order": "aged", "pool_reuse": "lifo",
+    "payload_touch": False, "control": None,
 }  # fmt: skip
 JAVA: dict[str, Any] = {
     **_PLAIN, "language": "java", "layout": "heap", "runtime": 11, "solution": "heap / Parallel / 11",
@@ -157,7 +158,7 @@ def test_an_older_trial_decides_only_what_it_saw(changes: dict[str, Any], decide
     tables = {"searches": pd.DataFrame([search()]), "probes": pd.DataFrame(), "trials": trials}
     (found,) = as_now(tables)["trials"].to_dict("records")
     assert found["decides_long_pauses"] == decides
-    assert (found["laps"], found["too_short"]) == (1.5, True)
+    assert (found["laps"], found["too_short"]) == (150_000 / 20_001, False)
 
 
 def test_older_events_keep_their_times_after_the_warm_up() -> None:

@@ -72,7 +72,8 @@ def measurement(cost_ns: float) -> dict[str, Any]:
     return {
         "set_up_ns": 1, "fill_packets": 1, "iterations": {"fill": [], "warmup": [], "measured": window},
         "cpu": {"start_ns": 0, "end_ns": 1, "process_ns": 1, "threads": []}, "counts": {}, "checksum": "0" * 16,
-        "allocated_bytes": None, "peak_rss_mb": 1.0, "live_objects": None, "memory": {"huge_pages_mb": None},
+        "allocated_bytes": None, "peak_rss_mb": 1.0, "live_objects": None, "disorder_bytes": None,
+        "memory": {"huge_pages_mb": None},
     }  # fmt: skip
 
 
