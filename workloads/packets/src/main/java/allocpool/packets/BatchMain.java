@@ -21,7 +21,8 @@ public final class BatchMain {
      *
      * @param args layout, strategy, steps or {@code -}, sizes of pool, slots, queue and store, seed, whether aged,
      *     whether payloads are touched, whether views are lean, whether parse results are detached; packets of the
-     *     warm-up and of the measured part, iterations of each; the file of a recording by Flight Recorder, or {@code -}
+     *     warm-up and of the measured part, iterations of each; the file of a recording by Flight Recorder, or
+     *     {@code -}
      * @throws IOException if the recording can't be written or read
      */
     public static void main(final String[] args) throws IOException {
