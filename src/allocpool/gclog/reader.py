@@ -124,7 +124,7 @@ class _Reader:
         self._trouble: dict[int | None, str] = {}
         self._cycle_start: dict[int | None, int] = {}
         self._capacity_mb = _NAN
-        self._read: dict[tuple[bytes | None, bytes], tuple[Layout, int]] = {}
+        self._read: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
         self._first = first
         self._first_ns = next(self._stamps(first[:_ENDS_BYTES].split(b"\n")), None)
         self._last_ns = 0
@@ -147,12 +147,9 @@ class _Reader:
         except ValueError:  # a 31st of February
             self._unreadable(line, number, "a stop-the-world line with a time that does not exist")
             return
-        first_layout, first_at_ns = self._read.setdefault((collection, message), (layout, at_ns))
-        if first_layout is not layout and abs(first_at_ns - at_ns) < _REPEATED_WITHIN_NS:
+        if self._is_repeated((collection or b"") + message, at_ns, layout is not self._layout):
             self.records.repeated += 1
             return
-        if len(self._read) > _REMEMBERED:
-            self._read = dict([*self._read.items()][_REMEMBERED // 2 :])
         self._first_ns = at_ns if self._first_ns is None else self._first_ns
         self._last_ns = at_ns
         gc_id = int(collection) if collection else None
@@ -170,9 +167,21 @@ class _Reader:
                 self._concurrent(message, at_ns, gc_id)
             else:
                 self._other(message, at_ns, gc_id)
-                self._unreadable(line, number, "a stop-the-world line behind other tags")
+                if b"Pause " in message:
+                    self._unreadable(line, number, "a stop-the-world line behind other tags")
         elif message in m.TROUBLES:
             self._trouble[gc_id] = m.TROUBLES[message]
+
+    def _is_repeated(self, text: bytes, at_ns: int, otherwise: bool) -> bool:
+        """Whether the same words stood, shortly before, behind decorations of the other kind."""
+        mine, others = self._read[otherwise], self._read[not otherwise]
+        if others and abs(others.get(text, -_REPEATED_WITHIN_NS) - at_ns) < _REPEATED_WITHIN_NS:
+            return True
+        if len(mine) > _REMEMBERED:
+            for old in [*mine][: _REMEMBERED // 2]:
+                del mine[old]
+        mine[text] = at_ns
+        return False
 
     def finish(self, last: bytes) -> None:
         """Settles what only the end of the file can tell."""
