@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+import struct
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +31,7 @@ from allocpool.studies.your_workload import check, packets, plots, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
 from allocpool.studies.your_workload.check import AGREE, DISAGREE, OPEN, WORKLOADS, at_length, outcome_of
 from allocpool.studies.your_workload.findings import HOLDS, LOSES, UNKNOWN, Measured, standing
-from allocpool.studies.your_workload.jfr import read_recording
+from allocpool.studies.your_workload.jfr import Recording, read_recording
 from allocpool.studies.your_workload.reader import OWN, advice_for, apart, workload_of
 from allocpool.studies.your_workload.specs import MessagesSpec
 from allocpool.studies.your_workload.workload import CHOOSE, Cell, Workload, understood
@@ -844,6 +845,86 @@ def test_a_recording_of_the_program_gives_what_it_can(recording: Path) -> None:
     assert any("Program.main" in note for note in notes)
     given = understood({"heap": "128m", "bytes": "64", "live": "0"}, told.guessed())
     assert (given.heap_mb, given.mean_bytes, given.live_mb) == (128, 64.0, 0.0)
+
+
+CHUNK_NS = 20 * 10**9
+SIZE_OF_A_CHUNK = 100
+
+
+def recording_of(
+    events: list[tuple[str, dict[str, object]]], folder: Path, monkeypatch: pytest.MonkeyPatch, cut: int = 0
+) -> Recording:
+    """What is read of a file of two chunks of 20 s whose events the tool prints so."""
+    chunk = struct.pack(">4sHHqqqqq", b"FLR\0", 2, 1, SIZE_OF_A_CHUNK, 0, 0, 0, CHUNK_NS).ljust(SIZE_OF_A_CHUNK, b"\0")
+    (folder / "some.jfr").write_bytes(chunk * 2)
+    text = json.dumps({"recording": {"events": [{"type": kind, "values": values} for kind, values in events]}})
+    (folder / "events.json").write_text(text[: len(text) - cut], encoding="utf-8")
+    (folder / "jfr").write_text(f"#!/bin/sh\ncat '{folder}/events.json'\nexit {1 if cut else 0}\n", encoding="utf-8")
+    (folder / "jfr").chmod(0o755)
+    monkeypatch.setattr("allocpool.studies.your_workload.jfr._tool", lambda: folder / "jfr")
+    return read_recording(folder / "some.jfr")
+
+
+def allocated(thread: str, owner: str, size: int, second: int) -> tuple[str, dict[str, object]]:
+    frames = [{"method": {"type": {"name": owner}, "name": "call"}, "lineNumber": 1}]
+    return "jdk.ObjectAllocationOutsideTLAB", {
+        "startTime": f"2026-01-05T10:00:{second:02}.000Z", "objectClass": {"name": "[B"}, "allocationSize": size,
+        "eventThread": {"javaName": thread}, "stackTrace": {"frames": frames},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("version", "runtime"),
+    [
+        ("OpenJDK 64-Bit Server VM (25.292-b10) for linux-amd64 JRE (1.8.0_292-b10), built on Apr 21 2021", 8),
+        ("25.292-b10", 8),
+        ("17.0.7+7-LTS", 17),
+        ("OpenJDK 64-Bit Server VM (17.0.7+7-LTS) for linux-amd64 JRE (17.0.7+7-LTS), built on", 17),
+        ("OpenJDK 64-Bit Server VM (25+36-LTS) for linux-amd64 JRE (25+36-LTS), built on", 25),
+        ("27-ea+3", 27),
+        ("OpenJDK 64-Bit Server VM (Zulu 11.2) for linux-amd64 JRE (Zulu11.56+19-CA) (11.0.15+10-LTS)", 11),
+        ("unknown", None),
+    ],
+)
+def test_the_runtime_of_a_recording(
+    version: str, runtime: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[tuple[str, dict[str, object]]] = [("jdk.JVMInformation", {"jvmVersion": version})]
+    assert recording_of(events, tmp_path, monkeypatch).runtime == runtime
+
+
+def test_rates_are_over_the_whole_recording_without_the_recorders_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [allocated("main", "Program", 10 << 20, second) for second in (5, 6)]
+    events += [
+        allocated("JFR Recorder Thread", "java/io/ByteArrayOutputStream", 900 << 20, 7),
+        allocated("Attach Listener", "jdk/jfr/internal/ChunkWriter", 900 << 20, 8),
+    ]
+    told = recording_of(events, tmp_path, monkeypatch)
+    assert told.seconds == 40
+    assert told.allocation_mb_per_s == told.byte_arrays_mb_per_s == 0.5
+    assert [site.method for site in told.sites] == ["Program.call:1"]
+    assert [size for size, _ in told.sizes] == [(10 << 20) - 16]
+
+
+def test_a_recording_with_fields_that_hold_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[tuple[str, dict[str, object]]] = [
+        ("jdk.GarbageCollection", {"gcId": 1, "name": "G1New"}),
+        ("jdk.GCHeapSummary", {"gcId": None, "when": "After GC", "heapUsed": "N/A"}),
+        ("jdk.GCHeapConfiguration", {"maxSize": None, "startTime": "+292278994-08-17T07:12:55.807Z"}),
+        ("jdk.ObjectAllocationSample", {"weight": None, "objectClass": None, "stackTrace": {"frames": [None]}}),
+    ]
+    told = recording_of(events, tmp_path, monkeypatch)
+    assert (told.live_mb, told.heap_mb) == (None, None)
+    assert not any("saw no collection" in line for line in told.missing)
+
+
+def test_a_recording_that_ends_too_early_is_read_up_to_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [allocated("main", "Program", 10 << 20, second) for second in (5, 6)]
+    told = recording_of(events, tmp_path, monkeypatch, cut=20)
+    assert told.allocation_mb_per_s == 0.25
+    assert any("after 1 events" in line for line in told.missing)
 
 
 @pytest.mark.parametrize(

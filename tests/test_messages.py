@@ -3,6 +3,7 @@ shell says them; captures replayed, and damaged ones told; what makes no sense i
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import struct
 from collections import Counter
@@ -22,6 +23,7 @@ from allocpool.studies.your_workload import replay
 from allocpool.studies.your_workload import sizes as distribution
 from allocpool.studies.your_workload.specs import LAYOUTS, MessagesSpec
 from allocpool.studies.your_workload.study import STUDY, YourProfile
+from allocpool.studies.your_workload.workload import understood
 from allocpool.trial.record import TrialRecord
 
 MESSAGES, HEAP_MB = 6_000, 256
@@ -239,7 +241,7 @@ def test_a_capture_becomes_a_trace(tmp_path: Path, capture: bytes) -> None:
 
 
 @pytest.mark.parametrize("capture", [pcap_of(PACKETS), pcapng_of(PACKETS)], ids=["pcap", "pcapng"])
-def test_a_damaged_capture_says_how_far_it_could_be_read(tmp_path: Path, capture: bytes) -> None:
+def test_a_capture_that_is_cut_is_read_up_to_there(tmp_path: Path, capture: bytes) -> None:
     file = tmp_path / "cut"
     whole = {pcap_of(PACKETS[:k]) for k in range(len(PACKETS))} | {pcapng_of(PACKETS[:k]) for k in range(len(PACKETS))}
     ends = {len(start) for start in whole if capture.startswith(start)}
@@ -247,15 +249,15 @@ def test_a_damaged_capture_says_how_far_it_could_be_read(tmp_path: Path, capture
     for length in (len(capture) - 1, len(capture) - 61, len(capture) // 2):
         file.write_bytes(capture[:length])
         reached = max(end for end in ends if end <= length)
-        with pytest.raises(UserError, match=f"damaged after packet {read[reached]}, at byte {reached}:") as told:
-            replay.prepare(file, tmp_path)
-        assert "\n" not in str(told.value)
+        trace = replay.prepare(file, tmp_path)
+        assert trace.messages == read[reached] and len(trace.notes) == 1
+        assert f"packet {read[reached]}, at byte {reached:,}:" in trace.notes[0]
     assert not list(tmp_path.glob(".trace-*"))
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"", "too early"), (b"no capture at all, of any kind", "neither pcap nor pcapng"),
+    [(b"", "too early"), (b"no capture at all, of any kind", "neither pcap nor pcapng.*editcap"),
      (pcap_of(()), "no packet"), (pcapng_of(PACKETS)[:28] + bytes(12), "a block of 0 bytes")],
 )  # fmt: skip
 def test_what_is_no_capture_is_told(tmp_path: Path, content: bytes, said: str) -> None:
@@ -263,6 +265,82 @@ def test_what_is_no_capture_is_told(tmp_path: Path, content: bytes, said: str) -
     file.write_bytes(content)
     with pytest.raises(UserError, match=said):
         replay.prepare(file, tmp_path)
+
+
+def test_damage_within_a_capture_says_how_far_it_could_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "damaged"
+    start = pcapng_of(PACKETS[:3])
+    file.write_bytes(start + bytes(12) + pcapng_of(PACKETS))
+    with pytest.raises(UserError, match=f"damaged after packet 3, at byte {len(start)}:") as told:
+        replay.prepare(file, tmp_path)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("begin", "says"),
+    [(b"snoop\0\0\0", "snoop.*editcap"), (gzip.compress(b"pcap"), "gzip.*gunzip"), (b"GMBU", "Network.*editcap"),
+     (b"\x34\xcd\xb2\xa1", "modified pcap.*editcap"), (b"\x28\xb5\x2f\xfd", "zstd -d"), (b"{}", "editcap")],
+)  # fmt: skip
+def test_a_foreign_format_is_named_with_what_converts_it(begin: bytes, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "foreign"
+    file.write_bytes(begin.ljust(64, b"\0"))
+    with pytest.raises(UserError, match=says) as told:
+        replay.prepare(file, tmp_path)
+    assert "damaged" not in str(told.value) and "\n" not in str(told.value)
+
+
+def seconds_of(*seconds: float) -> bytes:
+    return pcapng_of(tuple((round(second * 1e9), bytes(100)) for second in seconds))
+
+
+@pytest.mark.parametrize(
+    ("times_s", "span_s", "notes"),
+    [
+        ((100, 101, 102, 103, 104), 4, 0),
+        ((100, 101, 102, 92, 93, 94), 4, 1),  # the clock was set by 10 s
+        ((100, 101, 102, 0, 1, 2), 4, 1),  # another capture after the first
+        ((100, 100.5, 100.2, 101), 1, 1),  # two interfaces
+        ((0, 1, 86_400 * 4_000), 86_400 * 4_000, 1),  # a gap of years
+        ((100, 99, 100), 0, 1),
+    ],
+)
+def test_time_that_goes_back_or_leaps_is_told_and_keeps_the_rate(
+    times_s: tuple[float, ...], span_s: float, notes: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "capture"
+    file.write_bytes(seconds_of(*times_s))
+    trace = replay.prepare(file, tmp_path)
+    assert trace.seconds == span_s and len(trace.notes) == notes
+    assert trace.rate_per_s == (pytest.approx((len(times_s) - 1) / span_s) if span_s else None)
+
+
+def test_times_that_no_clock_has_are_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "capture"
+    nanos = struct.pack("<HHB3x", pcapng.PCAPNG_OPT_IF_TSRESOL, 1, 9)
+    seconds = nanos[:4] + bytes([0]) + nanos[5:]  # whole seconds in place of nanoseconds
+    file.write_bytes(seconds_of(1, 2, 1e9).replace(nanos, seconds))
+    with pytest.raises(UserError, match="packet 3") as told:
+        replay.prepare(file, tmp_path)
+    assert "\n" not in str(told.value)
+
+
+def simple_packets(sizes: tuple[int, ...]) -> bytes:
+    blocks = [struct.pack("<III", 3, 16 + size, size) + bytes(size) + struct.pack("<I", 16 + size) for size in sizes]
+    return pcapng_of(()) + b"".join(blocks)
+
+
+@pytest.mark.parametrize(
+    "capture", [pcap_of(PACKETS[:1]), seconds_of(5, 5, 5), simple_packets((100, 200))], ids=["one", "no-time", "simple"]
+)
+def test_a_capture_of_no_time_has_no_rate(capture: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "capture"
+    file.write_bytes(capture)
+    trace = replay.prepare(file, tmp_path)
+    assert trace.rate_per_s is None
+    with pytest.raises(UserError, match="--rate"):
+        understood({"in_flight": "10"}, {}, trace)
+    workload = understood({"in_flight": "10", "rate": "2000"}, {}, trace)
+    assert (workload.rate_per_s, workload.arrivals, workload.sizes) == (2000, "steady", trace.sizes)
 
 
 def test_a_replay_runs_as_captured_and_as_fast_as_it_goes(data: Path, tmp_path: Path) -> None:

@@ -36,12 +36,10 @@ class SelfCheck:
 
 
 def self_check(log: GcLog) -> SelfCheck:
-    """Compares pauses with the safepoints around them, and each heap size with its neighbours; collections are numbered
-    without gaps."""
+    """Compare pauses with the safepoints around them, and each heap size with its neighbours."""
     violations: list[tuple[str, int | None, str]] = []
     outside = _pauses_in_safepoints(log, violations)
     _heap_sizes(log, violations)
-    violations += [("collection missing", None, f"no line tells of GC({number})") for number in log.missing_collections]
     return SelfCheck(pd.DataFrame(violations, columns=["check", "at_ns", "detail"]), outside)
 
 
@@ -53,10 +51,10 @@ def _pauses_in_safepoints(log: GcLog, violations: list[tuple[str, int | None, st
     ends = pauses["start_ns"].to_numpy(dtype=np.int64) + durations  # the one moment that the log itself stamped
     starts = log.safepoints["start_ns"].to_numpy(dtype=np.int64)
     totals = log.safepoints["duration_ns"].to_numpy()
-    order = np.argsort(starts, kind="stable")
-    holder = np.searchsorted(starts[order], ends + log.resolution_ns, side="right") - 1
-    covered = holder >= 0
-    safepoint = order[np.maximum(holder, 0)]
+    # The line of a safepoint follows those of its pauses; stamps of whole milliseconds would not tell neighbours apart.
+    following = np.array(log.following_safepoint, np.int64)[pauses.index]
+    safepoint = np.minimum(following, len(starts) - 1)
+    covered = (following < len(starts)) & (starts[safepoint] <= ends + log.resolution_ns)
     covered &= ends <= starts[safepoint] + totals[safepoint] + log.resolution_ns
     inside = np.bincount(safepoint[covered], durations[covered], len(starts))
     count = np.bincount(safepoint[covered], minlength=len(starts))

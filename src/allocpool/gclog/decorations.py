@@ -21,6 +21,10 @@ _LEVEL = re.compile(rb"(?:error|warning|info|debug|trace) *")
 _TAGS = re.compile(rb"(?:gc|safepoint)(?:,[a-z0-9,]+)? *")
 _TAGGED = re.compile(rb"^(?:\[[^\]\n]*\])*\[(?:gc|safepoint)[a-z0-9,]* *\] .*$", re.MULTILINE)
 _UNTAGGED = re.compile(rb'^(?:\[[^\]\n]*\])* ?(?:GC\(\d+\) |Using [A-Z]|Safepoint "|Total time for).*$', re.MULTILINE)
+_INSIDE = re.compile(
+    rb"(?:\[[^][\n]*\]){0,15}(?:\[(?:gc|safepoint)[a-z0-9,]* *\] |\[[^][\n]*\] ?"
+    rb'(?=GC\(\d+\) |Safepoint "|Total time for|Entering safepoint)).*'
+)
 _BRACKETS = re.compile(rb"(?:\[[^\]\n]*\])+")
 
 MONOTONIC = "monotonic"
@@ -46,13 +50,18 @@ class Layout:
     clock: str
     resolution_ns: int
     stamp_ns: Callable[[bytes], int]
-    has_tags: bool
 
 
 def layout_in(block: bytes) -> Layout | None:
     """The layout of the first line of a block that is one of a collection or a safepoint, if there is any."""
-    first_line = _TAGGED.search(block) or _UNTAGGED.search(block)
+    first_line = _TAGGED.search(block) or _UNTAGGED.search(block) or _INSIDE.search(block)
     return layout_of(first_line.group().rstrip(b"\r")) if first_line else None
+
+
+def decorated_part(line: bytes) -> bytes:
+    """A line from its decorations on, without the text of a program or of a container that stands before them."""
+    inside = _INSIDE.search(line)
+    return inside.group() if inside else line
 
 
 def layout_of(line: bytes) -> Layout:
@@ -117,14 +126,14 @@ def _layout(kinds: tuple[str, ...], lone_nanos_is_monotonic: bool | None) -> Lay
             parts.append(b"()")
         parts.append(rb"\[" + pattern + rb"\]")
     parts += [b"()"] * (0 if "tags" in kinds else 1 if "level" in kinds else 2)
-    parts.append((rb" ?" if kinds else b"") + rb"(?:GC\((\d{1,15})\) )?(.*)")
+    parts.append((rb" ?" if kinds else b"") + rb"(?!\[)(?:GC\((\d{1,15})\) )?(.*)")
     expression = re.compile(b"".join(parts), re.DOTALL)
     if chosen is None:
-        return Layout(expression, NO_CLOCK, 0, lambda _: 0, "tags" in kinds)
+        return Layout(expression, NO_CLOCK, 0, lambda _: 0)
     clock, resolution_ns, stamp_ns = _CLOCKS[chosen]
     if chosen == "nanos" and kinds.count("nanos") == 1:
         clock = {None: MONOTONIC_OR_UPTIME, True: MONOTONIC, False: UPTIME}[lone_nanos_is_monotonic]
-    return Layout(expression, clock, resolution_ns, stamp_ns, "tags" in kinds)
+    return Layout(expression, clock, resolution_ns, stamp_ns)
 
 
 def clock_of(layout: Layout, header_ns: int | None) -> str:

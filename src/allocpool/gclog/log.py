@@ -34,10 +34,12 @@ class GcLog:
     waited for memory. ``concurrent_phases``: work beside the application, whole cycles marked ``cycle``. ``heap``:
     the heap before and after.
 
-    ``unread_count`` counts lines about stopped threads that were not, or not wholly, understood; ``unread`` holds
-    the first 100. ``missing_collections``: numbers between the first and the last that no line has; a log with such a
-    hole has lost lines. ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it
-    was cut.
+    ``unread_count`` counts lines about stopped threads that were not understood; ``unread`` holds the first 100.
+    ``unfamiliar``: kinds of pauses, counted, that are not known here. ``repeated``: lines that stand a second time
+    behind other decorations, counted once. ``text_before``: lines read with other text before their decorations.
+    ``following_safepoint``: for each pause the row of the safepoint whose line comes next. ``missing_collections``:
+    numbers between the first and the last that no line has: left out by the JVM, or lines were lost.
+    ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was cut.
     """
 
     path: Path
@@ -53,6 +55,10 @@ class GcLog:
     heap: pd.DataFrame
     unread: tuple[UnreadLine, ...]
     unread_count: int
+    unfamiliar: tuple[str, ...]
+    repeated: int
+    text_before: int
+    following_safepoint: tuple[int, ...]
     missing_collections: tuple[int, ...]
     unfinished_pauses: int
     cut_tail: str | None
@@ -86,6 +92,10 @@ def read_gc_log(path: str | PathLike[str]) -> GcLog:
         heap=tables.table(tables.HEAP, records.heap, collector),
         unread=tuple(records.unread),
         unread_count=records.unread_count,
+        unfamiliar=tuple(sorted(records.unfamiliar)),
+        repeated=records.repeated,
+        text_before=records.text_before,
+        following_safepoint=tuple(records.following_safepoint),
         missing_collections=_missing(records.collection_ids),
         unfinished_pauses=records.unfinished_pauses,
         cut_tail=records.cut_tail,

@@ -12,10 +12,10 @@ from functools import lru_cache
 
 # Digits are bounded, so that a damaged number is a line not understood rather than an overflow.
 _NUMBER = rb"(\d{1,9}[.,]\d{1,9})"
-_SIZES = rb"(?: (\d\S*)->(\d[^(\s]*)\((\d\S*)\))?"
+_SIZES = rb"(?: (\d\S*)->(\d[^(\s]*)(?:\((\d\S*)\))?)?"
 
 # y: the young collection of a minor cycle, Y: that of a major cycle, O: its old collection (generational ZGC)
-PHASE_END = re.compile(rb"(?:([yYO]): )?(Pause|Concurrent) (.+?)" + _SIZES + rb" " + _NUMBER + rb"ms")
+PHASE_END = re.compile(rb"(?:([yYO]): )?(Pause|Concurrent) ([^[]+?)" + _SIZES + rb" " + _NUMBER + rb"ms")
 PHASE_START = re.compile(rb"(?:[yYO]: )?Pause ")
 COLLECTION = re.compile(rb"((?:Garbage|Minor|Major) Collection) \((.*)\)")
 COLLECTION_END = re.compile(

@@ -15,7 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from allocpool.gclog import messages as m
-from allocpool.gclog.decorations import NO_CLOCK, Layout, clock_of, layout_in, layout_of, seconds_to_ns
+from allocpool.gclog.decorations import (
+    NO_CLOCK,
+    Layout,
+    clock_of,
+    decorated_part,
+    layout_in,
+    layout_of,
+    seconds_to_ns,
+)
 from allocpool.gclog.lines import blocks, interesting_lines
 from allocpool.gclog.nesting import Nesting
 from allocpool.gclog.refusals import looks_like_jdk_8, refuse
@@ -27,6 +35,9 @@ _ENDS_BYTES = 65536  # how much of either end is searched for a time stamp
 _UNREAD_KEPT = 100
 _NAN = float("nan")
 _COLLECTION = re.compile(rb"GC\((\d+)\)")
+_STOP = re.compile(rb'GC\(\d+\) (?:[yYO]: )?Pause .{0,300}\dms|Safepoint ".{0,500}Total: *\d|were stopped: \d')
+_REPEATED_WITHIN_NS = 10**9
+_REMEMBERED = 10_000
 
 Row = tuple[object, ...]
 
@@ -51,6 +62,10 @@ class Records:
     heap: list[Row] = field(default_factory=list)
     unread: list[UnreadLine] = field(default_factory=list)
     unread_count: int = 0
+    unfamiliar: set[str] = field(default_factory=set)
+    repeated: int = 0
+    text_before: int = 0
+    following_safepoint: list[int] = field(default_factory=list)
     collector_named: str | None = None
     jvm_version: str | None = None
     header_ns: int | None = None
@@ -109,6 +124,7 @@ class _Reader:
         self._trouble: dict[int | None, str] = {}
         self._cycle_start: dict[int | None, int] = {}
         self._capacity_mb = _NAN
+        self._read: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
         self._first = first
         self._first_ns = next(self._stamps(first[:_ENDS_BYTES].split(b"\n")), None)
         self._last_ns = 0
@@ -118,16 +134,21 @@ class _Reader:
         match = self._layout.expression.fullmatch(line)
         layout = self._layout
         if match is None:
-            layout = layout_of(line)
-            match = layout.expression.fullmatch(line)
-            if match is None or layout.clock != self._layout.clock or layout.has_tags != self._layout.has_tags:
-                self._unreadable(line, number)
+            decorated = decorated_part(line)
+            layout = layout_of(decorated)
+            match = layout.expression.fullmatch(decorated)
+            if match is None or layout.clock != self._layout.clock:
+                self._unreadable(line, number, "a stop-the-world line behind damaged decorations, or on another clock")
                 return
+            self.records.text_before += len(decorated) < len(line)
         stamp, level, tags, collection, message = match.groups()
         try:
             at_ns = layout.stamp_ns(stamp)
         except ValueError:  # a 31st of February
-            self._unreadable(line, number)
+            self._unreadable(line, number, "a stop-the-world line with a time that does not exist")
+            return
+        if self._is_repeated((collection or b"") + message, at_ns, layout is not self._layout):
+            self.records.repeated += 1
             return
         self._first_ns = at_ns if self._first_ns is None else self._first_ns
         self._last_ns = at_ns
@@ -146,8 +167,21 @@ class _Reader:
                 self._concurrent(message, at_ns, gc_id)
             else:
                 self._other(message, at_ns, gc_id)
+                if b"Pause " in message:
+                    self._unreadable(line, number, "a stop-the-world line behind other tags")
         elif message in m.TROUBLES:
             self._trouble[gc_id] = m.TROUBLES[message]
+
+    def _is_repeated(self, text: bytes, at_ns: int, otherwise: bool) -> bool:
+        """Whether the same words stood, shortly before, behind decorations of the other kind."""
+        mine, others = self._read[otherwise], self._read[not otherwise]
+        if others and abs(others.get(text, -_REPEATED_WITHIN_NS) - at_ns) < _REPEATED_WITHIN_NS:
+            return True
+        if len(mine) > _REMEMBERED:
+            for old in [*mine][: _REMEMBERED // 2]:
+                del mine[old]
+        mine[text] = at_ns
+        return False
 
     def finish(self, last: bytes) -> None:
         """Settles what only the end of the file can tell."""
@@ -186,6 +220,7 @@ class _Reader:
             self._concurrent(message, at_ns, gc_id)
         else:
             self._other(message, at_ns, gc_id)
+            self._unreadable(line, number, "a stop-the-world line within another")
 
     def _pause(self, message: bytes, at_ns: int, gc_id: int | None, level: bytes, line: bytes, number: int) -> None:
         match = m.PHASE_END.fullmatch(message)
@@ -198,7 +233,7 @@ class _Reader:
             return  # a part of a pause of ZGC, which only its level would tell apart
         name = m.phase_name(words, prefix)
         if name.kind not in m.FAMILIAR_PAUSES:
-            self._unread(line, number, "an unfamiliar kind of pause, counted all the same")
+            self.records.unfamiliar.add(name.kind)
         duration_ns = m.milliseconds_to_ns(milliseconds)
         trouble = self._trouble.pop(gc_id, "") if gc_id in self._trouble else ""
         if None in self._trouble and name.kind.startswith("Young"):
@@ -207,6 +242,7 @@ class _Reader:
         self._nesting.ends(len(self.records.pauses), gc_id, name.kind, at_ns, duration_ns)
         start_ns = self._known(at_ns - duration_ns)
         trouble = trouble or name.trouble
+        self.records.following_safepoint.append(len(self.records.safepoints))
         self.records.pauses.append(
             (gc_id, name.kind, name.cause, name.generation, trouble, start_ns, duration_ns, *sizes)
         )
@@ -317,18 +353,15 @@ class _Reader:
             self._phase(gc_id, name, "", at_ns, at_ns - start_ns, sizes)
 
     def _sizes(self, before: bytes | None, after: bytes | None, capacity: bytes | None) -> tuple[float, float, float]:
-        if before is None or after is None or capacity is None:
-            return _NAN, _NAN, _NAN
-        return m.megabytes(before), m.megabytes(after), m.megabytes(capacity)
+        return m.megabytes(before or b""), m.megabytes(after or b""), m.megabytes(capacity or b"")
 
     def _known(self, ns: int) -> int | None:
         return None if self._layout.clock == NO_CLOCK else ns
 
-    def _unreadable(self, line: bytes, number: int) -> None:
-        """A line whose decorations are not those of the file: damaged, or not of the JVM at all."""
-        pause = b"Pause " in line and b"GC(" in line and line.endswith(b"ms") and b"[gc" in line
-        if pause or (b"[safepoint" in line and (b"Total: " in line or b"were stopped: " in line)):
-            self._unread(line, number, "a stop-the-world line behind damaged decorations")
+    def _unreadable(self, line: bytes, number: int, reason: str) -> None:
+        """Keeps a line that was passed over, where it has the words of one that stops the world."""
+        if _STOP.search(line):
+            self._unread(line, number, reason)
 
     def _unread(self, line: bytes, number: int, reason: str) -> None:
         self.records.unread_count += 1

@@ -144,6 +144,15 @@ def _notes(log: GcLog, violations: int) -> list[str]:
     if log.unread_count:
         notes.append(f"{log.unread_count} lines about stopped threads were not understood, the first is line "
                      f"{log.unread[0].number}: {log.unread[0].text}")  # fmt: skip
+    if log.unfamiliar:
+        notes.append(f"kinds of pauses that are not known here, counted all the same: {', '.join(log.unfamiliar)}")
+    if log.text_before:
+        notes.append(f"{log.text_before} lines have other text before their decorations, which was stripped")
+    if log.repeated:
+        notes.append(f"{log.repeated} lines stand a second time behind other decorations and were counted once")
+    if missing := log.missing_collections:
+        notes.append(f"no line has {len(missing)} numbers of collections, the first is GC({missing[0]}): the JVM left "
+                     "them out, or lines were lost")  # fmt: skip
     if log.cut_tail is not None:
         notes.append(f"the log was cut in mid-line: {log.cut_tail}")
     if log.unfinished_pauses:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import struct
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -17,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from allocpool.errors import UserError
 from allocpool.runtimes import COLLECTORS, FEATURES, find_javac, find_runtimes, known_releases
@@ -46,6 +47,8 @@ _CHUNK = 1 << 20
 _BEGIN = '"events": ['
 _BETWEEN = tuple(" ,\r\n\t")
 _MB = 2.0**20
+_CHUNK_HEADER = struct.Struct(">4sHHqqqqq")
+"""Magic, version, size, where constants and metadata are, start and duration in nanoseconds."""
 NEVER_TOLD = (
     "how many messages come a second, are in flight or kept, and for how long: give --rate, --in-flight, --kept"
 )
@@ -142,6 +145,7 @@ def read_recording(file: str | Path) -> Recording:
     try:
         with path.open("rb") as opened:
             magic = opened.read(4)
+            seconds = _recorded_s(opened)
     except OSError as error:
         raise UserError(f"the recording {path} can't be read: {error.strerror}") from None
     if magic != b"FLR\0":
@@ -153,22 +157,63 @@ def read_recording(file: str | Path) -> Recording:
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True) as printed:
             assert printed.stdout is not None
-            complete = True
+            cut = None
             try:
                 for event in _events(printed.stdout):
                     reader.read(event["type"], event["values"])
             except ValueError:
-                complete = False
+                cut = "it ends in the middle"
                 printed.kill()
-        if printed.returncode or not complete:
+        if printed.returncode or cut:
             complaints.seek(0)
-            said = " ".join(complaints.read().decode(errors="replace").split())
-            raise UserError(
-                f"the recording {path} is damaged after {reader.events} events: {said[:200] or 'it ends in the middle'}"
-            )
+            cut = " ".join(complaints.read().decode(errors="replace").split())[:200] or cut or "jfr print failed"
+            if not reader.events:
+                raise UserError(f"the recording {path} is damaged before the first event: {cut}")
     if not reader.events:
         raise UserError(f"the recording {path} holds none of the events that are asked for: {', '.join(_EVENTS)}")
-    return reader.recording(str(path))
+    return reader.recording(str(path), seconds, cut)
+
+
+def _recorded_s(file: BinaryIO) -> float:
+    """How long a file was recorded, in seconds, by the headers of its chunks; 0 where they don't say."""
+    at, total_ns = 0, 0
+    while len(header := _at(file, at)) == _CHUNK_HEADER.size:
+        magic, _, _, size, _, _, _, duration_ns = _CHUNK_HEADER.unpack(header)
+        if magic != b"FLR\0" or size <= 0:
+            break
+        at, total_ns = at + size, total_ns + max(0, duration_ns)
+    return total_ns / 1e9
+
+
+def _at(file: BinaryIO, place: int) -> bytes:
+    try:
+        file.seek(place)
+    except (OSError, OverflowError):  # a size that no file has
+        return b""
+    return file.read(_CHUNK_HEADER.size)
+
+
+def _feature(text: str) -> int | None:
+    """The feature release of a JVM by its version: HotSpot 25.292-b10 is Java 8; the Java in it decides, if named."""
+    found = re.search(r"JRE \((?:1\.)?(\d+)()", text) or re.search(r"(?:^|\()(?:1\.)?(\d+)([^\s)]*)", text)
+    if not found:
+        return None
+    return 8 if re.match(r"\.\d+-b\d", found.group(2)) and found.group(1) == "25" else int(found.group(1))
+
+
+def _number(value: object) -> float | None:
+    """A number of an event; None for null and words."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _of_the_recorder(values: Mapping[str, Any]) -> bool:
+    """Whether Flight Recorder itself allocated: by the name of the thread, or in its own methods."""
+    thread = values.get("eventThread") or {}
+    frames = (values.get("stackTrace") or {}).get("frames") or ()
+    owners = [str((((frame or {}).get("method") or {}).get("type") or {}).get("name")) for frame in frames]
+    return str(thread.get("javaName") or thread.get("osName")).startswith("JFR ") or any(
+        owner.replace("/", ".").startswith("jdk.jfr.") for owner in owners
+    )
 
 
 def _tool() -> Path:
@@ -240,30 +285,32 @@ class _Reader:
         if kind in (_SAMPLE, _IN_TLAB, _OUTSIDE_TLAB):
             self._allocation(kind, values)
         elif kind == "jdk.GCHeapSummary":
-            if values.get("when") == "After GC":
-                self._after[int(values["gcId"])] = float(values["heapUsed"])
+            collection, used = _number(values.get("gcId")), _number(values.get("heapUsed"))
+            if values.get("when") == "After GC" and collection is not None and used is not None:
+                self._after[int(collection)] = used
         elif kind == "jdk.GarbageCollection":
-            self._collections[int(values["gcId"])] = str(values.get("name"))
+            self._collections[int(_number(values.get("gcId")) or 0)] = str(values.get("name"))
         elif kind == "jdk.GCConfiguration":
             self._configuration = {name: str(values.get(name)) for name in ("youngCollector", "oldCollector")}
         elif kind == "jdk.GCHeapConfiguration":
-            self._heap = int(values["maxSize"])
+            self._heap = int(_number(values.get("maxSize")) or 0) or None
         elif kind == "jdk.DirectBufferStatistics":
-            self._direct = max(self._direct or 0, int(values.get("memoryUsed", 0)))
+            self._direct = max(self._direct or 0, int(_number(values.get("memoryUsed")) or 0))
         elif kind == "jdk.JVMInformation":
-            found = re.search(r"\((?:1\.)?(\d+)", str(values.get("jvmVersion")))
-            self._version = int(found.group(1)) if found else None
+            self._version = _feature(str(values.get("jvmVersion")))
             self._arguments = str(values.get("jvmArguments"))
 
     def _allocation(self, kind: str, values: Mapping[str, Any]) -> None:
+        if _of_the_recorder(values):
+            return
         name = str((values.get("objectClass") or {}).get("name"))
         if kind == _SAMPLE:
-            weight, size = float(values.get("weight", 0)), None
+            weight, size = _number(values.get("weight")) or 0.0, None
             self._sampled[name] += weight
         else:
-            size = int(values.get("allocationSize", 0))
+            size = int(_number(values.get("allocationSize")) or 0)
             # A new buffer of a thread stands for all that went into it; what lies outside is there as a whole.
-            weight = float(values.get("tlabSize", size) if kind == _IN_TLAB else size)
+            weight = (_number(values.get("tlabSize")) if kind == _IN_TLAB else None) or float(size)
             self._tlab[name] += weight
         if name == "[B":
             site = _site(values.get("stackTrace"))
@@ -272,9 +319,10 @@ class _Reader:
             if size:
                 self._site_sizes[site].append((max(1, size - _ARRAY_HEADER_BYTES), weight / size))
 
-    def recording(self, file: str) -> Recording:
-        """What the events come to."""
-        seconds = (self._last - self._first).total_seconds() if self._first and self._last else 0.0
+    def recording(self, file: str, seconds: float, cut: str | None) -> Recording:
+        """What the events come to; ``seconds`` were recorded, 0 if unknown; ``cut`` says why it ends too early."""
+        if not seconds and self._first and self._last:
+            seconds = (self._last - self._first).total_seconds()
         by_class, kind = (self._tlab, "tlab") if self._tlab else (self._sampled, "sample")
         known = bool(by_class) and seconds > 0
         sites = [
@@ -286,11 +334,15 @@ class _Reader:
         sized = [pair for site in large for pair in self._site_sizes.get(site, ())]
         live_mb, exact = self._live_mb()
         missing = [NEVER_TOLD]
+        if cut:
+            missing.append(f"what comes after {self.events} events: {cut}")
         if not known:
             missing.append(f"what is allocated: it has no {_SAMPLE} event over time")
         if not sized:
             missing.append(_WITH_SIZES)
-        if live_mb is None:
+        if live_mb is None and self._collections:
+            missing.append(f"what is alive: of {len(self._collections)} collections it has no jdk.GCHeapSummary event")
+        elif live_mb is None:
             missing.append("what is alive: it saw no collection")
         elif not exact:
             missing.append(
@@ -332,15 +384,18 @@ def _time(text: object) -> datetime | None:
     if not found:
         return None
     zone = found.group(3).replace("Z", "+00:00")
-    return datetime.fromisoformat(f"{found.group(1)}{(found.group(2) or '.0').ljust(7, '0')}{zone}")
+    with suppress(ValueError):  # a year of six digits
+        return datetime.fromisoformat(f"{found.group(1)}{(found.group(2) or '.0').ljust(7, '0')}{zone}")
+    return None
 
 
 def _site(stack: Mapping[str, Any] | None) -> str:
     """The method on top of a stack, with the line."""
     frames = (stack or {}).get("frames") or [{}]
-    method = frames[0].get("method") or {}
+    frame = frames[0] or {}
+    method = frame.get("method") or {}
     owner = str((method.get("type") or {}).get("name", "unknown")).replace("/", ".")
-    line = frames[0].get("lineNumber", -1)
+    line = frame.get("lineNumber", -1)
     return f"{owner}.{method.get('name', '')}" + (f":{line}" if isinstance(line, int) and line > 0 else "")
 
 

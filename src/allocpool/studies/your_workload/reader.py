@@ -35,7 +35,7 @@ def workload_of(
         told = read_recording(recording)
         guessed, notes = told.guessed(), told.sentences()
     trace = None if pcap is None else prepare(_existing(pcap), home.build_dir() / "traces")
-    return understood(given, guessed, trace), notes
+    return understood(given, guessed, trace), (*notes, *(() if trace is None else trace.notes))
 
 
 def _existing(file: str) -> Path:

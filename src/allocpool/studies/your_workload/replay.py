@@ -11,7 +11,7 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,6 +26,18 @@ _LONGEST_BLOCK = 2**26
 _GRAIN_BYTES = 64
 _SIMPLE_PACKET = 3
 """Type of a pcapng block that holds a packet without a time."""
+_CLOCK_WAS_SET_NS = 10**9
+"""Interfaces of one capture step back by less; beyond, the clock was set, and its time goes on from there."""
+_GAP_NS = 86_400 * 10**9
+_LATEST_NS = 2**63
+_FOREIGN = {
+    b"\x1f\x8b": ("gzip", "gunzip"), b"\x28\xb5\x2f\xfd": ("zstd", "zstd -d"), b"\xfd7zXZ\0": ("xz", "xz -d"),
+    b"\x04\x22\x4d\x18": ("lz4", "lz4 -d"), b"BZh": ("bzip2", "bunzip2"), b"PK\x03\x04": ("zip", "unzip"),
+    b"snoop\0\0\0": ("snoop", ""), b"GMBU": ("Network Monitor", ""), b"RTSS": ("Network Monitor", ""),
+    b"TRSNIFF data": ("Sniffer", ""), b"\xaa\xaa\xaa\xaa": ("5View", ""), b"\xa1\xb2\xcd\x34": ("modified pcap", ""),
+    b"\x34\xcd\xb2\xa1": ("modified pcap", ""),
+}  # fmt: skip
+"""What other files begin with: their kind, and the command that unpacks them; without one, editcap converts."""
 _PACKETS_A_WRITE = 4096
 
 
@@ -38,21 +50,63 @@ class Trace:
         messages: packets in it.
         seconds: from the first to the last.
         sizes: of its messages.
+        notes: what the reader must know about the capture.
     """
 
     path: Path
     messages: int
     seconds: float
     sizes: Sizes
+    notes: tuple[str, ...] = ()
 
     @property
-    def rate_per_s(self) -> float:
-        """Messages a second as captured, in the mean."""
-        return 1e9 / mean_interval_ns(self.path)
+    def rate_per_s(self) -> float | None:
+        """Messages a second as captured, in the mean; None for one packet, and where no time passes."""
+        return (self.messages - 1) / self.seconds if self.seconds else None
 
 
 class _Damaged(Exception):
     """The capture can't be read further; the message says why."""
+
+
+class _Cut(_Damaged):
+    """The capture ends within a record."""
+
+
+@dataclass
+class _Clock:
+    """Time since the first packet, which never goes back, and what was peculiar about it."""
+
+    now_ns: int = 0
+    zero_ns: int | None = None
+    back: int = 0
+    farthest_ns: int = 0
+    gap_ns: int = 0
+
+    def at(self, time_ns: int | None) -> int:
+        """Nanoseconds since the first packet of one that is stamped so; None stands for no stamp."""
+        if time_ns is None:
+            return self.now_ns
+        if self.zero_ns is None:
+            self.zero_ns = time_ns - self.now_ns
+        ahead_ns = time_ns - self.zero_ns - self.now_ns
+        if ahead_ns < 0:
+            self.back, self.farthest_ns = self.back + 1, max(self.farthest_ns, -ahead_ns)
+            if -ahead_ns > _CLOCK_WAS_SET_NS:
+                self.zero_ns = time_ns - self.now_ns
+        self.gap_ns = max(self.gap_ns, ahead_ns)
+        self.now_ns += max(0, ahead_ns)
+        return self.now_ns
+
+    def notes(self) -> Iterator[str]:
+        if self.farthest_ns > _CLOCK_WAS_SET_NS:
+            yield (f"The time of the capture goes back {self.back:,} times, at most {self.farthest_ns / 1e9:,.3f} s: "
+                   "where by more than a second, it goes on from the packet before.")  # fmt: skip
+        elif self.back:
+            yield (f"The time of the capture goes back {self.back:,} times, at most {self.farthest_ns / 1e9:,.6f} s: "
+                   "such packets count at the time of the one before.")  # fmt: skip
+        if self.gap_ns > _GAP_NS:
+            yield f"The capture has a gap of {self.gap_ns / _GAP_NS:,.0f} days without a packet: --rate may fit better."
 
 
 @dataclass
@@ -68,25 +122,28 @@ def prepare(capture: Path, folder: Path) -> Trace:
 
     Raises:
         UserError: no capture, a damaged one, or one that is too long for one buffer; says how far it could be read.
+            One that is cut in its last record is read up to there.
     """
-    place = _Place()
+    place, clock = _Place(), _Clock()
+    notes: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
     written = hashlib.sha256()
     scratch = folder / f".trace-{os.getpid()}"
     try:
         with scratch.open("wb") as into, capture.open("rb") as file:
             records: list[bytes] = []
-            first_ns = last_ns = 0
-            for time_ns, wire_bytes, data in _packets(file, place):
-                if place.packets == 1:
-                    first_ns = time_ns
+            for time_ns, wire_bytes, data in _up_to_a_cut(_packets(file, place), place, notes):
                 if place.packets > MOST_PACKETS:
                     raise UserError(f"the capture {capture} has more than {MOST_PACKETS} packets: cut it")
-                # Captures of several interfaces step back now and then; a message is never due before the one before.
-                last_ns = max(last_ns, time_ns - first_ns)
+                due_ns = clock.at(time_ns)
+                if due_ns >= _LATEST_NS:
+                    raise UserError(
+                        f"the capture {capture} has packet {place.packets} {due_ns / _GAP_NS / 365:,.0f} years "
+                        "after its first: the resolution of its times is wrong"
+                    )
                 fold = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
                 length = min(LARGEST_BYTES, max(SMALLEST_BYTES, wire_bytes))
-                records.append(RECORD.pack(last_ns, fold, length, 0))
+                records.append(RECORD.pack(due_ns, fold, length, 0))
                 if len(records) == _PACKETS_A_WRITE:
                     _write(into, written, records)
             _write(into, written, records)
@@ -102,7 +159,7 @@ def prepare(capture: Path, folder: Path) -> Trace:
         ) from damage
     finally:
         scratch.unlink(missing_ok=True)
-    return read_trace(prepared)
+    return replace(read_trace(prepared), notes=(*notes, *clock.notes()))
 
 
 def _write(file: BinaryIO, written: hashlib._Hash, records: list[bytes]) -> None:
@@ -143,15 +200,29 @@ def mean_interval_ns(path: Path) -> float:
     return max(1.0, last_ns / max(1, messages - 1))
 
 
-Packet = tuple[int, int, bytes]
-"""(time in nanoseconds, bytes on the wire, bytes captured)"""
+Packet = tuple[int | None, int, bytes]
+"""(time in nanoseconds, bytes on the wire, bytes captured); time None where the file has none"""
+
+
+def _up_to_a_cut(packets: Iterator[Packet], place: _Place, notes: list[str]) -> Iterator[Packet]:
+    """The packets, of which the last may be cut: that is noted."""
+    try:
+        yield from packets
+    except _Cut as cut:
+        if not place.packets:
+            raise
+        notes.append(f"The capture is cut after packet {place.packets:,}, at byte {place.offset:,}: {cut}.")
 
 
 def _packets(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     """Every packet in the order of the file; ``place`` says how many were read, and where the next begins."""
-    magic = file.read(4)
+    magic = file.read(16)
     file.seek(0)
-    if magic == b"\x0a\x0d\x0d\x0a":
+    for begin, (kind, unpack) in _FOREIGN.items():
+        if magic.startswith(begin):
+            command = f"{unpack} {file.name}" if unpack else f"editcap -F pcap {file.name} capture.pcap"
+            raise UserError(f"{file.name} is a file of {kind}, neither pcap nor pcapng: {command}")
+    if magic.startswith(b"\x0a\x0d\x0d\x0a"):
         yield from _pcapng(file, place)
     else:
         yield from _pcap(file, place)
@@ -162,7 +233,7 @@ def _exactly(file: BinaryIO, count: int) -> bytes:
         raise _Damaged(f"a length of {count} bytes")
     data = file.read(count)
     if len(data) < count:
-        raise _Damaged(f"the file ends {count - len(data)} bytes too early")
+        raise _Cut(f"the file ends {count - len(data)} bytes too early")
     return data
 
 
@@ -177,7 +248,10 @@ def _pcap(file: BinaryIO, place: _Place) -> Iterator[Packet]:
     magics = [(struct.unpack(f"{order}I", start[:4])[0], order) for order in "<>"]
     known = [kinds[magic] for magic in magics if magic in kinds]
     if not known:
-        raise _Damaged("it begins as neither pcap nor pcapng does")
+        raise UserError(
+            f"{file.name} begins as neither pcap nor pcapng does: editcap -F pcap {file.name} capture.pcap converts "
+            "what Wireshark can read"
+        )
     header, unit_ns = known[0]
     place.offset = file.tell()
     while more := file.read(1):
@@ -209,7 +283,9 @@ def _pcapng(file: BinaryIO, place: _Place) -> Iterator[Packet]:
                 clocks.append(_clock((pcapng.InterfaceDescriptionBlockLE if little else
                                       pcapng.InterfaceDescriptionBlock)(block), order))  # fmt: skip
             elif kind == _SIMPLE_PACKET:
-                raise _Damaged("a packet without a time")
+                wire_bytes = struct.unpack(f"{order}I", block[8:12])[0]
+                place.packets += 1
+                yield None, wire_bytes, block[12 : min(12 + wire_bytes, length - 4)]
             elif kind in (pcapng.PCAPNG_BT_EPB, pcapng.PCAPNG_BT_PB):
                 enhanced = (pcapng.EnhancedPacketBlock, pcapng.EnhancedPacketBlockLE)
                 older = (pcapng.PacketBlock, pcapng.PacketBlockLE)

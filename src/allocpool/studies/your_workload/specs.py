@@ -176,6 +176,8 @@ class MessagesSpec(TrialSpec):
             raise ValueError(str(error)) from error
         own: dict[str, Any] = {"sizes": found.sizes}
         if settings.get("arrivals") == "captured":
+            if found.rate_per_s is None:
+                raise ValueError("arrivals captured: no time passes in the trace; choose steady, poisson or on_off")
             own["rate_per_s"] = found.rate_per_s
         return own | settings
 

@@ -521,9 +521,16 @@ def _as_word(value: object) -> str:
 
 def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any) -> Workload:
     sizes = _sizes(str(values["bytes"])) if trace is None else trace.sizes
-    rate = trace.rate_per_s if trace is not None and given.get("rate") is None else values["rate"]
+    captured = None if trace is None else trace.rate_per_s
+    rate = values["rate"]
+    if trace is not None and given.get("rate") is None:
+        if captured is None:
+            raise UserError("the capture has no rate, as no time passes in it: give --rate")
+        rate = captured
     if trace is not None and rate > MOST_PER_S:
-        raise UserError(f"the capture has {rate:,.0f} messages a second: the source sends at most {MOST_PER_S:,.0f}")
+        raise UserError(
+            f"the capture has {rate:,.0f} messages a second: the source sends at most {MOST_PER_S:,.0f}; give --rate"
+        )
     kept_for_s, kept_count = _kept(values, given, rate)
     layout = values["layout"]
     runtime, collector = int(values["runtime"]), values["collector"]
@@ -549,7 +556,7 @@ def _workload(values: Mapping[str, Any], given: Mapping[str, object], trace: Any
         )
     workload = Workload(
         rate_per_s=rate, sizes=sizes, mean_bytes=mean_bytes(sizes), filled_share=values["touch_filled"],
-        read_share=values["touch_read"], arrivals=values["arrivals"] if trace is None else "captured",
+        read_share=values["touch_read"], arrivals=values["arrivals"] if captured is None else "captured",
         burst_length=values["burst"],
         delay_ms=values["delay"] * 1e3, loss_ppm=values["loss_ppm"], in_flight=values["in_flight"],
         kept_share=values["kept"], kept_for_s=kept_for_s, kept_count=kept_count, replacement=values["replacement"],
