@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -409,3 +413,39 @@ def test_all_of_many_trials_are_used(tmp_path: Path) -> None:
 def test_costs_at_the_ends_of_what_a_number_holds_are_compared(tmp_path: Path) -> None:
     assert rows(csv(tmp_path / "x.csv", [1e-308] * 6, [1e308] * 6))[""]["verdict"] == SLOWER
     assert run(tmp_path / "x.csv").exit_code == 0
+
+
+# What is printed for others to copy
+
+
+def commands(page: str) -> str:
+    """The shell commands of a page's section on comparing."""
+    text = (DATA.parents[1] / page).read_text(encoding="utf-8")
+    found = re.search(r"## (?:Compare two builds|In continuous integration)\n.*?```(?:sh)?\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_readme_example_runs_as_printed() -> None:
+    program, command, *arguments = commands("README.md").split()
+    assert (program, command) == (".venv/bin/allocpool", "compare")
+    here = [DATA.parents[1] / word if word.startswith("tests/") else word for word in arguments]
+    assert run(*here).exit_code == 1
+
+
+def test_the_example_for_continuous_integration_fails_a_slower_build(tmp_path: Path) -> None:
+    for side, nanoseconds in (("base", 100), ("new", 150)):
+        bench = written(
+            tmp_path / f"bench-{side}",
+            f"#!/bin/sh\necho x >> {side}\nn=$(wc -l < {side})\ncat <<END\n{google([1.0])}\nEND\n".replace(
+                '"real_time": 1.0', f'"real_time": {nanoseconds}.$n'
+            ),
+        )
+        bench.chmod(0o755)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["sh", "-c", commands("docs/compare.md")], cwd=tmp_path, env={**os.environ, "PATH": path}, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert ran.returncode == 1, ran.stderr
+    assert "slower" in (tmp_path / "compare.md").read_text()

@@ -56,7 +56,7 @@ class Benchmark:
 
     def costs(self) -> list[float]:
         """Return the trials in order of time, as costs: where larger is better, one over the value."""
-        values = [math.fsum(each) / len(each) for each in self.processes]
+        values = [each[0] if len(each) == 1 else math.fsum(each) / len(each) for each in self.processes]
         if self.iterations_only:
             values = self.processes[0]
         elif None not in self.starts:
@@ -381,11 +381,13 @@ def _read_csv(text: str, path: Path, two_files: bool) -> dict[str, list[Benchmar
     blocks = _in_order(columns["block"]) if "block" in columns else np.arange(len(values))
     sides: dict[str, dict[str, Benchmark]] = {}
     cells = columns.get("cell", [""] * len(values))
+    names = {cell: plain(cell) for cell in set(cells)}
+    ordered = "block" in columns and not two_files
     for k in np.argsort(blocks, kind="stable"):
-        side, cell = SIDES[words[k]], plain(cells[k])
+        side, cell = SIDES[words[k]], names[cells[k]]
         one = sides.setdefault(side, {}).setdefault(cell, Benchmark(cell))
         one.processes.append([values[k]])
-        one.starts.append(float(blocks[k]) if "block" in columns and not two_files else None)
+        one.starts.append(float(blocks[k]) if ordered else None)
     return {side: list(found.values()) for side, found in sides.items()}
 
 
