@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from scipy import stats as scipy_stats
 
 from allocpool import decisions
-from allocpool.cli import main
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, LOOKS, OPEN, decide, decide_together
 from allocpool.studies.instrument import simulation
 from allocpool.studies.instrument.simulation import NOISES, rates
@@ -156,81 +152,52 @@ def test_two_speeds_and_trials_far_off_are_named_with_a_trimmed_ratio_beside() -
     assert decide(costs(10), costs(10, seed=2)).remark == ""
 
 
+def test_the_estimate_is_of_the_trials_of_its_interval() -> None:
+    # 12 trials are a look, 13 are not: the 13th waits, in the estimate too.
+    top, bottom = [200.0] * 6 + [202.0] * 6, [100.0] * 6 + [101.0] * 6
+    told = decide([*top, 2.0], [*bottom, 100.0])
+    assert (told.n, told.used, told.verdict) == (13, 12, B_CHEAPER)
+    assert told.ratio == pytest.approx(decide(top, bottom).ratio)
+    assert told.low < told.ratio < told.high
+
+
+@pytest.mark.parametrize("n", [2_687, 3_000, 100_000])
+def test_looks_go_on_beyond_two_thousand_trials(n: int) -> None:
+    used = decisions.look_at(n)
+    assert used is not None and n / 1.25 <= used + 1 <= n + 1
+    rng = np.random.default_rng(3)
+    few, many = (np.exp(0.3 * rng.standard_normal((2, size))) * [[1.05], [1.0]] for size in (2_000, n))
+    assert decide(*many).used == used
+    width = {size: np.log(told.high / told.low) for size, told in ((2_000, decide(*few)), (n, decide(*many)))}
+    assert width[n] < width[2_000]
+
+
+def test_looks_beyond_the_last_of_the_table_cost_less_than_a_thousandth() -> None:
+    size, spent = LOOKS[-1], 0.0
+    while size < 10**12:
+        size = round(1.25 * size)
+        spent += decisions.nominal_level(decisions.ALPHA, size)
+    assert spent < decisions.ALPHA / 1000
+
+
+def test_more_trials_are_told_beyond_two_thousand_too() -> None:
+    rng = np.random.default_rng(4)
+    a, b = np.exp(3.0 * rng.standard_normal((2, 20_000))) * [[1.08], [1.0]]
+    told = decide(a, b)
+    assert told.verdict == OPEN
+    assert told.blocks_needed is not None and 0 < told.blocks_needed <= 80_000
+
+
+def test_costs_at_the_ends_of_what_a_number_holds_are_decided() -> None:
+    told = decide([1e308] * 6, [1e-308] * 6)
+    assert told.verdict == B_CHEAPER
+    assert 1e300 < told.low <= told.ratio <= told.high < math.inf
+    assert decide([1e308, 1e307], [1e-308, 1e-307]).high < math.inf
+
+
 def test_a_cost_that_is_not_positive_is_refused() -> None:
     with pytest.raises(ValueError, match="positive"):
         decide([1.0, 0.0], [1.0, 2.0])
-
-
-def csv(path: Path, *rows: str, header: str = "block,side,value") -> str:
-    path.write_text("\n".join([header, *rows]), encoding="utf-8")
-    return str(path)
-
-
-def test_the_command_decides_a_file_of_anybodys_trials(tmp_path: Path) -> None:
-    a, b = costs(8), costs(8, 150.0, seed=2)
-    rows = [f"{k},{side},{values[k]}" for k in range(8) for side, values in (("a", a), ("b", b))]
-    # Blocks say the order of time, not the lines.
-    ran = CliRunner().invoke(main, ["compare", csv(tmp_path / "x.csv", *reversed(rows)), "--json"])
-    told = json.loads(ran.output)
-    wanted = decide(a, b)
-    assert (told["verdict"], told["n"], told["blocks_needed"]) == (A_CHEAPER, 8, 0)
-    assert (told["ratio"], told["low"], told["high"]) == pytest.approx((wanted.ratio, wanted.low, wanted.high))
-    words = CliRunner().invoke(main, ["compare", str(tmp_path / "x.csv"), "--effect", "1.2"]).output
-    assert words.startswith("a is cheaper than b by 1.")
-
-
-def test_the_command_decides_cells_together(tmp_path: Path) -> None:
-    sides = {"x": (costs(6), costs(6, 300.0, seed=2)), "y": (costs(6), costs(6, seed=3))}
-    rows = [
-        f"{k},{side},{values[k]},{cell}"
-        for cell, pair in sides.items()
-        for side, values in zip("ab", pair, strict=True)
-        for k in range(6)
-    ]
-    path = csv(tmp_path / "x.csv", *rows, header="block,side,value,cell")
-    told = json.loads(CliRunner().invoke(main, ["compare", path, "--json"]).output)
-    wanted = decide_together(list(sides.values()))
-    assert [(row["cell"], row["verdict"]) for row in told["cells"]] == [
-        ("x", wanted[0].verdict),
-        ("y", wanted[1].verdict),
-    ]
-    assert [row["level"] for row in told["cells"]] == pytest.approx([d.level for d in wanted])
-
-
-@pytest.mark.parametrize(
-    ("header", "row", "complaint"),
-    [
-        ("block,side,cost", "1,a,2", "has no column 'value': it needs block, side, value and may have cell"),
-        ("block,side,value,note", "1,a,2,x", "unknown column 'note': choose one of block, side, value, cell"),
-        ("block,side,value", "1,c,2", "unknown side 'c': choose one of a, b"),
-        ("block,side,value", "1,a,-2", "line 2: value -2 is not a positive number"),
-        ("block,side,value", "1,a,fast", "line 2: value fast is not a positive number"),
-        ("block,side,value", "", "has no trial"),
-    ],
-)
-def test_a_wrong_file_is_told_in_one_line(tmp_path: Path, header: str, row: str, complaint: str) -> None:
-    ran = CliRunner().invoke(main, ["compare", csv(tmp_path / "x.csv", row, header=header)])
-    assert ran.exit_code == 2
-    assert complaint in ran.output
-    assert len(ran.output.strip().splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("option", "complaint"),
-    [(["--effect", "1"], "give one above 1"), (["--confidence", "95"], "give 0.5 to below 1")],
-)
-def test_a_wrong_option_is_told_in_one_line(tmp_path: Path, option: list[str], complaint: str) -> None:
-    ran = CliRunner().invoke(main, ["compare", csv(tmp_path / "x.csv", "1,a,2"), *option])
-    assert ran.exit_code == 2
-    assert complaint in ran.output
-
-
-def test_the_command_names_what_an_average_hides(tmp_path: Path) -> None:
-    sides = {"a": [100.0, 400.0, 101.0, 402.0, 99.0], "b": [50.0, 51.0, 50.5, 50.0, 51.0]}
-    rows = [f"{block},{side},{value}" for side, values in sides.items() for block, value in enumerate(values)]
-    (tmp_path / "trials.csv").write_text("\n".join(["block,side,value", *rows]), encoding="utf-8")
-    told = CliRunner().invoke(main, ["compare", str(tmp_path / "trials.csv")]).output
-    assert "[a: two speeds, 100.0 in 3 and 401 in 2 trials; trimmed ratio 3." in told
 
 
 def logs(rng: np.random.Generator, *shape: int, centre: float = 0.0) -> npt.NDArray[np.float64]:

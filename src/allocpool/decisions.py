@@ -89,15 +89,25 @@ number of looks is paid for."""
 _MOST = 2_000
 
 
-def _looks() -> tuple[int, ...]:
-    sizes = [FEWEST]
-    while sizes[-1] < _MOST:
-        sizes.append(max(sizes[-1] + 1, round(sizes[-1] * _STEP)))
-    return tuple(sizes)
+def _sizes() -> Iterator[int]:
+    size = FEWEST
+    while True:
+        yield size
+        size = max(size + 1, round(size * _STEP))
 
 
-LOOKS = _looks()
-"""Trials of each side at which there is a look: 5, 6, 8, 10, 12, 15 and so on by a quarter."""
+def _sizes_to(most: int) -> tuple[int, ...]:
+    """Sizes up to the first one that is ``most`` or more."""
+    sizes = _sizes()
+    found = [next(sizes)]
+    while found[-1] < most:
+        found.append(next(sizes))
+    return tuple(found)
+
+
+LOOKS = _sizes_to(_MOST)
+"""Trials of each side at which there is a look: 5, 6, 8, 10, 12, 15 and so on by a quarter. Looks go on beyond the last
+of these; the boundaries are so wide there that all of them together add less than a thousandth of `ALPHA` to it."""
 
 
 def _boundary(first: float, n: int) -> float:
@@ -148,8 +158,12 @@ def nominal_level(alpha: float, n: int) -> float:
 
 def look_at(n: int) -> int | None:
     """The latest look that ``n`` trials a side have reached; None before the first."""
-    reached = [size for size in LOOKS if size <= n]
-    return reached[-1] if reached else None
+    reached = None
+    for size in _sizes():
+        if size > n:
+            break
+        reached = size
+    return reached
 
 
 def repeated_p(nominal: float, n: int) -> float:
@@ -212,14 +226,15 @@ class Decision:
     """What trials say of the ratio a / b.
 
     Attributes:
-        ratio: of the geometric means of all trials; NaN where a side has none.
+        ratio: of the geometric means of the trials that the interval is made of, below `FEWEST` a side of all; NaN
+            where a side has none.
         low, high: where the ratio lies, whenever one looks; below `FEWEST` trials a side see `early_interval`, from
             which nothing is decided; NaN where a side has fewer than two.
         n: trials of the smaller side.
         used: trials of each side that the interval is made of: those of the latest look.
         verdict: ``a_cheaper``, ``b_cheaper``, ``equivalent`` or ``open``.
         blocks_needed: blocks of one trial a side until it is decided, if trials go on as they are; 0 when it is; None
-            when 2,000 would not do.
+            when 2,000, or four times as many as there are, would not do.
         level: share of such intervals that may miss: lower where many comparisons are decided together.
         trimmed_ratio: the ratio of means without the largest and the smallest fifth of each side; NaN as ``ratio``.
         remark: what an average would hide: two speeds, trials far off; empty when there is nothing.
@@ -251,24 +266,25 @@ def _decide(tops: Sequence[Array], bottoms: Sequence[Array], effect: float, alph
     n = min(side.size for side in (*tops, *bottoms))
     if n == 0:
         return Decision(math.nan, math.nan, math.nan, 0, 0, OPEN, FEWEST, alpha, math.nan, "")
-    ratio = math.exp(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms))
-    trimmed = math.exp(sum(map(trimmed_mean, tops)) - sum(map(trimmed_mean, bottoms)))
+    trimmed = _as_ratio(sum(map(trimmed_mean, tops)) - sum(map(trimmed_mean, bottoms)))
     remark = _remark([*(("a", side) for side in tops), *(("b", side) for side in bottoms)])
     used = look_at(n)
     if used is None:
         low = high = math.nan
+        ratio = _as_ratio(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms))
         if n > 1:
             middle, error, _ = _contrast(tops, bottoms)
             alpha = max(alpha, ALPHA)  # nothing is decided by it, so there is nothing to be careful about
             half = -float(scipy.special.stdtrit(n - 1, alpha / 2)) * float(error)
-            low, high = math.exp(float(middle) - half), math.exp(float(middle) + half)
+            low, high = _as_ratio(float(middle) - half), _as_ratio(float(middle) + half)
         return Decision(ratio, low, high, n, n, OPEN, FEWEST - n, alpha, trimmed, remark)
     middle, error, freedom = _contrast([side[:used] for side in tops], [side[:used] for side in bottoms])
     half = -float(scipy.special.stdtrit(freedom, nominal_level(alpha, used) / 2)) * float(error)
     low_log, high_log = float(middle) - half, float(middle) + half
     verdict = _verdict(low_log, high_log, math.log(effect))
     needed = 0 if verdict != OPEN else _blocks_needed(tops, bottoms, math.log(effect), alpha)
-    return Decision(ratio, math.exp(low_log), math.exp(high_log), n, used, verdict, needed, alpha, trimmed, remark)
+    ratio, low, high = (_as_ratio(part) for part in (float(middle), low_log, high_log))
+    return Decision(ratio, low, high, n, used, verdict, needed, alpha, trimmed, remark)
 
 
 def _remark(named: Iterable[tuple[str, Array]]) -> str:
@@ -677,17 +693,17 @@ def _blocks_needed(tops: Sequence[Array], bottoms: Sequence[Array], margin: floa
     middle = abs(float(sum(side.mean() for side in tops) - sum(side.mean() for side in bottoms)))
     variance = float(sum(side.var(ddof=1) for side in (*tops, *bottoms)))
     room = max(middle, margin - middle)
-    sizes = np.array(LOOKS)
-    narrow = _half_widths(alpha) * np.sqrt(variance / sizes) < room
-    enough = sizes[narrow & (sizes > n)]
+    sizes = LOOKS if n < LOOKS[-1] else _sizes_to(4 * n)
+    narrow = _half_widths(alpha, sizes) * np.sqrt(variance / np.array(sizes)) < room
+    enough = np.array(sizes)[narrow & (np.array(sizes) > n)]
     return int(enough[0]) - n if enough.size else None
 
 
 @functools.lru_cache(maxsize=256)
-def _half_widths(alpha: float) -> Array:
+def _half_widths(alpha: float, sizes: tuple[int, ...] = LOOKS) -> Array:
     """Standard errors that the interval of each look reaches to either side, with one and a half sides' freedom."""
-    levels = np.array([nominal_level(alpha, size) for size in LOOKS])
-    return -np.asarray(scipy.special.stdtrit(np.maximum(1.0, 1.5 * (np.array(LOOKS) - 1)), levels / 2))
+    levels = np.array([nominal_level(alpha, size) for size in sizes])
+    return -np.asarray(scipy.special.stdtrit(np.maximum(1.0, 1.5 * (np.array(sizes) - 1)), levels / 2))
 
 
 def _logs(values: Costs) -> Array:

@@ -1,0 +1,350 @@
+"""The command ``compare``: pair what two sides measured, decide all of it together, warn, print."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import scipy
+
+from allocpool import decisions
+from allocpool.compare.readers import BASE, CSV, NEW, Benchmark, plain, read
+from allocpool.errors import UserError, unknown_choice
+from allocpool.stats import ends, plural, significant
+
+SLOWER, FASTER, EQUIVALENT, INCONCLUSIVE = "slower", "faster", "equivalent", "inconclusive"
+_VERDICTS = {
+    decisions.A_CHEAPER: FASTER,
+    decisions.B_CHEAPER: SLOWER,
+    decisions.EQUIVALENT: EQUIVALENT,
+    decisions.OPEN: INCONCLUSIVE,
+}
+FAIL_ON = {"slower": (SLOWER,), "unproven": (SLOWER, INCONCLUSIVE)}
+"""The verdicts that end the command with status 1."""
+_DRIFTS = 10
+"""Trials below which no drift is looked for."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One benchmark: ``ratio`` is the cost of NEW over that of BASE, in the interval from ``low`` to ``high`` (None
+    where unknown).
+
+    ``n_base`` and ``n_new`` are trials, ``used`` those of each side that the verdict is made of, ``more_trials`` how
+    many more of each side would decide it (0: decided, None: too noisy). ``control``: both sides are the same command.
+    """
+
+    benchmark: str
+    unit: str
+    verdict: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    n_base: int
+    n_new: int
+    used: int
+    more_trials: int | None
+    level: float
+    control: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sides of one benchmark."""
+
+    name: str
+    base: Benchmark
+    new: Benchmark
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `compare` found: the ``format`` of the files, a row for each benchmark, ``warnings``."""
+
+    format: str
+    margin: float
+    alpha: float
+    rows: list[Row]
+    warnings: list[str] = field(default_factory=list)
+
+    def failed(self, fail_on: str | None) -> bool:
+        """Return whether a benchmark has a verdict that ``fail_on`` names; controls have none."""
+        bad = FAIL_ON[fail_on] if fail_on else ()
+        return any(row.verdict in bad for row in self.rows if not row.control)
+
+
+def compare(files: Sequence[Path], effect: float = decisions.EFFECT, alpha: float = decisions.ALPHA) -> Result:
+    """Return the verdicts on one file with both sides, or on two with one each, BASE first.
+
+    ``effect`` is the smallest ratio that matters, ``alpha`` the share of what is decided that may be false.
+
+    Raises:
+        UserError: a file that can't be read, a side that is missing, nothing that both sides have.
+    """
+    kind, pairs, warnings = _paired(files)
+    judged = []
+    for pair in pairs:
+        problem = _problem(pair)
+        if problem:
+            warnings.append(f"{pair.name} is left out: {problem}")
+        elif problem is None:
+            judged.append(pair)
+    if not judged:
+        raise UserError("; ".join(["nothing can be compared", *warnings]))
+    sides = [(pair.new.costs(), pair.base.costs()) for pair in judged]
+    decided = decisions.decide_together(sides, effect, alpha)
+    rows = [
+        Row(
+            benchmark=pair.name,
+            unit=pair.base.unit,
+            verdict=_VERDICTS[told.verdict],
+            ratio=_finite(told.ratio),
+            low=_finite(told.low),
+            high=_finite(told.high),
+            n_base=len(base),
+            n_new=len(new),
+            used=told.used,
+            more_trials=told.blocks_needed,
+            level=told.level,
+            control=pair.control,
+        )
+        for pair, (new, base), told in zip(judged, sides, decided, strict=True)
+    ]
+    warnings += _of_order(judged)
+    for row, (new, base) in zip(rows, sides, strict=True):
+        warnings += _of_trials(row, base, new, effect)
+    return Result(kind, effect - 1, alpha, rows, warnings)
+
+
+def _paired(files: Sequence[Path]) -> tuple[str, list[Pair], list[str]]:
+    if len(files) == 1:
+        one = read(files[0], two_files=False)
+        base = one.sides.get(BASE, [])
+        if one.format == CSV:
+            for side in (BASE, NEW):
+                if side not in one.sides:
+                    raise UserError(f"{files[0]} has no trial of side {'a' if side == BASE else 'b'}: it needs both")
+            return one.format, *_by_name(base, one.sides[NEW], one.warnings)
+        if len(base) < 2 or not one.commands:
+            raise UserError(f"{files[0]} ({one.format}) has one side only: give two files, BASE and NEW")
+        first, *others = base
+        again = f"{first.name} (again"
+        pairs = [Pair(other.name, first, other, other.twin and other.name.startswith(again)) for other in others]
+        return one.format, pairs, one.warnings
+    both = [read(file, two_files=True) for file in files]
+    kinds = {each.format for each in both}
+    if len(kinds) > 1:
+        raise UserError(f"{files[0]} is {both[0].format}, {files[1]} is {both[1].format}: give both in one format")
+    left, right = (each.sides[BASE] for each in both)
+    warnings = list(dict.fromkeys(warning for each in both for warning in each.warnings))
+    if len(left) == len(right) == 1:  # commands of two builds differ in name
+        names = dict.fromkeys((left[0].name, right[0].name))
+        return kinds.pop(), [Pair(" -> ".join(names), left[0], right[0])], warnings
+    return kinds.pop(), *_by_name(left, right, warnings)
+
+
+def _by_name(left: list[Benchmark], right: list[Benchmark], warnings: list[str]) -> tuple[list[Pair], list[str]]:
+    bases, news = ({one.name: one for one in side} for side in (left, right))
+    for name in [*bases, *news]:
+        if (name in bases) != (name in news):
+            warnings = [
+                *warnings,
+                f"{name or 'the cell without a name'} is in {'BASE' if name in bases else 'NEW'} only",
+            ]
+    pairs = [Pair(name, base, news[name]) for name, base in bases.items() if name in news]
+    if not pairs:
+        raise UserError(f"no benchmark is in both: BASE has {_some(bases)}; NEW has {_some(news)}")
+    return pairs, warnings
+
+
+def _some(names: Sequence[str] | dict[str, Benchmark]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
+
+
+def _problem(pair: Pair) -> str | None:
+    """Return why a pair can't be compared, empty where there is nothing to say of it, None where it can."""
+    if all(set(value) == {0.0} for one in (pair.base, pair.new) for value in one.processes):
+        return ""  # as of no allocation on either side
+    for one in (pair.base, pair.new):
+        if one.problem:
+            return one.problem
+    if (pair.base.unit, pair.base.larger) != (pair.new.unit, pair.new.larger):
+        return f"its units differ: {plain(pair.base.unit)} in BASE, {plain(pair.new.unit)} in NEW"
+    return None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _of_order(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Warnings of how trials were taken, of all benchmarks together."""
+    if one := [pair.name for pair in pairs if pair.base.iterations_only or pair.new.iterations_only]:
+        yield (
+            f"all values are of one process: {_some(one)}; iterations of one process are not trials, and a difference "
+            "may be of that process alone: run more processes"
+        )
+    if apart := [pair.name for pair in pairs if _one_after_the_other(pair)]:
+        yield (
+            f"sides are not interleaved, one was measured after the other: {_some(apart)}; a difference may be of the "
+            "machine's state"
+        )
+
+
+def _one_after_the_other(pair: Pair) -> bool:
+    starts = [[start for start in one.starts if start is not None] for one in (pair.base, pair.new)]
+    base, new = starts
+    return bool(base and new) and (max(base) < min(new) or max(new) < min(base))
+
+
+def _of_trials(row: Row, base: list[float], new: list[float], effect: float) -> Iterator[str]:
+    """Warnings of one benchmark's trials."""
+    name = f"{row.benchmark}: " if row.benchmark else ""
+    for side, costs in (("BASE", base), ("NEW", new)):
+        logs = np.log(costs)
+        if shape := decisions.shape_of(logs):
+            yield f"{name}{side} has {shape}"
+        if _drifts(logs, effect):
+            yield f"{name}{side} drifts: its later trials differ from its earlier ones"
+    if row.used < decisions.FEWEST:
+        yield f"{name}{plural(row.used, 'trial')} a side decide nothing: {decisions.FEWEST} are needed at least"
+    elif row.more_trials is None:
+        yield f"{name}too noisy to decide at this margin"
+    if row.control and row.verdict in (SLOWER, FASTER):
+        yield f"{name}the same command differs from itself: a ratio as far from 1 as this one is no finding here"
+
+
+def _drifts(logs: np.ndarray[Any, np.dtype[np.float64]], effect: float) -> bool:
+    if logs.size < _DRIFTS or np.ptp(logs) == 0:
+        return False
+    half = logs.size // 2
+    apart = abs(float(logs[half:].mean() - logs[:half].mean())) > math.log(effect) / 2
+    return apart and float(scipy.stats.spearmanr(np.arange(logs.size), logs).pvalue) < 0.001
+
+
+# Output
+
+
+_HEAD = ("benchmark", "NEW / BASE", "interval", "verdict", "n", "more trials")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    interval = "-" if row.low is None or row.high is None else ends(row.low, row.high)
+    more = "too noisy" if row.more_trials is None else f"{row.more_trials:,} a side" if row.more_trials else ""
+    name = (row.benchmark or "all") + (" (control)" if row.control else "")
+    ratio = "-" if row.ratio is None else significant(row.ratio)
+    return name, ratio, interval, row.verdict, f"{row.n_base:,}, {row.n_new:,}", more
+
+
+def _about(result: Result) -> str:
+    together = f"{plural(len(result.rows), 'benchmark')} decided together" if len(result.rows) > 1 else "1 benchmark"
+    return f"{result.format}; {together}, margin {100 * result.margin:.4g}%, alpha {result.alpha:.4g}"
+
+
+def as_text(result: Result) -> str:
+    """Return a table for a terminal, warnings below it."""
+    lines = [_HEAD, *map(_cells, result.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join([*table, _about(result), *(f"warning: {warning}" for warning in result.warnings)])
+
+
+def as_markdown(result: Result) -> str:
+    """Return a table for a pull request; names are code, so nothing in them is markup."""
+    lines = ["| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
+    for row in result.rows:
+        name, *cells = _cells(row)
+        lines.append("| " + " | ".join([_code(name), *cells]) + " |")
+    told = [f"- {_code(f'warning: {warning}')}" for warning in result.warnings]
+    return "\n".join([*lines, "", _about(result), *([""] if told else []), *told])
+
+
+def _code(text: str) -> str:
+    return "`" + text.replace("`", "'").replace("|", "\\|") + "`"
+
+
+def as_json(result: Result, fail_on: str | None) -> str:
+    """Return one JSON object."""
+    told = asdict(result)
+    benchmarks, warnings = told.pop("rows"), told.pop("warnings")
+    return json.dumps(
+        {**told, "failed": result.failed(fail_on), "benchmarks": benchmarks, "warnings": warnings}, indent=1
+    )
+
+
+def effect_of(margin: str) -> float:
+    """Return the smallest ratio that matters: 1.05 of ``5%`` and of ``0.05``.
+
+    Raises:
+        UserError: no share above 0 and at most 1,000%.
+    """
+    text = margin.strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= (10 if text.endswith("%") else 0.999):
+        raise UserError(f"--margin {margin} is out of range: give a share above 0, for example 5% or 0.05")
+    return 1 + share
+
+
+@click.command("compare", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("files", nargs=-1, metavar="BASE NEW", type=click.Path(path_type=Path))
+@click.option(
+    "--margin",
+    default=f"{100 * (decisions.EFFECT - 1):.4g}%",
+    show_default=True,
+    help="The smallest difference that matters, as 5%.",
+)
+@click.option(
+    "--alpha",
+    default=decisions.ALPHA,
+    show_default=True,
+    help="Share of what is decided that may be false, at any time.",
+)
+@click.option(
+    "--fail-on",
+    metavar="|".join(FAIL_ON),
+    help="End with status 1 where a benchmark is slower, or is not shown not to be.",
+)
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
+@click.option("--markdown", is_flag=True, help="Print a table for a pull request.")
+def compare_command(
+    files: tuple[Path, ...], margin: str, alpha: float, fail_on: str | None, json_: bool, markdown: bool
+) -> None:
+    """Did it get slower? Decide by the trials that a benchmark tool wrote: two files, or one with both sides.
+
+    Formats are recognised by content: JMH JSON, hyperfine JSON, pyperf JSON, Google Benchmark JSON, Go benchmark text,
+    and CSV with the columns block, side (a or base, b or new) and value, where a value is a cost in any unit, and
+    maybe cell. One file may hold both sides as CSV or as commands of hyperfine, of which the first is BASE.
+
+    A trial is a process. Files of several processes may be joined (`cat`). All benchmarks are decided together. Look
+    as often as you like, and stop when you like: the verdicts stay valid.
+
+    \b
+    slower, faster   the whole interval of NEW / BASE (costs) lies above 1, or below
+    equivalent       it lies within the margin
+    inconclusive     not decided; `more trials` is about how many more would do
+
+    Status: 0; 1 where --fail-on applies; 2 where a file or an option is wrong.
+    """
+    if len(files) not in (1, 2):
+        raise UserError(f"{plural(len(files), 'file')} given: give BASE and NEW, or one file with both sides")
+    if not 0 < alpha <= 0.5:
+        raise UserError(f"--alpha {alpha:g} is out of range: give a share above 0 and up to 0.5, for example 0.05")
+    if fail_on is not None and fail_on not in FAIL_ON:
+        raise unknown_choice("--fail-on", fail_on, FAIL_ON)
+    if json_ and markdown:
+        raise UserError("--json and --markdown exclude each other: give one of them")
+    result = compare(files, effect_of(margin), alpha)
+    click.echo(as_json(result, fail_on) if json_ else as_markdown(result) if markdown else as_text(result))
+    if result.failed(fail_on):
+        raise click.exceptions.Exit(1)
