@@ -371,6 +371,19 @@ def test_a_damaged_or_foreign_archive_is_one_line_and_leaves_nothing(
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [bad]
 
 
+def test_an_archive_replaces_no_link_and_one_that_can_not_be_written_is_not_a_matter_of_the_store(
+    store: Path, tmp_path: Path
+) -> None:
+    target, link, beside = tmp_path / "target", tmp_path / "link.tar.gz", tmp_path / "no folder"
+    target.write_text("kept", encoding="utf-8")
+    beside.write_text("kept", encoding="utf-8")
+    link.symlink_to(target)
+    for path in (link, beside / "some.tar.gz"):
+        told = allocpool("export", str(path), "--profile", PROFILE)
+        assert told.exit_code == 2 and told.output.count("\n") == 1 and "ALLOCPOOL" not in told.output, told.output
+    assert link.is_symlink() and target.read_text(encoding="utf-8") == beside.read_text(encoding="utf-8") == "kept"
+
+
 @pytest.mark.parametrize("content", [b"", b"not an archive", None], ids=["empty", "text", "missing"])
 def test_what_is_no_archive_is_one_line(data: Path, tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "some.tar.gz"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import importlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -30,19 +32,34 @@ _ELSEWHERE = {
 """Commands that live with what they show; imported when they are asked for."""
 
 
-_ELSEWHERE_DATA = "set ALLOCPOOL_DATA to a folder that takes files; what is finished is kept"
 _REMEDIES = {
-    errno.ENOSPC: f"make room there, or {_ELSEWHERE_DATA}",
-    errno.EDQUOT: f"make room there, or {_ELSEWHERE_DATA}",
-    errno.EFBIG: f"raise the limit on a file's size (ulimit -f), or {_ELSEWHERE_DATA}",
-    errno.EROFS: _ELSEWHERE_DATA,
-    errno.EACCES: _ELSEWHERE_DATA,
-    errno.EPERM: _ELSEWHERE_DATA,
-    errno.ENOTDIR: f"it is no folder; {_ELSEWHERE_DATA}",
-    errno.EEXIST: f"it is no folder; {_ELSEWHERE_DATA}",
-    errno.EISDIR: f"it is a folder; {_ELSEWHERE_DATA}",
+    errno.ENOSPC: "make room there, or ",
+    errno.EDQUOT: "make room there, or ",
+    errno.EFBIG: "raise the limit on a file's size (ulimit -f), or ",
+    errno.EROFS: "",
+    errno.EACCES: "",
+    errno.EPERM: "",
+    errno.ENOTDIR: "it is no folder; ",
+    errno.EEXIST: "it is no folder; ",
+    errno.EISDIR: "it is a folder; ",
 }
-"""What to do where the operating system refuses to write."""
+"""What to do where the operating system refuses to write, before what depends on whose folder it is."""
+
+
+def _remedy(error: OSError) -> str | None:
+    """What to do about a file that can't be written; None where it is not for the user to mend."""
+    from allocpool import home
+
+    if error.errno not in _REMEDIES:
+        return None
+    places = {
+        home.build_dir(): "set ALLOCPOOL_BUILD to a folder that takes files",
+        home.runtimes_dir(): "set ALLOCPOOL_RUNTIMES to a folder that takes files",
+        home.data_dir(): "set ALLOCPOOL_DATA to a folder that takes files; what is finished is kept",
+    }
+    path = Path(os.fsdecode(error.filename)).absolute() if isinstance(error.filename, str | bytes) else home.data_dir()
+    told = next((told for place, told in places.items() if place in (path, *path.parents) or path in place.parents), "")
+    return _REMEDIES[error.errno] + (told or "give a file in a folder that takes files")
 
 
 def _tell(error: click.UsageError) -> NoReturn:
@@ -86,7 +103,7 @@ class _OneLineErrors(click.Group):
             click.echo(f"allocpool: {error}", err=True)
             sys.exit(2)
         except OSError as error:
-            if (remedy := _REMEDIES.get(error.errno or 0)) is None:
+            if (remedy := _remedy(error)) is None:
                 raise
             click.echo(f"allocpool: {error.filename or 'a file'}: {error.strerror}: {remedy}", err=True)
             sys.exit(2)
@@ -366,8 +383,6 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
 @click.option("--raw", is_flag=True, help="Also the record of every trial; not its logs.")
 def export(archive: str, profile: str, raw: bool) -> None:
     """Write what this host has measured under a profile to an ARCHIVE (.tar.gz), for `allocpool import` elsewhere."""
-    from pathlib import Path
-
     from allocpool.campaign import archive as archives
 
     host, studies = archives.export(Path(archive), profile, raw)
@@ -378,8 +393,6 @@ def export(archive: str, profile: str, raw: bool) -> None:
 @click.argument("archive", type=click.Path(dir_okay=False))
 def import_archive(archive: str) -> None:
     """Take in the ARCHIVE of another host: pages show it beside this one, never mixed with it."""
-    from pathlib import Path
-
     from allocpool.campaign import archive as archives
 
     host, profile, studies = archives.take_in(Path(archive))

@@ -26,7 +26,7 @@ from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.campaign.study import PROFILE_NAME
 from allocpool.errors import UserError
-from allocpool.files import replacing
+from allocpool.files import replaceable, replacing
 from allocpool.machine.host import read_host
 from allocpool.trial.record import RESULT
 
@@ -52,8 +52,9 @@ def export(archive: Path, profile: str, raw: bool = False) -> tuple[str, list[st
     """Write the tables of this host under a profile, and with ``raw`` the record of every trial; host and studies.
 
     Raises:
-        UserError: nothing is measured here under that profile, or no such profile.
+        UserError: nothing is measured here under that profile, no such profile, or ``archive`` is no regular file.
     """
+    replaceable(archive)
     profiles.check(profile)
     host_id = read_host().fingerprint()
     files: dict[str, bytes] = {}

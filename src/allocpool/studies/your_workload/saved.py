@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from allocpool import home
 from allocpool.campaign.hosts import called
 from allocpool.errors import UserError, from_validation
-from allocpool.files import write_atomically
+from allocpool.files import replaceable, write_atomically
 from allocpool.machine.host import Host, read_host
 from allocpool.studies.your_workload.advice import ON_RECORD, Advice, advice_of
 from allocpool.studies.your_workload.findings import Findings, Measured
@@ -63,6 +63,10 @@ def checked_path(word: str) -> Path:
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise UserError(f"--save {word!r}: {what}; give a file in a folder that exists, for example advice.json")
+    try:
+        replaceable(path)
+    except OSError as error:
+        raise UserError(f"--save {word!r}: {error.strerror}: give another file") from None
     return path
 
 
