@@ -22,11 +22,6 @@ class UserError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
-def printable(text: str) -> str:
-    """Return text that others wrote in a form that a terminal only shows: what it would obey becomes an escape."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
-
-
 def unknown_choice(what: str, value: object, valid: Iterable[object]) -> UserError:
     """The error for a value outside a closed list: names what, the value and every valid choice."""
     return UserError(f"unknown {what} {value!r}: choose one of {', '.join(str(v) for v in valid)}")

@@ -456,7 +456,7 @@ class Campaign:
         version = (about.st_mtime_ns, about.st_size)
         kept = self._records.get(task.trial_id)
         if kept is None or kept[0] != version:
-            kept = self._records[task.trial_id] = (version, _read_whole_record(task))
+            kept = self._records[task.trial_id] = (version, _read_whole_record(task, self.study))
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -596,7 +596,7 @@ def _cell_name(spec: TrialSpec) -> str:
     return " ".join((told, *unsaid))
 
 
-def _read_whole_record(task: Task) -> TrialRecord | None:
+def _read_whole_record(task: Task, study: Study[Any]) -> TrialRecord | None:
     """A trial's record; None, and a line on stderr, where it is of another trial, or not what its mode leaves."""
     folder = task.folder
     record = read_record(folder)
@@ -606,6 +606,7 @@ def _read_whole_record(task: Task) -> TrialRecord | None:
         if {**record.spec, "timeout_s": None} != {**task.spec.model_dump(mode="json"), "timeout_s": None}:
             raise UserError("what it ran is another trial")
         tidy.read_trial(record, mode_named(record.spec.get("mode")).measurement)
+        tidy.check_cost(record, study)
     except UserError as error:
         unreadable(folder / RESULT, str(error))
         return None

@@ -25,12 +25,13 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from allocpool import home
-from allocpool.errors import UserError, printable
+from allocpool.errors import UserError
 from allocpool.files import open_lock, write_atomically
 from allocpool.machine.guard import guarded, start_guard
 from allocpool.machine.host import Host
 from allocpool.machine.memory import memory_kills
 from allocpool.runtimes.collectors import collector_named
+from allocpool.strangers import printable
 from allocpool.trial.jit import JIT_LOG, read_jit_log
 from allocpool.trial.launch import Launcher
 from allocpool.trial.log_whole import log_fault

@@ -17,6 +17,7 @@ from allocpool.campaign.hosts import called
 from allocpool.errors import UserError, from_validation
 from allocpool.files import replaceable, write_atomically
 from allocpool.machine.host import Host, read_host
+from allocpool.strangers import inert
 from allocpool.studies.your_workload.advice import ON_RECORD, Advice, advice_of
 from allocpool.studies.your_workload.findings import Findings, Measured
 from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload
@@ -102,12 +103,12 @@ def read(path: Path) -> Advice:
         raise UserError(f"{path} can't be read ({why}): `allocpool advise --save FILE` writes one") from None
     except ValidationError as error:
         raise from_validation(f"{path} is no advice that `allocpool advise --save` wrote", error, _Saved) from None
-    of = Findings(saved.workload, lambda spec: saved.refused.get(spec.collector or ""))
+    of = Findings(saved.workload, lambda spec: inert(saved.refused.get(spec.collector or "")))
     for one in saved.cells:
         for trial in one.trials:
             of.add(one.cell(), trial)
     try:
-        advice = advice_of(of, saved.minutes, ON_RECORD, saved.notes)
+        advice = advice_of(of, saved.minutes, ON_RECORD, tuple(map(inert, saved.notes)))
     except (UserError, ValueError) as error:  # less memory than where it was measured, or its capture is not here
         raise UserError(f"{path} can't be told on this machine: {error}") from None
     host = saved.host
