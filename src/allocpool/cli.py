@@ -170,23 +170,28 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
         sys.exit(1)
 
 
+_SHOWN = 80
+"""Letters of a setting that an error repeats."""
+
+
 def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     """``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
-    import yaml
+    from allocpool.campaign.profiles import parsed
 
     overrides: dict[str, Any] = {}
     for word in settings:
         key, equals, value = word.partition("=")
+        shown = repr(word if len(word) <= _SHOWN else f"{word[:_SHOWN]}...")
         if key in overrides:
-            raise UserError(f"--set {word!r}: {key} is given twice")
-        try:
-            overrides[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            equals = ""
+            raise UserError(f"--set {shown}: {key} is given twice")
         if not equals or not key:
-            raise UserError(f"--set {word!r} is not KEY=VALUE, for example --set blocks=3")
+            raise UserError(f"--set {shown} is not KEY=VALUE, for example --set blocks=3")
+        try:
+            overrides[key] = parsed(value)
+        except UserError as error:
+            raise UserError(f"--set {shown}: {error}, for example --set blocks=3") from None
         if overrides[key] is None:
-            raise UserError(f"--set {word!r}: {key} has no value, for example --set blocks=3")
+            raise UserError(f"--set {shown}: {key} has no value, for example --set blocks=3")
     return overrides
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import ValidationError
 from tqdm.auto import tqdm
 
 from allocpool import home
@@ -99,8 +100,18 @@ class Campaign:
         return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
 
     def plan(self, machine: Machine | None = None) -> list[Planned]:
-        """The plan for a machine with so many processors as this one, unless given, whatever else this one has."""
-        planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
+        """The plan for a machine with so many processors as this one, unless given, whatever else this one has.
+
+        Raises:
+            UserError: a setting allows no trial; says which of the trial's keys does not fit.
+        """
+        try:
+            planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            why = f"{where}: {first['msg']}" if where else first["msg"].removeprefix("Value error, ")
+            raise UserError(f"study {self.study.name}, profile {self.profile.profile}: no trial fits: {why}") from None
         return planned
 
     def machine(self) -> Machine:
