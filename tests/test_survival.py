@@ -443,6 +443,22 @@ def test_records_that_can_not_be_read_are_named_and_their_trials_run_again(
     assert {TrialRecord.model_validate_json(path.read_bytes()).status for path in paths.values()} == {"ok"}
 
 
+def test_other_huge_pages_end_a_campaign_in_a_line_before_anything_is_measured(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = read_host()
+    for setting in ("madvise", "always"):
+        host = now.model_copy(update={"transparent_huge_pages": setting})
+        monkeypatch.setattr(campaign, "read_host", lambda host=host: host)
+        if setting == "madvise":
+            assert opened(2).run().complete
+        else:
+            before = records(data)
+            with pytest.raises(UserError, match="madvise"):
+                opened(3).run()
+            assert records(data) == before
+
+
 @pytest.mark.parametrize("value", [-1.0, 10**25, "much", [1]])
 def test_a_number_that_can_not_be_takes_its_trial_out_of_the_tables_and_the_doctor_sees_it(
     data: Path, made_up: None, capsys: pytest.CaptureFixture[str], value: object

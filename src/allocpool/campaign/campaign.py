@@ -213,6 +213,23 @@ class Campaign:
                 self.measure(task, meter, bar)
                 bar.update()
 
+    def check_conditions(self) -> None:
+        """Check that this machine is set up as when the records of this campaign were taken, in what is in no trial's
+        id and moves its figures.
+
+        Raises:
+            UserError: it is not; says what to set.
+        """
+        now = self.host.transparent_huge_pages
+        for _, record in self.measured():
+            then = record.host.transparent_huge_pages
+            if None not in (then, now) and then != now:
+                raise UserError(
+                    f"study {self.study.name}: its trials so far ran with transparent huge pages on {then!r}, and now "
+                    f"they are on {now!r}: set /sys/kernel/mm/transparent_hugepage/enabled to {then!r}, or "
+                    "ALLOCPOOL_DATA to a folder for trials of their own"
+                )
+
     def _to_place(self) -> list[TrialSpec]:
         """Of a fixed plan, the trials that its study has yet to place: how many there are is known, and about where."""
         if self.is_sequential or self.study.placed is None:
@@ -675,6 +692,8 @@ def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None
         sequential.require_sequential(campaigns)
     took_s: dict[str, float] = {}
     if not os.environ.get(SHOW_ONLY):
+        for each in campaigns:
+            each.check_conditions()
         fixed = [each for each in campaigns if not each.is_sequential]
         for each in fixed:
             begun_s = time.monotonic()
