@@ -401,6 +401,7 @@ UNREADABLE: dict[str, Callable[[dict[str, Any]], str | dict[str, Any]]] = {
     "logless": lambda _whole: {"gc_log_bytes": 7}, "hollow": lambda _whole: {"measurement": {}},
     "null": lambda _whole: {"measurement": None},
     "no iterations": lambda whole: {"measurement": {**whole["measurement"], "iterations": {}}},
+    "another host": lambda whole: {"host": {**whole["host"], "cpu_model": "Abacus 9000"}},
     "not a number": lambda whole: {"wall_s": float("nan")}, "negative": lambda whole: {"cpu_s": -1.0},
     "without end": lambda whole: {"measurement": {**whole["measurement"], "peak_rss_mb": float("inf")}},
     "too large": lambda whole: {"measurement": {**whole["measurement"], "peak_rss_mb": 10**400}},

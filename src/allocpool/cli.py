@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from allocpool.errors import UserError
+from allocpool.strangers import printable
 
 if TYPE_CHECKING:
     from allocpool.campaign.campaign import Campaign, CampaignStatus
@@ -100,7 +102,7 @@ class _OneLineErrors(click.Group):
         except click.UsageError as error:
             _tell(error)
         except UserError as error:
-            click.echo(f"allocpool: {error}", err=True)
+            click.echo(f"allocpool: {printable(str(error))}", err=True)
             sys.exit(2)
         except OSError as error:
             if (remedy := _remedy(error)) is None:
@@ -121,8 +123,14 @@ def main() -> None:
     `allocpool findings` (measure, then render the page), or measure a single point with
     `allocpool trial`.
     """
+    from allocpool.machine.guard import end_with_make
+
     # A runner that is told to end must end its child first, as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    end_with_make()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name of a file may have any bytes
+            stream.reconfigure(errors="backslashreplace")
 
 
 class _TrialCommand(click.Command):

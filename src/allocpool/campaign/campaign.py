@@ -484,7 +484,7 @@ class Campaign:
         version = (about.st_mtime_ns, about.st_size)
         kept = self._records.get(task.trial_id)
         if kept is None or kept[0] != version:
-            kept = self._records[task.trial_id] = (version, _read_whole_record(task, self.study))
+            kept = self._records[task.trial_id] = (version, _read_whole_record(task, self.study, self.host))
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -624,8 +624,9 @@ def _cell_name(spec: TrialSpec) -> str:
     return " ".join((told, *unsaid))
 
 
-def _read_whole_record(task: Task, study: Study[Any]) -> TrialRecord | None:
-    """A trial's record; None, and a line on stderr, where it is of another trial, or not what its mode leaves."""
+def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord | None:
+    """A trial's record; None, and a line on stderr, where it is of another trial or host, or not what its
+    mode leaves."""
     folder = task.folder
     record = read_record(folder)
     if record is None:
@@ -633,6 +634,8 @@ def _read_whole_record(task: Task, study: Study[Any]) -> TrialRecord | None:
     try:
         if {**record.spec, "timeout_s": None} != {**task.spec.model_dump(mode="json"), "timeout_s": None}:
             raise UserError("what it ran is another trial")
+        if record.host.fingerprint() != host.fingerprint():
+            raise UserError(f"it was measured on host {record.host.fingerprint()}, and this is {host.fingerprint()}")
         tidy.read_trial(record, mode_named(record.spec.get("mode")).measurement)
         tidy.check_cost(record, study)
     except UserError as error:
