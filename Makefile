@@ -55,8 +55,9 @@ setup:
 	@$(BIN)/python -m allocpool.runtimes & runtimes=$$!; \
 	  $(BIN)/python -m allocpool.compile; built=$$?; wait $$runtimes && [ $$built -eq 0 ]
 
+# A command that make has started ends with it, also when make alone is killed.
 findings: setup
-	@$(BIN)/allocpool findings --profile $(PROFILE) $(if $(MINUTES),--minutes '$(MINUTES)')
+	@exec env ALLOCPOOL_MAKE=$$PPID $(BIN)/allocpool findings --profile $(PROFILE) $(if $(MINUTES),--minutes '$(MINUTES)')
 
 shipped: .venv/.installed
 	@$(BIN)/allocpool site --profile article --execute
@@ -69,7 +70,7 @@ lab: setup
 	@$(BIN)/jupyter lab $$([ "$$(id -u)" != 0 ] || echo --allow-root) notebooks
 
 bench-%: setup
-	@$(BIN)/allocpool bench $*
+	@exec env ALLOCPOOL_MAKE=$$PPID $(BIN)/allocpool bench $*
 
 # Every part runs, whatever the others say; the output ends with pytest's summary, or with the parts that failed.
 # Types take one processor for as long as Java and C++ seldom take all: they go on beside these, and are told after them.

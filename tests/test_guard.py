@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from allocpool import home
 from allocpool.machine.guard import guarded
 
 _PARENT = """
@@ -82,3 +83,21 @@ def test_what_is_left_of_a_group_ends_with_its_work() -> None:
         left = int(child.stdout.readline())
         assert lives(left)
     assert all_end([left])
+
+
+@pytest.mark.parametrize("goal", ["findings", "bench-some"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_what_make_has_started_ends_with_make(tmp_path: Path, how: signal.Signals, goal: str) -> None:
+    program = tmp_path / "allocpool"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, time\nfrom allocpool.machine.guard import end_with_make\n"
+        "end_with_make()\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n", encoding="utf-8"
+    )  # fmt: skip
+    program.chmod(0o755)
+    command = ["make", "--silent", "--old-file=setup", goal, f"BIN={tmp_path}"]
+    make = subprocess.Popen(command, cwd=home.home(), stdout=subprocess.PIPE, text=True)
+    assert make.stdout is not None
+    started = int(make.stdout.readline())
+    make.send_signal(how)
+    make.wait()
+    assert all_end([started])

@@ -6,7 +6,9 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
+import resource
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -313,6 +315,35 @@ def _other_columns(files: dict[str, bytes]) -> None:
     files["batch/trials.parquet"] = table.to_parquet()
 
 
+def _other_words(column: str) -> Callable[[dict[str, bytes]], None]:
+    def change(files: dict[str, bytes]) -> None:
+        table = pd.read_parquet(io.BytesIO(files["batch/trials.parquet"])).assign(**{column: "splendid"})
+        files["batch/trials.parquet"] = table.to_parquet()
+
+    return change
+
+
+def _many_rows(files: dict[str, bytes]) -> None:
+    """Of a few bytes, since all are alike."""
+    table = pd.read_parquet(io.BytesIO(files["batch/trials.parquet"]))
+    files["batch/trials.parquet"] = table.iloc[[0] * 2_000_000].to_parquet()
+
+
+def _long_texts(files: dict[str, bytes]) -> None:
+    table = pd.read_parquet(io.BytesIO(files["batch/trials.parquet"])).assign(reason="x" * 1_000_000)
+    files["batch/trials.parquet"] = table.iloc[[0] * 1000].to_parquet()
+
+
+def _only_raw(files: dict[str, bytes]) -> None:
+    for name in [name for name in files if name.startswith("batch/")]:
+        del files[name]
+
+
+def _only_manifest(files: dict[str, bytes]) -> None:
+    for name in [name for name in files if name != "manifest.json"]:
+        del files[name]
+
+
 @pytest.mark.parametrize(
     ("change", "manifest", "told"),
     [
@@ -326,6 +357,12 @@ def _other_columns(files: dict[str, bytes]) -> None:
         (_foreign, False, "is of another version"),
         (_elsewhere, False, "names no host and profile"),
         (_other_columns, True, "study batch can't be shown"),
+        (_other_words("language"), True, "study batch can't be shown"),
+        (_other_words("collector"), True, "study batch can't be shown"),
+        (_many_rows, True, "study batch can't be shown"),
+        (_long_texts, True, "study batch can't be shown"),
+        (_only_raw, True, "bad.tar.gz"),
+        (_only_manifest, True, "bad.tar.gz"),
     ],
 )
 def test_a_damaged_or_foreign_archive_is_one_line_and_leaves_nothing(
@@ -336,6 +373,52 @@ def test_a_damaged_or_foreign_archive_is_one_line_and_leaves_nothing(
     result = allocpool("import", str(bad))
     assert result.exit_code == 2 and told in result.output and result.output.count("\n") == 1, result.output
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [bad]
+
+
+def test_an_archive_replaces_no_link_and_one_that_can_not_be_written_is_not_a_matter_of_the_store(
+    store: Path, tmp_path: Path
+) -> None:
+    target, link, beside = tmp_path / "target", tmp_path / "link.tar.gz", tmp_path / "no folder"
+    target.write_text("kept", encoding="utf-8")
+    beside.write_text("kept", encoding="utf-8")
+    link.symlink_to(target)
+    for path in (link, beside / "some.tar.gz"):
+        told = allocpool("export", str(path), "--profile", PROFILE)
+        assert told.exit_code == 2 and told.output.count("\n") == 1 and "ALLOCPOOL" not in told.output, told.output
+    assert link.is_symlink() and target.read_text(encoding="utf-8") == beside.read_text(encoding="utf-8") == "kept"
+
+
+@pytest.mark.parametrize("change", [_only_manifest, _only_raw, _other_columns, _other_words("language")])
+def test_an_archive_that_is_refused_leaves_what_an_earlier_one_brought(
+    store: Path, tmp_path: Path, change: Callable[[dict[str, bytes]], None]
+) -> None:
+    assert allocpool("import", str(store / "elsewhere.tar.gz")).exit_code == 0
+    there = sorted((path, path.stat().st_size) for path in (store / "here" / "hosts").rglob("*"))
+    bad = repacked(store / "elsewhere.tar.gz", tmp_path / "bad.tar.gz", change, True)
+    assert allocpool("import", str(bad)).exit_code == 2
+    assert sorted((path, path.stat().st_size) for path in (store / "here" / "hosts").rglob("*")) == there
+
+
+def test_a_folder_that_can_not_be_put_in_its_place_leaves_the_old_one(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "kept").touch()
+    with pytest.raises(FileNotFoundError):
+        archive._replace(target, tmp_path / "nothing")
+    assert [path.name for path in tmp_path.rglob("*")] == ["target", "kept"]
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_SPARSE, tarfile.REGTYPE])
+def test_a_header_that_promises_much_is_refused_before_it_is_read(tmp_path: Path, data: Path, kind: bytes) -> None:
+    member = tarfile.TarInfo("batch/trials.parquet")
+    member.type, member.size = kind, 4 << 30
+    path = tmp_path / "large.tar"
+    path.write_bytes(member.tobuf(tarfile.GNU_FORMAT))
+    os.truncate(path, member.size)  # of no blocks on the disk
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(UserError):
+        archive.take_in(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", None], ids=["empty", "text", "missing"])

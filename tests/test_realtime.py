@@ -170,8 +170,8 @@ def test_a_consumer_stopped_on_purpose_loses_what_arithmetic_predicts(data: Path
 
 def test_a_trial_lasts_its_laps_or_says_that_it_did_not_and_tells_where_it_ran(data: Path) -> None:
     """With 5,000 and 4,999 packets in queue and store a lap is 10,000 packets: two of them are 20 ms."""
-    cpp = ("layout=flat", "language=cpp", "strategy=pool", "scale=0.01", "interval_ns=1000", "warmup_seconds=0.01")
-    cpp += ("queue_size=5000", "stored_count=4999")
+    sizes = ("scale=0.01", "queue_size=5000", "stored_count=4999")
+    cpp = ("layout=flat", "language=cpp", "strategy=pool", "interval_ns=1000", "warmup_seconds=0.01", *sizes)
     asked = run("mode=realtime", *cpp, "seconds=0.002", "cap_seconds=1", "input_queue_ms=1", "prologue_seconds=0")
     capped = run("mode=realtime", *cpp, "seconds=0.002", "cap_seconds=0.01", "input_queue_ms=1", "prologue_seconds=0")
     first, second = tidy_realtime([asked, capped])["trials"].to_dict("records")

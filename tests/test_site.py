@@ -25,6 +25,7 @@ from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_play
 from playwright.sync_api import Page as Tab
 
 from allocpool import notebook
+from allocpool.campaign.hosts import called
 from allocpool.errors import UserError
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
@@ -300,6 +301,74 @@ def test_what_a_failed_notebook_said_is_text_and_no_markup() -> None:
     page = Page("01_a", "A", None, None, "ValueError: <script>alert(1)</script> [x](javascript:y)")
     for text in (gap_page(page).cells[0].source, list_of_pages([page]).source):
         assert "<script" not in text and "[x](" not in text
+
+
+MARKUP = (
+    "<script>planted()</script><img src=planted onerror=planted()> <b>planted</b> Maker.<planted> &lt;planted&gt; "
+    "{download}`/etc/hostname` $\\planted$\n\n```{include} /etc/hostname\n```\n\n"
+    ":::{raw} html\n<planted>\n:::\n\n<planted>\n"
+)
+LINKS = "![planted](http://planted/) [planted](http://planted/) [planted](javascript:planted) <http://planted/>"
+
+
+def test_no_text_from_elsewhere_is_markup_on_any_page(tmp_path: Path) -> None:
+    """Of tables, sentences, captions, figures, claims, settings, provenance, errors, names of hosts."""
+    drawing, (axis,) = style.new_figure(1, 1, style.WIDTH, 2.0)
+    host = called(MARKUP + LINKS, LINKS)
+    axis.plot([1.0, 2.0], [3.0, 4.0], label=called("<planted>$\\planted$", ""))
+    axis.legend()
+    style.describe(drawing, MARKUP)
+    table = tables.plain_table(pd.DataFrame({"group": [MARKUP], MARKUP: [MARKUP + LINKS]}), MARKUP, MARKUP, "group")
+    row = {"larger": MARKUP, "smaller": MARKUP, "ratio": 2.0, "low": 1.5, "high": 2.5, "trials": 5, "remark": MARKUP}
+    rows = pd.DataFrame([{**row, "p": 0.0, "p_against": 1.0, "shown": AS_PUBLISHED}])
+    claim: Claim[float] = Claim("planted", MARKUP, MARKUP, lambda _: Evidence(rows), lambda _: MARKUP)
+    assert isinstance(table, GT)
+    facts: dict[str, Any] = {
+        **PROVENANCE,
+        "study": MARKUP,
+        "compilers": [MARKUP],
+        MARKUP: MARKUP,
+        "git_commits": [MARKUP],
+    }
+    facts["host"] = {**PROVENANCE["host"], "cpu_model": MARKUP + LINKS, "name": MARKUP}
+    facts["profile"] = {"profile": MARKUP, MARKUP: MARKUP}
+    outputs = [
+        {"text/markdown": notebook.say(MARKUP, host).data},
+        notebook._table_bundle(table),
+        {"text/html": notebook.status_banner({**facts, "other_settings": [MARKUP + LINKS]}).data},
+        *(
+            each if isinstance(each, dict) else {"text/markdown": each.data}
+            for each in displayed(lambda: notebook.figure(drawing, f"{MARKUP} {host}. The caption."))
+        ),
+        tables.verdicts_table(evaluate([claim], 0.0), MARKUP)._repr_mimebundle_(),
+        Nothing(of=(MARKUP,), because=(MARKUP,))._repr_mimebundle_(),
+    ]
+    sources, executed = tmp_path / "notebooks", tmp_path / "executed"
+    for name in ("00_findings", "01_failed", "02_absent"):
+        save(sources / f"{name}.ipynb", "A title")
+    shown = [v4.new_output("display_data", bundle) for bundle in outputs]
+    said = v4.new_output("stream", name="stdout", text=MARKUP + LINKS)
+    whole(executed / "00_findings.ipynb", "A title", said, *shown, **facts)
+    error = v4.new_output("error", ename="ValueError", evalue=MARKUP + LINKS, traceback=[MARKUP])
+    save(executed / "01_failed.ipynb", "A title", error)
+    executed.joinpath("02_absent.error.txt").write_text(MARKUP + LINKS, encoding="utf-8")
+    site = build_site(executed, tmp_path / "sites" / "html", sources.glob("*.ipynb")).parent
+    secret = Path("/etc/hostname").read_text(encoding="utf-8").strip() if Path("/etc/hostname").is_file() else ""
+    for path in (site / name for name in ("index.html", "01_failed.html", "02_absent.html")):
+        read = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        assert "planted" in read.get_text(), path.name
+        assert not read.find_all("planted") and not read.find_all("b"), path.name
+        for element in read.find_all(True):
+            if element.name == "script":
+                assert "planted" not in element.get_text()
+            for name, value in element.attrs.items():
+                if name in ("src", "href", "xlink:href") or name.startswith("on"):
+                    assert "planted" not in str(value) or str(value).startswith(("taken/", "#claim-")), (
+                        path.name,
+                        element,
+                    )
+        assert not secret or secret not in read.get_text()
+    assert not list(site.rglob("hostname*"))
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

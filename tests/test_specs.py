@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import itertools
+import os
 from itertools import product
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from allocpool import home
 from allocpool.campaign import campaign, profiles, single
 from allocpool.campaign.study import Machine
+from allocpool.cli import main
 from allocpool.errors import UserError
 from allocpool.machine import perf
 from allocpool.packets.batch import BatchSpec
@@ -209,7 +213,7 @@ def test_a_wrong_override_is_told_in_one_line(overrides: dict[str, object], name
         ("profile: tiny\n".encode("utf-16"), "can't be read"),
         (b"profile: tiny\n---\nprofile: tiny\n", "but found another document"),
         (b"profile: tiny\nblocks: 2\nblocks: 3\n", "line 3: blocks is given twice"),
-        (b"profile: !!python/object:os.system {}\n", "could not determine a constructor"),
+        (b"profile: !!python/object:os.system {}\n", "line 1: "),
     ],
     ids=["empty", "null", "list", "number", "tab", "bracket", "binary", "utf-16", "documents", "twice", "object"],
 )
@@ -223,6 +227,67 @@ def test_a_bad_profile_file_is_told_in_one_line(
     with pytest.raises(UserError) as refused:
         campaign.open_study("batch", "tiny")
     assert told in str(refused.value) and str(path) in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("yes", "yes"), ("1:30", "1:30"), ("2026-01-01", "2026-01-01"), ("1_000", "1_000"), ("010", 10), ("0o17", 15),
+        ("0x1f", 31), ("1e6", 1e6), (".5", 0.5), ("-3", -3), ("true", True), ("~", None), ("", None),
+        ("[a, 'true']", ["a", "true"]), ("{a: {b: 1}}", {"a": {"b": 1}}),
+    ],
+)  # fmt: skip
+def test_settings_are_yaml_of_the_core_schema(text: str, value: object) -> None:
+    read = profiles.parsed(text)
+    assert read == value and type(read) is type(value)
+
+
+HOSTILE = {
+    "list as key": "{[a]: 1}", "mapping as key": "{{a: 1}: 1}", "set": "{? [a] : 1}", "deep": "[" * 2000 + "]" * 2000,
+    "deep mapping": "{a: " * 2000 + "}" * 2000, "itself": "&a [*a]", "merge": "{<<: {blocks: 2}}", "tag": "!!int 3",
+    "bomb": "[&a [x, x1], " + ", ".join(f"&{b} [*{a}, *{a}]" for a, b in itertools.pairwise("abcdefghijklmnopqrstuvw"))
+    + "]", "twice": "[A, B, A]", "twice inside": "{a: [[1], [1]]}", "long": "[" + "1," * 200_000 + "]",
+    "digits": "9" * 5000, "control": "\x1b[2J", "open": "[A",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_settings_that_would_be_misread_or_never_end_are_refused_in_a_line(text: str) -> None:
+    with pytest.raises(UserError) as refused:
+        profiles.parsed(text)
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 400
+    told = CliRunner().invoke(main, ["plan", "batch", "--set", f"blocks={text}"])
+    assert told.exit_code == 2 and told.output.count("\n") == 1 and len(told.output) < 600, told.output
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["blocks=true", "seconds=true", "seconds=1:30", "cases=[A, A]", "solutions=[cpp/flat, cpp/flat]", "scale=1e-300",
+     "scale=.nan", "blocks=yes", "seconds=.inf"],
+)  # fmt: skip
+def test_what_is_no_number_and_what_is_there_twice_is_refused_in_a_line(setting: str) -> None:
+    told = CliRunner().invoke(main, ["plan", "batch", "--profile", "smoke", "--set", setting])
+    assert told.exit_code == 2 and told.output.count("\n") == 1, told.output
+    assert "pydantic" not in told.output
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_a_profile_is_a_regular_file_of_a_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = tmp_path / "papermill-configs" / "tiny" / "02_batch.yaml"
+    path.parent.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.touch()
+        os.truncate(path, 1 << 32)
+    monkeypatch.setattr(home, "home", lambda: tmp_path)
+    with pytest.raises(UserError) as refused:
+        campaign.open_study("batch", "tiny")
+    assert str(path) in str(refused.value)
 
 
 def test_an_unknown_profile_or_study_names_the_known_ones() -> None:

@@ -401,6 +401,13 @@ UNREADABLE: dict[str, Callable[[dict[str, Any]], str | dict[str, Any]]] = {
     "logless": lambda _whole: {"gc_log_bytes": 7}, "hollow": lambda _whole: {"measurement": {}},
     "null": lambda _whole: {"measurement": None},
     "no iterations": lambda whole: {"measurement": {**whole["measurement"], "iterations": {}}},
+    "another host": lambda whole: {"host": {**whole["host"], "cpu_model": "Abacus 9000"}},
+    "not a number": lambda whole: {"wall_s": float("nan")}, "negative": lambda whole: {"cpu_s": -1.0},
+    "without end": lambda whole: {"measurement": {**whole["measurement"], "peak_rss_mb": float("inf")}},
+    "too large": lambda whole: {"measurement": {**whole["measurement"], "peak_rss_mb": 10**400}},
+    "backwards": lambda whole: {"measurement": {**whole["measurement"], "iterations": {
+        name: [[end, start, *rest] for start, end, *rest in rows]
+        for name, rows in whole["measurement"]["iterations"].items()}}},
     "respecced": lambda whole: {"spec": {**whole["spec"], "seed": 99}},
 }  # fmt: skip
 """Damages to a record: other content, or what stands in it instead."""
@@ -435,6 +442,41 @@ def test_records_that_can_not_be_read_are_named_and_their_trials_run_again(
         assert sum(f"{path} can't be read and counts as not run: " in line for line in lines) == 1, name
     assert again.run().complete and whole.stat().st_mtime_ns == before
     assert {TrialRecord.model_validate_json(path.read_bytes()).status for path in paths.values()} == {"ok"}
+
+
+def test_other_huge_pages_end_a_campaign_in_a_line_before_anything_is_measured(
+    data: Path, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = read_host()
+    for setting in ("madvise", "always"):
+        host = now.model_copy(update={"transparent_huge_pages": setting})
+        monkeypatch.setattr(campaign, "read_host", lambda host=host: host)
+        if setting == "madvise":
+            assert opened(2).run().complete
+        else:
+            before = records(data)
+            with pytest.raises(UserError, match="madvise"):
+                opened(3).run()
+            assert records(data) == before
+
+
+@pytest.mark.parametrize("value", [-1.0, 10**25, "much", [1]])
+def test_a_number_that_can_not_be_takes_its_trial_out_of_the_tables_and_the_doctor_sees_it(
+    data: Path, made_up: None, capsys: pytest.CaptureFixture[str], value: object
+) -> None:
+    one = opened(3)
+    one.run()
+    path = sorted((data / "raw").glob(f"*/{RESULT}"))[0]
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["measurement"]["peak_rss_mb"] = value
+    path.write_text(json.dumps(record), encoding="utf-8")
+    capsys.readouterr()
+    trials = opened(3).tables()["trials"]
+    assert len(trials) == 2 and path.parent.name not in set(trials["trial_id"])
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 and path.parent.name in lines[0]
+    told = allocpool("doctor", "--data")
+    assert told.exit_code == 1 and [line for line in told.output.splitlines() if line.startswith(str(path))]
 
 
 def test_what_has_not_ended_well_runs_again_only_when_it_is_asked_for(data: Path, made_up: None) -> None:

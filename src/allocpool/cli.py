@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from allocpool.errors import UserError
+from allocpool.strangers import printable
 
 if TYPE_CHECKING:
     from allocpool.campaign.campaign import Campaign, CampaignStatus
@@ -30,19 +34,34 @@ _ELSEWHERE = {
 """Commands that live with what they show; imported when they are asked for."""
 
 
-_ELSEWHERE_DATA = "set ALLOCPOOL_DATA to a folder that takes files; what is finished is kept"
 _REMEDIES = {
-    errno.ENOSPC: f"make room there, or {_ELSEWHERE_DATA}",
-    errno.EDQUOT: f"make room there, or {_ELSEWHERE_DATA}",
-    errno.EFBIG: f"raise the limit on a file's size (ulimit -f), or {_ELSEWHERE_DATA}",
-    errno.EROFS: _ELSEWHERE_DATA,
-    errno.EACCES: _ELSEWHERE_DATA,
-    errno.EPERM: _ELSEWHERE_DATA,
-    errno.ENOTDIR: f"it is no folder; {_ELSEWHERE_DATA}",
-    errno.EEXIST: f"it is no folder; {_ELSEWHERE_DATA}",
-    errno.EISDIR: f"it is a folder; {_ELSEWHERE_DATA}",
+    errno.ENOSPC: "make room there, or ",
+    errno.EDQUOT: "make room there, or ",
+    errno.EFBIG: "raise the limit on a file's size (ulimit -f), or ",
+    errno.EROFS: "",
+    errno.EACCES: "",
+    errno.EPERM: "",
+    errno.ENOTDIR: "it is no folder; ",
+    errno.EEXIST: "it is no folder; ",
+    errno.EISDIR: "it is a folder; ",
 }
-"""What to do where the operating system refuses to write."""
+"""What to do where the operating system refuses to write, before what depends on whose folder it is."""
+
+
+def _remedy(error: OSError) -> str | None:
+    """What to do about a file that can't be written; None where it is not for the user to mend."""
+    from allocpool import home
+
+    if error.errno not in _REMEDIES:
+        return None
+    places = {
+        home.build_dir(): "set ALLOCPOOL_BUILD to a folder that takes files",
+        home.runtimes_dir(): "set ALLOCPOOL_RUNTIMES to a folder that takes files",
+        home.data_dir(): "set ALLOCPOOL_DATA to a folder that takes files; what is finished is kept",
+    }
+    path = Path(os.fsdecode(error.filename)).absolute() if isinstance(error.filename, str | bytes) else home.data_dir()
+    told = next((told for place, told in places.items() if place in (path, *path.parents) or path in place.parents), "")
+    return _REMEDIES[error.errno] + (told or "give a file in a folder that takes files")
 
 
 def _tell(error: click.UsageError) -> NoReturn:
@@ -83,10 +102,10 @@ class _OneLineErrors(click.Group):
         except click.UsageError as error:
             _tell(error)
         except UserError as error:
-            click.echo(f"allocpool: {error}", err=True)
+            click.echo(f"allocpool: {printable(str(error))}", err=True)
             sys.exit(2)
         except OSError as error:
-            if (remedy := _REMEDIES.get(error.errno or 0)) is None:
+            if (remedy := _remedy(error)) is None:
                 raise
             click.echo(f"allocpool: {error.filename or 'a file'}: {error.strerror}: {remedy}", err=True)
             sys.exit(2)
@@ -104,8 +123,14 @@ def main() -> None:
     `allocpool findings` (measure, then render the page), or measure a single point with
     `allocpool trial`.
     """
+    from allocpool.machine.guard import end_with_make
+
     # A runner that is told to end must end its child first, as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    end_with_make()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name of a file may have any bytes
+            stream.reconfigure(errors="backslashreplace")
 
 
 class _TrialCommand(click.Command):
@@ -153,23 +178,28 @@ def trial(settings: tuple[str, ...], as_json: bool) -> None:
         sys.exit(1)
 
 
+_SHOWN = 80
+"""Letters of a setting that an error repeats."""
+
+
 def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
     """``KEY=VALUE`` words whose values are YAML, as in a profile's file."""
-    import yaml
+    from allocpool.campaign.profiles import parsed
 
     overrides: dict[str, Any] = {}
     for word in settings:
         key, equals, value = word.partition("=")
+        shown = repr(word if len(word) <= _SHOWN else f"{word[:_SHOWN]}...")
         if key in overrides:
-            raise UserError(f"--set {word!r}: {key} is given twice")
-        try:
-            overrides[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            equals = ""
+            raise UserError(f"--set {shown}: {key} is given twice")
         if not equals or not key:
-            raise UserError(f"--set {word!r} is not KEY=VALUE, for example --set blocks=3")
+            raise UserError(f"--set {shown} is not KEY=VALUE, for example --set blocks=3")
+        try:
+            overrides[key] = parsed(value)
+        except UserError as error:
+            raise UserError(f"--set {shown}: {error}, for example --set blocks=3") from None
         if overrides[key] is None:
-            raise UserError(f"--set {word!r}: {key} has no value, for example --set blocks=3")
+            raise UserError(f"--set {shown}: {key} has no value, for example --set blocks=3")
     return overrides
 
 
@@ -366,8 +396,6 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
 @click.option("--raw", is_flag=True, help="Also the record of every trial; not its logs.")
 def export(archive: str, profile: str, raw: bool) -> None:
     """Write what this host has measured under a profile to an ARCHIVE (.tar.gz), for `allocpool import` elsewhere."""
-    from pathlib import Path
-
     from allocpool.campaign import archive as archives
 
     host, studies = archives.export(Path(archive), profile, raw)
@@ -378,8 +406,6 @@ def export(archive: str, profile: str, raw: bool) -> None:
 @click.argument("archive", type=click.Path(dir_okay=False))
 def import_archive(archive: str) -> None:
     """Take in the ARCHIVE of another host: pages show it beside this one, never mixed with it."""
-    from pathlib import Path
-
     from allocpool.campaign import archive as archives
 
     host, profile, studies = archives.take_in(Path(archive))

@@ -1,47 +1,154 @@
-"""Files that several processes may want at once: a lock between them, and writes seen whole or not at all."""
+"""Files that several processes may want at once: a lock between them, and writes seen whole or not at all.
+
+A name may have been given by a user, or planted by another one: only regular files are opened or replaced.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from allocpool.errors import UserError
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def require_regular(path: Path, found: os.stat_result) -> None:
+    """Check that what was found at ``path`` is a regular file.
+
+    Raises:
+        UserError: it is not; names what it is.
+    """
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
+        raise UserError(f"{path} is {kind}, not a regular file: give the name of a regular file, or a new one")
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """Return the content of a regular file of at most ``most_bytes``; follows links, never waits for a pipe.
+
+    Raises:
+        UserError: it is another kind of file, or larger.
+        OSError: it can't be read.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        require_regular(path, os.fstat(file.fileno()))
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise UserError(f"{path} is larger than {most_bytes:,} bytes: give a smaller file")
+    return content
+
+
+def open_lock(path: Path, mode: int = 0o666) -> int:
+    """Return a descriptor of the regular file ``path``, made with ``mode`` whatever the umask where there is none.
+
+    A link is not followed: whoever may write to the folder could have it lead to another file.
+    Linux refuses ``O_CREAT`` on another user's file in a sticky folder (proc(5), protected_regular), so creation is
+    tried only where there is no file.
+
+    Raises:
+        UserError: there is another kind of file, or one that has a second name.
+        OSError: it can't be opened.
+    """
+    how = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    while True:
+        try:
+            descriptor = os.open(path, how)
+        except FileNotFoundError:
+            with suppress(FileExistsError):  # made since
+                descriptor = os.open(path, how | os.O_CREAT | os.O_EXCL, mode)
+                os.fchmod(descriptor, mode)
+                return descriptor
+        except OSError:
+            replaceable(path)
+            raise
+        else:
+            found = os.fstat(descriptor)
+            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                return descriptor
+            os.close(descriptor)
+            require_regular(path, found)
+            if found.st_nlink > 1:
+                raise UserError(f"{path} is a second name of another file: remove it")
+
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds an exclusive lock on ``path`` (created if missing) between processes; waits for it."""
+    """Hold an exclusive lock on ``path`` (created if missing) between processes; wait for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    with os.fdopen(open_lock(path, 0o644), "r+") as file:
         # Closing the file releases the lock, also when the process dies.
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Writes ``text`` (UTF-8) so that a reader finds the old file or the whole new one."""
+    """Write ``text`` (UTF-8) so that a reader finds the old file or the whole new one.
+
+    Raises:
+        UserError, OSError: as `replacing`.
+    """
     with replacing(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
 
 
+def replaceable(path: Path) -> os.stat_result | None:
+    """Return what is known of the regular file that ``path`` names; None where there is nothing.
+
+    Raises:
+        UserError: it names another kind of file, which a rename would destroy.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    require_regular(path, found)
+    return found
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file of nobody else's to write to, that takes the place of ``path`` once it is whole and on disk."""
+    """Give a new file to write to, which takes the place of ``path``, with its mode, once it is whole and on disk.
+
+    Raises:
+        UserError: ``path`` is no regular file.
+        OSError: it can't be written; its file name is ``path``.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.fchmod(descriptor, 0o644)
-    os.close(descriptor)
-    scratch = Path(name)
+    old = replaceable(path)
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            if old is not None:
+                if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+                    with suppress(PermissionError):
+                        os.fchown(descriptor, old.st_uid, old.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+        finally:
+            os.close(descriptor)
         yield scratch
         _to_disk(scratch)
+        replaceable(path)
         scratch.replace(path)
         _to_disk(path.parent)  # the name is the folder's
-    except BaseException:
+    except BaseException as error:
         scratch.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(scratch)):
+            error.filename, error.filename2 = str(path), None  # a full disk names no file
         raise
 
 
@@ -68,7 +175,7 @@ class Remembered:
 
     def remember(self, key: str, answer: str) -> None:
         """Keep an answer, beside those that other processes keep meanwhile."""
-        with suppress(OSError), locked(self._path.with_name(f".{self._path.name}.lock")):
+        with suppress(OSError, UserError), locked(self._path.with_name(f".{self._path.name}.lock")):
             write_atomically(self._path, json.dumps({**self._read(), key: answer}, indent=1))
 
     def _read(self) -> dict[str, str]:

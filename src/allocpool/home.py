@@ -8,6 +8,7 @@ installed away from its repository.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from allocpool.errors import UserError
@@ -22,8 +23,21 @@ def _is_root(folder: Path) -> bool:
 
 
 def _from_environment(variable: str) -> Path | None:
+    """The folder that a variable names.
+
+    Raises:
+        UserError: it can't be one.
+    """
     value = os.environ.get(variable)
-    return Path(value).expanduser().resolve() if value else None
+    if not value:
+        return None
+    try:
+        value.encode()  # records and pages are UTF-8, and they name it
+        return Path(value).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        told = f"{variable}={os.fsencode(value).decode(errors='backslashreplace')}"
+        why = type(error).__name__
+        raise UserError(f"{told} can't be used ({why}): give the whole name of a folder, in UTF-8") from None
 
 
 def home() -> Path:
@@ -37,11 +51,14 @@ def home() -> Path:
         if not _is_root(chosen):
             raise UserError(f"ALLOCPOOL_HOME={chosen} is not a checkout of allocpool: it must hold its pyproject.toml")
         return chosen
-    here = Path(__file__).resolve()
-    cwd = Path.cwd().resolve()
-    for folder in (*here.parents, cwd, *cwd.parents):
+    for folder in Path(__file__).resolve().parents:
         if _is_root(folder):
             return folder
+    with suppress(FileNotFoundError):  # the working folder was deleted
+        cwd = Path.cwd().resolve()
+        for folder in (cwd, *cwd.parents):
+            if _is_root(folder):
+                return folder
     raise UserError("no checkout of allocpool found: run inside the repository or set ALLOCPOOL_HOME to it")
 
 

@@ -15,8 +15,11 @@ import tarfile
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import pyarrow
+import pyarrow.compute as compute
+import pyarrow.parquet as parquet
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from allocpool import home
@@ -26,15 +29,32 @@ from allocpool.campaign.registry import STUDY_NAMES, study_named
 from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.campaign.study import PROFILE_NAME
 from allocpool.errors import UserError
-from allocpool.files import replacing
+from allocpool.files import replaceable, replacing, require_regular
 from allocpool.machine.host import read_host
+from allocpool.runtimes.collectors import COLLECTORS
+from allocpool.strangers import printable
 from allocpool.trial.record import RESULT
 
 _MANIFEST = "manifest.json"
 _KIND = "allocpool campaign"
-_MOST_BYTES = 4 << 30
-"""Unpacked; more is not what this package writes."""
+_MOST_BYTES = 512 << 20
+"""Of all files unpacked. A campaign leaves a few megabytes, and some tens of kilobytes for each raw trial."""
+_MOST_CELLS, _MOST_TEXT_BYTES = 20_000_000, 512 << 20
+"""Of one table in memory; the largest that this package has shipped has a million cells."""
+_WORDS = {"language": ("java", "cpp"), "collector": COLLECTORS}
+"""What columns of any table may hold: pages know no other words."""
 _HEX = set("0123456789abcdef")
+
+
+class _Member(tarfile.TarInfo):
+    """The header of a file; any other kind is refused before what it describes is read: `tarfile` has no bounds."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        member = super().frombuf(buf, encoding, errors)
+        if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.size > _MOST_BYTES:
+            raise UserError("it holds something else than files, or more than a campaign leaves")
+        return member
 
 
 class _Manifest(BaseModel):
@@ -52,8 +72,9 @@ def export(archive: Path, profile: str, raw: bool = False) -> tuple[str, list[st
     """Write the tables of this host under a profile, and with ``raw`` the record of every trial; host and studies.
 
     Raises:
-        UserError: nothing is measured here under that profile, or no such profile.
+        UserError: nothing is measured here under that profile, no such profile, or ``archive`` is no regular file.
     """
+    replaceable(archive)
     profiles.check(profile)
     host_id = read_host().fingerprint()
     files: dict[str, bytes] = {}
@@ -94,8 +115,10 @@ def take_in(archive: Path) -> tuple[str, str, list[str]]:
     if manifest.host_id == read_host().fingerprint():
         raise UserError(f"{archive} is of this host: what it has measured is here already")
     target = home.hosts_dir() / manifest.host_id / manifest.profile
-    target.parent.mkdir(parents=True, exist_ok=True)
     studies = sorted({name.partition("/")[0] for name in files} - {"raw"}, key=STUDY_NAMES.index)
+    if lacking := [study for study in studies or ("any study",) if f"{study}/trials.parquet" not in files]:
+        raise UserError(f"{archive} has no table of the trials of {lacking[0]}: nothing of it was taken")
+    target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=".import-"))
     try:
         for name, content in files.items():
@@ -104,24 +127,42 @@ def take_in(archive: Path) -> tuple[str, str, list[str]]:
             path.write_bytes(content)
         for study in studies:
             _check(archive, study, scratch / study, manifest)
-        if target.exists():
-            shutil.rmtree(target)
         os.chmod(scratch, 0o755)
-        scratch.rename(target)
+        _replace(target, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return manifest.host_id, manifest.profile, studies
 
 
+def _replace(target: Path, scratch: Path) -> None:
+    """Put a folder in the place of another one, which stays if that fails."""
+    old = scratch.with_name(f"{scratch.name}.old")
+    had = target.exists()
+    if had:
+        target.rename(old)
+    try:
+        scratch.rename(target)
+    except BaseException:
+        if had:
+            old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
     """The manifest, and the files that it names, whole as they were packed."""
     try:
-        with tarfile.open(archive, "r:*") as packed:
-            members = packed.getmembers()
-            if sum(member.size for member in members) > _MOST_BYTES or not all(m.isreg() for m in members):
-                raise UserError(f"{archive} is not an archive of a campaign: `allocpool export` makes one")
+        require_regular(archive, archive.stat())
+        with tarfile.open(archive, "r:*", tarinfo=_Member) as packed:
+            members = []
+            for member in packed:  # its header, before what it describes is passed over
+                members.append(member)
+                if sum(each.size + tarfile.BLOCKSIZE for each in members) > _MOST_BYTES:
+                    raise UserError("it holds more than a campaign leaves")
             found = {member.name: _content(packed, member) for member in members}
         manifest = _Manifest.model_validate_json(found.pop(_MANIFEST))
+    except UserError as error:
+        raise UserError(f"{archive} is not an archive of a campaign ({error}): `allocpool export` makes one") from None
     except (tarfile.TarError, EOFError, KeyError, ValidationError, ValueError, zlib.error, lzma.LZMAError) as error:
         why = type(error).__name__ if isinstance(error, (ValidationError, KeyError)) else " ".join(str(error).split())
         raise UserError(f"{archive} is damaged, or not an archive of a campaign ({why}): ask for it again") from None
@@ -152,16 +193,49 @@ def _is_ours(name: str) -> bool:
     return known and bool(stem) and all(letter.isalnum() or letter in "_-" for letter in stem)
 
 
+def _check_size(path: Path) -> None:
+    """Check that a table takes a bounded amount of memory, before it is read: a few bytes may stand for any number of
+    equal values.
+
+    Raises:
+        UserError: it may not.
+    """
+    with parquet.ParquetFile(path) as file:
+        about = file.metadata
+        columns = [about.schema.column(place) for place in range(about.num_columns)]
+        packed = sum(about.row_group(place).total_byte_size for place in range(about.num_row_groups))
+        if about.num_rows * max(about.num_columns, 1) > _MOST_CELLS or packed > _MOST_BYTES:
+            raise UserError(f"{path.name} is larger than what a campaign leaves")
+        if any(column.max_repetition_level for column in columns):
+            raise UserError(f"{path.name} has lists in its cells")
+    texts = [column.name for column in columns if column.physical_type == "BYTE_ARRAY"]
+    size = 0
+    for column in parquet.read_table(path, columns=texts, read_dictionary=texts).columns:
+        for chunk in column.chunks:
+            if pyarrow.types.is_dictionary(chunk.type):
+                lengths = compute.binary_length(chunk.dictionary)
+                size += compute.sum(lengths.take(chunk.indices)).as_py() or 0
+            else:
+                size += chunk.nbytes
+    if size > _MOST_TEXT_BYTES:
+        raise UserError(f"the texts of {path.name} are longer than what a campaign leaves")
+
+
 def _check(archive: Path, study: str, folder: Path, manifest: _Manifest) -> None:
     """That a study's tables can be read, fit their schemas and are of that host."""
     known = study_named(study)
     try:
+        for path in sorted(folder.glob("*.parquet")):
+            _check_size(path)
         tables, provenance = read_folder(known, folder, "ask for it again")
         for name, table in tables.items():
             schema = {**known.schemas, "questions": QUESTIONS}.get(name)
             if schema is None:
                 raise UserError(f"there is no table {name}")
             schema.validate(table)
+            for column, words in _WORDS.items():
+                if column in table and (other := set(table[column].dropna()) - set(words)):
+                    raise UserError(f"it has {column} {min(other)!r}, and this package knows {', '.join(words)}")
         told: Any = provenance["host_id"]
         if told != manifest.host_id:
             raise UserError(f"its tables are of host {told}")
@@ -169,5 +243,5 @@ def _check(archive: Path, study: str, folder: Path, manifest: _Manifest) -> None
         if hosts - {manifest.host_id}:
             raise UserError(f"its trials are of host {sorted(hosts)[0]}")
     except Exception as error:  # whatever a foreign table breaks: pandera's, Arrow's, a study's own
-        why = " ".join(str(error).split())[:200]
+        why = printable(" ".join(str(error).split())[:200])
         raise UserError(f"{archive}: study {study} can't be shown ({why}): nothing of it was taken") from None

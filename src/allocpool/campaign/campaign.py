@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import ValidationError
 from tqdm.auto import tqdm
 
 from allocpool import home
@@ -99,8 +100,18 @@ class Campaign:
         return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
 
     def plan(self, machine: Machine | None = None) -> list[Planned]:
-        """The plan for a machine with so many processors as this one, unless given, whatever else this one has."""
-        planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
+        """The plan for a machine with so many processors as this one, unless given, whatever else this one has.
+
+        Raises:
+            UserError: a setting allows no trial; says which of the trial's keys does not fit.
+        """
+        try:
+            planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            why = f"{where}: {first['msg']}" if where else first["msg"].removeprefix("Value error, ")
+            raise UserError(f"study {self.study.name}, profile {self.profile.profile}: no trial fits: {why}") from None
         return planned
 
     def machine(self) -> Machine:
@@ -201,6 +212,23 @@ class Campaign:
                     bar.set_postfix_str(sequential.counts_in_words(*self.verdicts()))
                 self.measure(task, meter, bar)
                 bar.update()
+
+    def check_conditions(self) -> None:
+        """Check that this machine is set up as when the records of this campaign were taken, in what is in no trial's
+        id and moves its figures.
+
+        Raises:
+            UserError: it is not; says what to set.
+        """
+        now = self.host.transparent_huge_pages
+        for _, record in self.measured():
+            then = record.host.transparent_huge_pages
+            if None not in (then, now) and then != now:
+                raise UserError(
+                    f"study {self.study.name}: its trials so far ran with transparent huge pages on {then!r}, and now "
+                    f"they are on {now!r}: set /sys/kernel/mm/transparent_hugepage/enabled to {then!r}, or "
+                    "ALLOCPOOL_DATA to a folder for trials of their own"
+                )
 
     def _to_place(self) -> list[TrialSpec]:
         """Of a fixed plan, the trials that its study has yet to place: how many there are is known, and about where."""
@@ -456,7 +484,7 @@ class Campaign:
         version = (about.st_mtime_ns, about.st_size)
         kept = self._records.get(task.trial_id)
         if kept is None or kept[0] != version:
-            kept = self._records[task.trial_id] = (version, _read_whole_record(task))
+            kept = self._records[task.trial_id] = (version, _read_whole_record(task, self.study, self.host))
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -596,8 +624,9 @@ def _cell_name(spec: TrialSpec) -> str:
     return " ".join((told, *unsaid))
 
 
-def _read_whole_record(task: Task) -> TrialRecord | None:
-    """A trial's record; None, and a line on stderr, where it is of another trial, or not what its mode leaves."""
+def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord | None:
+    """A trial's record; None, and a line on stderr, where it is of another trial or host, or not what its
+    mode leaves."""
     folder = task.folder
     record = read_record(folder)
     if record is None:
@@ -605,7 +634,10 @@ def _read_whole_record(task: Task) -> TrialRecord | None:
     try:
         if {**record.spec, "timeout_s": None} != {**task.spec.model_dump(mode="json"), "timeout_s": None}:
             raise UserError("what it ran is another trial")
+        if record.host.fingerprint() != host.fingerprint():
+            raise UserError(f"it was measured on host {record.host.fingerprint()}, and this is {host.fingerprint()}")
         tidy.read_trial(record, mode_named(record.spec.get("mode")).measurement)
+        tidy.check_cost(record, study)
     except UserError as error:
         unreadable(folder / RESULT, str(error))
         return None
@@ -662,6 +694,8 @@ def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None
         sequential.require_sequential(campaigns)
     took_s: dict[str, float] = {}
     if not os.environ.get(SHOW_ONLY):
+        for each in campaigns:
+            each.check_conditions()
         fixed = [each for each in campaigns if not each.is_sequential]
         for each in fixed:
             begun_s = time.monotonic()

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from allocpool import home
 from allocpool.campaign import tidy
-from allocpool.campaign.registry import STUDY_NAMES, mode_named, study_named
+from allocpool.campaign.registry import STUDY_NAMES, every_study, mode_named, study_named
 from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.errors import UserError
 from allocpool.trial.record import RESULT, TrialRecord, checked_record, trial_id
@@ -88,6 +88,10 @@ def _check_identity(record: TrialRecord) -> None:
     if record.trial_id.removesuffix("-2") != named:
         raise UserError(f"what it ran is trial {named}")
     tidy.read_trial(record, mode.measurement)
+    for study in every_study():
+        if mode in study.modes:
+            tidy.check_cost(record, study)
+            tidy.check_rows(record, study)
 
 
 def _of_tables(profile: Path, remedy: str) -> Iterator[Damage]:

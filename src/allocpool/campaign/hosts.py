@@ -22,6 +22,7 @@ from allocpool.campaign.registry import every_study, study_named
 from allocpool.campaign.store import QUESTIONS, read_folder
 from allocpool.decisions import Decision, combine, together
 from allocpool.errors import UserError
+from allocpool.strangers import inert
 
 _KEY = ["study", "question"]
 _PROVENANCE = "provenance.json"
@@ -46,8 +47,8 @@ class Left:
 
 
 def called(name: str, host_id: str) -> str:
-    """What pages call a host: its name or its processor's, and the start of its id."""
-    return f"{name} ({host_id[:4]})"
+    """Return what pages call a host: its name or its processor's, and the start of its id, without markup."""
+    return f"{inert(name)} ({inert(host_id[:4])})"
 
 
 def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
@@ -75,6 +76,13 @@ def of_hosts(study: str, profile: str) -> Iterator[OfHost]:
 @functools.cache
 def _say(line: str) -> None:
     print(line, file=sys.stderr)
+
+
+def _inert(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of another host with `inert` texts; the texts of this package have no markup."""
+    texts = table.select_dtypes(["object", "string", "category"])
+    plain = {str(name): text.map(inert, na_action="ignore").astype(text.dtype) for name, text in texts.items()}
+    return table.assign(**plain)
 
 
 def _left_out(folder: Path, error: Exception) -> None:
@@ -111,7 +119,8 @@ def left_on(study: str, of: Iterable[OfHost]) -> Iterator[Left]:
             _left_out(one.folder, error)
             continue
         for name, table in tables.items():
-            tables[name] = table.drop(columns="host_id", errors="ignore")
+            stranger = home.hosts_dir() in one.folder.parents
+            tables[name] = (_inert(table) if stranger else table).drop(columns="host_id", errors="ignore")
             tables[name].insert(0, "host_id", one.host_id)
         yield Left(one, tables, provenance)
 
@@ -135,7 +144,7 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
             if not path.is_file():  # of an older version
                 continue
             try:
-                asked = QUESTIONS.validate(pd.read_parquet(path))
+                asked = _inert(QUESTIONS.validate(pd.read_parquet(path)))
             except (OSError, ValueError, SchemaError, SchemaErrors) as error:
                 _left_out(one.folder, error)
                 continue

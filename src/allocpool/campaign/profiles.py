@@ -16,6 +16,7 @@ from allocpool import home
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.campaign.study import Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
+from allocpool.files import read_regular
 from allocpool.runtimes.discovery import newest_runtime
 
 _NEWEST = re.compile(r"(?<=/)newest(?=/|$)")
@@ -89,9 +90,14 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
         changes["profile"] = f"{profile}-{digest}"
     try:
         profile_settings: StudyProfile = study.profile_model(**{**settings, **changes})
-        return profile_settings
     except ValidationError as error:
         raise from_validation(f"study {study.name}, profile {profile}", error, study.profile_model) from None
+    try:
+        _check_lists(changes)
+        _check_words({**settings, **changes}, profile_settings.model_dump(), "")
+    except UserError as error:
+        raise UserError(f"study {study.name}, profile {profile}: {error}") from None
+    return profile_settings
 
 
 def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,17 +149,92 @@ def told_by(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | 
     return taken
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML as it is meant: a key that is given twice is an error, where PyYAML takes the last."""
+_MOST_BYTES, _MOST_LEVELS = 1 << 18, 16
+"""Of settings; the profiles of this package have 5 KB and 5 levels."""
+
+
+class _Core(yaml.SafeLoader):
+    """YAML by the core schema of version 1.2 (section 10.3.2): ``yes``, ``1:30`` and dates are text, ``1e6`` is a
+    number. Keys are texts, each once; there are no merge keys, tags, anchors and aliases."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """PyYAML's hook: the keys of a mapping, each once."""
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.value == "<<":
+                raise yaml.constructor.ConstructorError(None, None, "a key is a word", key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value} is given twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def whole(self, node: yaml.ScalarNode) -> int:
+        """Return a whole number; PyYAML's own would read 010 as 8."""
+        text = str(node.value)
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+
+
+_Core.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("bool", re.compile("true|True|TRUE|false|False|FALSE"), "tTfF"),
+    ("null", re.compile("null|Null|NULL|~|"), ["n", "N", "~", ""]),
+    ("int", re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"), "-+0123456789"),
+    ("float", re.compile(r"[-+]?([.][0-9]+|[0-9]+([.][0-9]*)?)([eE][-+]?[0-9]+)?"), "-+.0123456789"),
+    ("float", re.compile(r"[-+]?[.](inf|Inf|INF)|[.](nan|NaN|NAN)"), "-+."),
+):
+    _Core.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern.pattern})\\Z"), list(_first))
+_Core.add_constructor("tag:yaml.org,2002:int", _Core.whole)
+
+
+def parsed(text: str) -> Any:
+    """Return the value of a text in YAML: of a profile's file, or of one setting.
+
+    Raises:
+        UserError: it is none, is larger or deeper than settings are, or uses what they need not; says in which line.
+    """
+    if len(text) > _MOST_BYTES:
+        raise UserError(f"longer than {_MOST_BYTES:,} characters")
+    try:
+        levels = 0
+        for event in yaml.parse(text, _Core):
+            levels += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            named = isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) or getattr(event, "tag", None)
+            if named or levels > _MOST_LEVELS:
+                what = "anchors, aliases and tags" if named else f"more than {_MOST_LEVELS} levels"
+                place = event.start_mark.line + 1 if event.start_mark else 1
+                raise UserError(f"line {place}: settings have no {what}")
+        value = yaml.load(text, _Core)
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise UserError(f"{line}{error.problem}") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise UserError(f"can't be read: {' '.join(str(error).split())[:200]}") from None
+    _check_lists(value)
+    return value
+
+
+def _check_lists(value: Any) -> None:
+    """Check that no list names a thing twice: it would be planned twice."""
+    seen = set()
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inner:
+        if repr(each) in seen:
+            raise UserError(f"{_in_short(each)} is in a list twice")
+        if not isinstance(value, dict):
+            seen.add(repr(each))
+        _check_lists(each)
+
+
+def _check_words(given: Any, taken: Any, key: str) -> None:
+    """Check that no number was given as true or false, which pydantic takes as 1 or 0."""
+    if isinstance(given, bool) and not isinstance(taken, bool):
+        raise UserError(f"{key}: a number, not {str(given).lower()}")
+    if isinstance(given, dict) and isinstance(taken, dict):
+        for name in given.keys() & taken.keys():
+            _check_words(given[name], taken[name], f"{key}.{name}" if key else str(name))
+    elif isinstance(given, list | tuple) and isinstance(taken, list | tuple):
+        for place, (one, other) in enumerate(zip(given, taken, strict=False)):
+            _check_words(one, other, f"{key}.{place}")
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
@@ -163,11 +244,10 @@ def _read_settings(path: Path) -> dict[str, Any]:
         UserError: it can't be read, or holds no settings; says where.
     """
     try:
-        settings = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UserError(f"{path}{line}: {error.problem}") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        settings = parsed(read_regular(path, _MOST_BYTES).decode())
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} can't be read: {' '.join(str(error).split())}") from None
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
         raise UserError(f"{path} holds no settings: write KEY: VALUE, a line each, first profile: {path.parent.name}")

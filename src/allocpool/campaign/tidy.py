@@ -6,9 +6,12 @@ schema held.
 
 from __future__ import annotations
 
+import io
 import itertools
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
+from pandera.errors import SchemaError, SchemaErrors
 from pandera.pandas import Check, Column, DataFrameSchema
 from pydantic import TypeAdapter, ValidationError
 
@@ -186,6 +190,20 @@ def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurem
         raise UserError(f"{where} of a trial of mode {record.spec['mode']}: {first['msg']}") from None
 
 
+def check_cost(record: TrialRecord, study: Study[Any]) -> None:
+    """Check that what a study's questions compare of a trial that ended well is above 0.
+
+    Raises:
+        UserError: it is not.
+    """
+    try:
+        cost = study.cost(record) if record.status == "ok" else None
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UserError(f"what it cost can't be read: {type(error).__name__}: {error}") from None
+    if isinstance(cost, int | float) and not 0 < cost < math.inf:
+        raise UserError(f"it cost {cost:g}")
+
+
 def trial_row(record: TrialRecord) -> Row:
     """The shared columns of one trial, but the study, which `tables_of` knows, and the steady state."""
     return {
@@ -266,20 +284,41 @@ def frames(
 ) -> dict[str, pd.DataFrame]:
     """A table for each schema, of the rows of each record, checked.
 
-    A record, or a log, that can't be read is in no table, and is named in one line on standard error.
+    A record, or a log, that can't be read, or that holds a number which can't be, is in no table, and is named in one
+    line on standard error.
     """
-    parts: dict[str, list[Sequence[Row] | Columns]] = {name: [] for name in schemas}
     read = []
     for record in records:
         try:
-            of_record = rows_of(record)
-        except UserError as error:
+            read.append((record, rows_of(record)))
+        except _IMPOSSIBLE as error:
             _unreadable(record.trial_id, str(error))
-            continue
-        read.append(record)
+    try:
+        return _frames(read, schemas)
+    except _IMPOSSIBLE:
+        possible = []
+        for one in read:
+            try:
+                _frames([one], schemas)
+                possible.append(one)
+            except _IMPOSSIBLE as error:
+                _unreadable(one[0].trial_id, str(error))
+        return _frames(possible, schemas)
+
+
+_IMPOSSIBLE = (UserError, SchemaError, SchemaErrors, ArithmeticError, LookupError, TypeError, ValueError)
+"""What a record raises on its way to a table when one of its values can't be."""
+
+
+def _frames(
+    read: Sequence[tuple[TrialRecord, Tables]], schemas: Mapping[str, DataFrameSchema]
+) -> dict[str, pd.DataFrame]:
+    parts: dict[str, list[Sequence[Row] | Columns]] = {name: [] for name in schemas}
+    for _, of_record in read:
         for name, more in of_record.items():
             parts[name].append(more)
-    states = dict(zip((record.trial_id for record in read), steady_states_of(read), strict=True))
+    records = [record for record, _ in read]
+    states = dict(zip((record.trial_id for record in records), steady_states_of(records), strict=True))
     tables = {}
     for name, schema in schemas.items():
         columns = _columns_of(parts[name], schema)
@@ -289,13 +328,32 @@ def frames(
     return tables
 
 
-@cache
+_REFUSED: dict[str, str] = {}
+"""Trials that are in no table, by id, with the reason."""
+
+
 def _unreadable(trial_id: str, reason: str) -> None:
-    """Said once of each trial."""
-    print(
-        f"allocpool: trial {trial_id} can't be read and is in no table; without its folder it runs again: {reason}",
-        file=sys.stderr,
-    )
+    """Print that a trial is in no table, once."""
+    told, _REFUSED[trial_id] = _REFUSED.get(trial_id), " ".join(reason.split())[:300]
+    if told != _REFUSED[trial_id]:
+        print(
+            f"allocpool: trial {trial_id} can't be read and is in no table; without its folder it runs again: "
+            f"{_REFUSED[trial_id]}",
+            file=sys.stderr,
+        )
+
+
+def check_rows(record: TrialRecord, study: Study[Any]) -> None:
+    """Check that a record fits the tables of its study.
+
+    Raises:
+        UserError: it does not; with the reason.
+    """
+    _REFUSED.pop(record.trial_id, None)
+    with redirect_stderr(io.StringIO()):
+        study.tidy([record])
+    if (reason := _REFUSED.get(record.trial_id)) is not None:
+        raise UserError(reason)
 
 
 def with_columns(table: pd.DataFrame, rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:

@@ -7,6 +7,7 @@ even killed, the pipe closes, and the guard kills the groups that were named to 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -28,6 +29,21 @@ for group in groups:
     except OSError:
         pass
 """
+
+
+MAKE = "ALLOCPOOL_MAKE"
+"""Environment variable in which `make` tells a command its process id."""
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_make() -> None:
+    """Have this process told to end (SIGTERM) when the `make` that started it has died, even killed; on Linux."""
+    make = os.environ.pop(MAKE, "")
+    if not make.isdecimal() or sys.platform != "linux":
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != int(make):  # it died before
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 class _Guard:

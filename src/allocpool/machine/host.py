@@ -19,6 +19,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict
 
 from allocpool import home
+from allocpool.machine.memory import control_groups
 
 NAME = "ALLOCPOOL_HOST"
 """Environment variable that names this machine where others are just like it, as the nodes of a cluster are."""
@@ -48,6 +49,8 @@ class Host(BaseModel):
         git_commit: of the checkout, with ``-dirty`` if files differ from it; None without git.
         last_level_cache_mb: the largest cache that the first processor sees, MiB; None when the machine shows none, and
             in records of earlier versions.
+        usable_cores: hardware threads that this process may use; None in records of earlier versions.
+        cpu_quota: processors' worth of time that control groups allow, None without a limit and in earlier records.
         name: what `NAME` calls it; None where it is not called, and in records of earlier versions.
     """
 
@@ -71,12 +74,15 @@ class Host(BaseModel):
     python_version: str
     git_commit: str | None
     last_level_cache_mb: float | None = None
+    usable_cores: int | None = None
+    cpu_quota: float | None = None
     name: str | None = None
 
     def fingerprint(self) -> str:
         """12 hexadecimal digits that name this machine as long as trials on it are comparable.
 
-        Covers processor, cores, memory in steps of 4 GiB and kernel release; not what changes by the minute. Machines
+        Covers processor, cores, memory in steps of 4 GiB and kernel release, and where a process may not use all of
+        them how many, and how much of their time; not what changes by the minute. Machines
         that are alike in these are one, unless they have names (`NAME`).
         """
         lasting = (
@@ -89,6 +95,12 @@ class Host(BaseModel):
             self.system,
             self.kernel,
             *([self.name] if self.name else []),
+            *(
+                [f"{self.usable_cores} usable"]
+                if (self.usable_cores or self.logical_cores) < self.logical_cores
+                else []
+            ),
+            *([f"{self.cpu_quota:g} of a processor"] if self.cpu_quota is not None else []),
         )
         return _digest(lasting)
 
@@ -124,6 +136,8 @@ def read_host() -> Host:
         python_version=platform.python_version(),
         git_commit=_git_commit(),
         last_level_cache_mb=_last_level_cache_mb(),
+        usable_cores=usable_cores(),
+        cpu_quota=cpu_quota(),
         name=os.environ.get(NAME) or None,
     )
 
@@ -131,6 +145,19 @@ def read_host() -> Host:
 def usable_cores() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float | None:
+    """Return how many processors' worth of time the tightest control group allows; None without a limit below what
+    there is."""
+    quotas = [float(os.cpu_count() or 1)]
+    for unified, level in control_groups("cpu", root, own):
+        names = ("cpu.max",) if unified else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+        words = " ".join(_first_line(str(level / name)) or "" for name in names).split()
+        if len(words) == 2 and all(word.isdecimal() for word in words) and int(words[1]):
+            quotas.append(int(words[0]) / int(words[1]))
+    tightest = min(quotas)
+    return tightest if tightest < quotas[0] else None
 
 
 def transparent_huge_pages() -> str | None:

@@ -28,23 +28,32 @@ def _limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cg
 
     A job's limit may stand on any level: its own group, a scope's, a container's.
     """
+    for unified, level in control_groups("memory", root, own):
+        names = ("memory.max", "memory.current") if unified else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        yield level / names[0], level / names[1]
+
+
+def control_groups(
+    controller: str, root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> Iterator[tuple[bool, Path]]:
+    """Yield the folders of every control group around this process, its own first, and whether each is of version 2."""
     try:
         lines = own.read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    lines += ["0::/", "0:memory:/"]  # in a container the path may be that of the host, and its own group the root
+    lines += [
+        "0::/",
+        f"0:{controller}:/",
+    ]  # in a container the path may be that of the host, and its own group the root
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            folder, names = root, ("memory.max", "memory.current")
-        elif "memory" in controllers.split(","):
-            folder, names = root / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
-        else:
+        if controllers and controller not in controllers.split(","):
             continue
+        folder = root if controllers == "" else root / controller
         group = folder / path.lstrip("/")
         for level in (group, *group.parents):
             if level.is_relative_to(folder):
-                yield level / names[0], level / names[1]
+                yield controllers == "", level
 
 
 def memory_kills() -> int:

@@ -224,6 +224,8 @@ def _banner(kind: str, heading: str, text: str) -> str:
 _STYLE = re.compile(r"(?s)<style>.*?</style>")
 _PAGE_LINK = re.compile(rf"\b{FINDINGS}\.ipynb")
 _HREF = re.compile(r'href="([\w-]+)\.ipynb')
+_FENCE = re.compile(r"(?m)(?<=^)[ \t>*+-]*(?:`{3,}|~{3,}|:{3,})(?=[ \t]*\{)")
+"""The start of a directive: cells compute none, so one is text from elsewhere that would have Sphinx read files."""
 _TO_LAST_HEADING = re.compile(r"(?s)(?:.*\n)?##+ [^\n]*")
 _WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
@@ -241,7 +243,7 @@ def prepared(executed: NotebookNode) -> NotebookNode:
         for output in cell.outputs:
             for mime, text in output.get("data", {}).items():
                 if mime == "text/markdown":
-                    output.data[mime] = _PAGE_LINK.sub("index.ipynb", text)
+                    output.data[mime] = _FENCE.sub("", _PAGE_LINK.sub("index.ipynb", text))
                 elif mime == "text/html":
                     output.data[mime] = _HREF.sub(r'href="\1.html', text).replace(f"{FINDINGS}.html", "index.html")
             if "gt_table" in (table := output.get("data", {}).get("text/html", "")):

@@ -19,6 +19,8 @@ nb_execution_mode = "off"
 nb_output_stderr = "remove"
 # What cells compute is Markdown like what they hold: links to other pages become links within the site.
 nb_render_markdown_format = "myst"
+# Our own Markdown holds no HTML and no roles, so that what looks like them is text from elsewhere, as `Maker.<init>`.
+myst_disable_syntax = ["html_block", "html_inline", "myst_role"]
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # nothing is fetched from elsewhere
 suppress_warnings = ["myst.header", "myst.xref_missing", "mystnb.unknown_mime_type"]
 

@@ -7,8 +7,10 @@ Naming a trial and refusing it start nothing: no JVM, no Maven, no CMake. What a
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -81,7 +83,8 @@ class Launcher:
     def code_hash(self, spec: TrialSpec) -> str:
         """The hash of all that the trial of this spec runs; builds nothing.
 
-        Another version of a preloaded library, or of headers that are not ours, is another program.
+        Another version of a preloaded library, of headers that are not ours or of a runtime, or other flags of the
+        compiler, make another program.
         """
         return self._code_hash(cell_of(spec))
 
@@ -95,7 +98,13 @@ class Launcher:
         if allocator is not None:
             sources = hashlib.sha256(sources.encode() + allocator.read_bytes()).hexdigest()[:16]
         boost = find_boost() if needs.boost else None
-        return hashlib.sha256(f"{sources} {boost.version}".encode()).hexdigest()[:16] if boost else sources
+        others = [boost.version] if boost else []
+        if needs.native and (flags := os.environ.get("CXXFLAGS")):
+            others.append(f"CXXFLAGS={flags}")
+        if needs.jvm:
+            with suppress(UserError):  # no such runtime: said where the trial is refused
+                others.append(self._runtime(needs.jvm.runtime).version)
+        return hashlib.sha256(" ".join((sources, *others)).encode()).hexdigest()[:16] if others else sources
 
     def launch_of(self, spec: TrialSpec) -> Launch:
         """Everything the child of this spec needs, built where it is not built yet.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from allocpool.errors import UserError
 from allocpool.machine.host import Host
@@ -32,6 +33,11 @@ MEASUREMENT = "measurement.json"
 STDOUT = "stdout.txt"
 STDERR = "stderr.txt"
 GC_LOG = "gc.log"
+
+
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_ODD_NUMBER = re.compile(rb"NaN|Infinity|[0-9][eE]\+?[0-9]{3}|[0-9]{21}")
+"""In the text of a record, what may be read as no finite number of 64 bits; seldom there, so that few are walked."""
 
 
 class JvmLaunch(BaseModel):
@@ -90,9 +96,9 @@ class TrialRecord(BaseModel):
     exit_code: int | None
     host: Host
     started_utc: str
-    wall_s: float
-    cpu_s: float
-    load_before: float
+    wall_s: _Amount
+    cpu_s: _Amount
+    load_before: _Amount
     attempt: int = 1
     """2: run again because the first attempt was disturbed; its trial id ends in ``-2``."""
     noise: Noise | None = None
@@ -148,7 +154,10 @@ def checked_record(directory: Path) -> TrialRecord | None:
         raise UserError("it is no file")
     try:
         with open(path, "rb") as file:
-            record = TrialRecord.model_validate_json(file.read())
+            content = file.read()
+        record = TrialRecord.model_validate_json(content)
+        if _ODD_NUMBER.search(content):
+            _check_numbers(record.model_dump(include={"measurement", "noise"}), "record")
     except ValidationError as error:
         reason = error.errors()[0]
         where = ".".join(map(str, reason["loc"]))
@@ -160,6 +169,19 @@ def checked_record(directory: Path) -> TrialRecord | None:
     if record.gc_log_bytes is not None and size_of(directory / GC_LOG) != record.gc_log_bytes:
         raise UserError(f"its {GC_LOG} is not what the trial left")
     return record.model_copy(update={"directory": str(directory)})
+
+
+def _check_numbers(value: Any, where: str) -> None:
+    """Check that every number inside is finite and has 64 bits at most.
+
+    Raises:
+        UserError: one does not; names where it is.
+    """
+    if isinstance(value, dict | list | tuple):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_numbers(inner, f"{where}.{name}")
+    elif isinstance(value, float | int) and not -(2**63) <= value < 2**64:
+        raise UserError(f"{where} is no number that can be measured")
 
 
 def size_of(path: Path) -> int | None:

@@ -27,11 +27,12 @@ from typing import Any, TextIO, TypeVar
 
 from allocpool import home
 from allocpool.errors import UserError
-from allocpool.files import write_atomically
+from allocpool.files import open_lock, write_atomically
 from allocpool.machine.guard import guarded, start_guard
 from allocpool.machine.host import Host
 from allocpool.machine.memory import memory_kills
 from allocpool.runtimes.collectors import collector_named
+from allocpool.strangers import printable
 from allocpool.trial.jit import JIT_LOG, read_jit_log
 from allocpool.trial.launch import Launcher
 from allocpool.trial.log_whole import log_fault
@@ -55,6 +56,7 @@ TAIL_LINES = 20
 _LOOK_S = 0.5
 _TURN_S = 0.1
 _MACHINE_LOCK = "/tmp/allocpool.lock"
+_HOLDER_LETTERS = 300
 _NO_MEMORY = re.compile(
     "cannot allocate memory|could not reserve enough space|could not allocate|insufficient memory|std::bad_alloc"
     "|MemoryError", re.IGNORECASE,
@@ -121,19 +123,20 @@ def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
     the environment. It is held by the process, so that it is free as soon as that has died.
 
     Raises:
-        UserError: another campaign is measuring on this machine; names its process and its folder.
+        UserError: another campaign is measuring on this machine; names its process and its folder. Or the lock is no
+            regular file, or can't be opened.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = Path(os.environ.get("ALLOCPOOL_LOCK") or _MACHINE_LOCK)
     try:
-        descriptor = _open_lock(path)
+        descriptor = open_lock(path)
     except OSError as error:
         raise UserError(f"the machine's lock {path} can't be opened ({error}): set ALLOCPOOL_LOCK to another") from None
-    with os.fdopen(descriptor, "r+") as lock:
+    with os.fdopen(descriptor, "r+", encoding="utf-8", errors="replace") as lock:
         ends_s = time.monotonic() + patience_s
         while not _taken(lock):
             if time.monotonic() >= ends_s:
-                holder = lock.read().strip() or "unknown"
+                holder = printable(lock.read(_HOLDER_LETTERS)).strip() or "unknown"
                 raise UserError(f"another campaign is measuring on this machine ({holder}): wait for it or stop it")
             time.sleep(_TURN_S)
         lock.truncate(0)
@@ -148,19 +151,6 @@ def _taken(lock: TextIO) -> bool:
     except OSError:
         return False
     return True
-
-
-def _open_lock(path: Path) -> int:
-    """Open the lock, made for all users if it is not there.
-
-    Linux refuses ``O_CREAT`` on another user's file in a sticky folder (proc(5), protected_regular), so creation is
-    tried only where there is no file.
-    """
-    with suppress(FileNotFoundError):
-        return os.open(path, os.O_RDWR)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    os.fchmod(descriptor, 0o666)  # whatever the umask
-    return descriptor
 
 
 def run_trial(

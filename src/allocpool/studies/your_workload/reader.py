@@ -10,6 +10,7 @@ from typing import Any
 from allocpool import home
 from allocpool.campaign.campaign import SHOW_ONLY
 from allocpool.errors import UserError
+from allocpool.strangers import inert
 from allocpool.studies.your_workload import saved
 from allocpool.studies.your_workload.advice import Advice, advise
 from allocpool.studies.your_workload.jfr import read_recording
@@ -33,7 +34,7 @@ def workload_of(
     notes: tuple[str, ...] = ()
     if recording is not None:
         told = read_recording(recording)
-        guessed, notes = told.guessed(), told.sentences()
+        guessed, notes = told.guessed(), tuple(map(inert, told.sentences()))
     trace = None if pcap is None else prepare(_existing(pcap), home.build_dir() / "traces")
     return understood(given, guessed, trace), (*notes, *(() if trace is None else trace.notes))
 

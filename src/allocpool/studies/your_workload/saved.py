@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from allocpool import home
 from allocpool.campaign.hosts import called
 from allocpool.errors import UserError, from_validation
-from allocpool.files import write_atomically
+from allocpool.files import replaceable, write_atomically
 from allocpool.machine.host import Host, read_host
+from allocpool.strangers import inert
 from allocpool.studies.your_workload.advice import ON_RECORD, Advice, advice_of
 from allocpool.studies.your_workload.findings import Findings, Measured
 from allocpool.studies.your_workload.workload import ALLOC, Cell, Workload
@@ -63,6 +64,10 @@ def checked_path(word: str) -> Path:
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise UserError(f"--save {word!r}: {what}; give a file in a folder that exists, for example advice.json")
+    try:
+        replaceable(path)
+    except OSError as error:
+        raise UserError(f"--save {word!r}: {error.strerror}: give another file") from None
     return path
 
 
@@ -98,12 +103,12 @@ def read(path: Path) -> Advice:
         raise UserError(f"{path} can't be read ({why}): `allocpool advise --save FILE` writes one") from None
     except ValidationError as error:
         raise from_validation(f"{path} is no advice that `allocpool advise --save` wrote", error, _Saved) from None
-    of = Findings(saved.workload, lambda spec: saved.refused.get(spec.collector or ""))
+    of = Findings(saved.workload, lambda spec: inert(saved.refused.get(spec.collector or "")))
     for one in saved.cells:
         for trial in one.trials:
             of.add(one.cell(), trial)
     try:
-        advice = advice_of(of, saved.minutes, ON_RECORD, saved.notes)
+        advice = advice_of(of, saved.minutes, ON_RECORD, tuple(map(inert, saved.notes)))
     except (UserError, ValueError) as error:  # less memory than where it was measured, or its capture is not here
         raise UserError(f"{path} can't be told on this machine: {error}") from None
     host = saved.host
