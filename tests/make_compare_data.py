@@ -1,7 +1,7 @@
 """Make the files of ``tests/compare_data`` with the tools themselves, and check each tool against itself.
 
 Versions used: JMH 1.37 on JDK 21, hyperfine 1.15.0 (Debian 12) and 2.0.0, Google Benchmark 1.7.1 (Debian 12), pyperf
-2.11.0, Go 1.26. Each program sums numbers; that of the new side has a third more to sum.
+2.11.0, Go 1.26. Each program sums numbers; that of the new side has eight times as much to sum.
 
     python tests/make_compare_data.py data TOOL...      # BASE and NEW of each tool, into tests/compare_data
     python tests/make_compare_data.py twins TOOL N      # N times BASE against BASE: how often a difference is shown
@@ -29,8 +29,8 @@ from allocpool.cli import main
 Maker = Callable[[str, Path, int], str]
 """Returns what so many processes of a side write; works in a folder."""
 DATA = Path(__file__).resolve().parent / "compare_data"
-SIZES = {"base": 3_000, "new": 4_000}
-PROCESSES = 6
+SIZES = {"base": 3_000, "new": 24_000}
+PROCESSES = 8
 
 CPP = """
 #include <benchmark/benchmark.h>
@@ -129,24 +129,43 @@ MAKERS: dict[str, tuple[Maker, str]] = {
     "pyperf": (pyperf, "json"),
     "go": (go, "txt"),
 }
+ONE_PROCESS = ("google", "go")
+"""Tools of which a run is one process: several are run in turns, and what they print is joined."""
+
+
+def in_turns(maker: Maker, sides: tuple[str, str], built: Path) -> list[str]:
+    """Return what both sides write, process by process; they take turns in being first."""
+    texts = ["", ""]
+    for k in range(PROCESSES):
+        for which in (0, 1) if k % 2 else (1, 0):
+            texts[which] += maker(sides[which], built, 1)
+    return texts
 
 
 def twins(tool: str, times: int, built: Path) -> Counter[str]:
     """Count the verdicts of a program against itself, of which all but ``equivalent`` and ``inconclusive`` are
-    false; both sides take turns, process by process."""
-    maker, _ = MAKERS[tool]
+    false."""
     counted: Counter[str] = Counter()
     files = (built / "left", built / "right")
     for _ in range(times):
-        texts = ["", ""]
-        for k in range(PROCESSES):
-            for which in (0, 1) if k % 2 else (1, 0):
-                texts[which] += maker("base", built, 1)
-        for file, text in zip(files, texts, strict=True):
+        for file, text in zip(files, in_turns(MAKERS[tool][0], ("base", "base"), built), strict=True):
             file.write_text(text, encoding="utf-8")
         ran = CliRunner().invoke(main, ["compare", *map(str, files), "--json"])
         counted.update(row["verdict"] for row in json.loads(ran.stdout)["benchmarks"])
     return counted
+
+
+def data(tool: str, built: Path) -> None:
+    """Write the files of a tool."""
+    maker, suffix = MAKERS[tool]
+    base, new = SIZES
+    texts = (
+        in_turns(maker, (base, new), built)
+        if tool in ONE_PROCESS
+        else [maker(side, built, PROCESSES) for side in (base, new)]
+    )
+    for side, text in zip((base, new), texts, strict=True):
+        (DATA / f"{tool}-{side}.{suffix}").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -155,6 +174,4 @@ if __name__ == "__main__":
             print(sys.argv[2], dict(twins(sys.argv[2], int(sys.argv[3]), Path(folder))))
         else:
             for tool in sys.argv[2:]:
-                make, suffix = MAKERS[tool]
-                for side in SIZES:
-                    (DATA / f"{tool}-{side}.{suffix}").write_text(make(side, Path(folder), PROCESSES), encoding="utf-8")
+                data(tool, Path(folder))

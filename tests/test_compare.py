@@ -74,12 +74,12 @@ def csv(path: Path, a: Sequence[float], b: Sequence[float], block: str = "{}") -
 @pytest.mark.parametrize(
     ("tool", "kind", "name", "trials"),
     [
-        ("jmh", "JMH JSON", None, 6),
-        ("hyperfine-1", "hyperfine JSON", None, 6),
-        ("hyperfine-2", "hyperfine JSON", None, 6),
-        ("google", "Google Benchmark JSON", "BM_Sum", 6),
-        ("pyperf", "pyperf JSON", "sum", 6),
-        ("go", "Go benchmark text", "sum.BenchmarkSum-2 [s/op]", 6),
+        ("jmh", "JMH JSON", None, 8),
+        ("hyperfine-1", "hyperfine JSON", None, 8),
+        ("hyperfine-2", "hyperfine JSON", None, 8),
+        ("google", "Google Benchmark JSON", "BM_Sum", 8),
+        ("pyperf", "pyperf JSON", "sum", 8),
+        ("go", "Go benchmark text", "sum.BenchmarkSum-2 [s/op]", 8),
     ],
 )
 def test_what_each_tool_writes_is_compared(tool: str, kind: str, name: str | None, trials: int) -> None:
@@ -89,8 +89,8 @@ def test_what_each_tool_writes_is_compared(tool: str, kind: str, name: str | Non
     row = next(row for row in found["benchmarks"] if name in (None, row["benchmark"]))
     assert (row["n_base"], row["n_new"]) == (trials, trials)
     assert row["low"] < row["ratio"] < row["high"]
-    assert row["verdict"] in (SLOWER, INCONCLUSIVE)
-    assert row["ratio"] == pytest.approx(4 / 3, rel=0.7)
+    assert row["verdict"] == SLOWER
+    assert row["ratio"] == pytest.approx(8, rel=0.6)
     # Turned round, the ratio turns round too; a file against itself never differs.
     assert next(iter(rows(new, base).values()))["ratio"] == pytest.approx(
         1 / next(iter(rows(base, new).values()))["ratio"]
