@@ -178,6 +178,6 @@ class BatchTrialTest {
     private static BatchTrial trial(final String layout, final String strategy, final int poolSize,
             final int slotCount, final int queueSize, final int storedCount, final long seed, final int maxIterations) {
         return new BatchTrial(layout, strategy, null, poolSize, slotCount, queueSize, storedCount, seed, true, false,
-                false, false, maxIterations);
+                false, false, false, maxIterations);
     }
 }
