@@ -350,7 +350,7 @@ double disorder_of(std::string_view layout, std::string_view strategy, int aged,
 TEST(Disorder, isTheDistanceOfPacketsThatFollowEachOther) {
   EXPECT_EQ(disorder_of("slab", "pool", 0, 1'000), 1024.0);
   EXPECT_NEAR(disorder_of("slab", "pool", 1, 1'000), 1'000 * 1024.0, 100 * 1024.0) << "a third of the pool";
-  EXPECT_GE(disorder_of("flat", "pool", 1, 1'000), 100 * 1024.0);
+  EXPECT_GE(disorder_of("flat", "pool", 1, 1'000), 10 * 1024.0) << "of objects, whose buffers may lie elsewhere";
   EXPECT_EQ(disorder_of("flat", "dummy", 0, 1'000), 0.0);
   EXPECT_EQ(disorder_of("slab", "pool", 0, 1), -1.0);
 }

@@ -27,8 +27,8 @@ class StrategyTest {
     @Test
     void shouldSweepTheWholePoolWhenItIsFirstInFirstOut() {
         final Options ring = new Options(1, null, false, false, false).withFifo(true);
-        final Packet[] queued = queuedAfterEach((ObjectProcessor) Trials.processor("heap", "pool", new Sizes(5, 0, 1, 1),
-                ring), 10);
+        final Processor heap = Trials.processor("heap", "pool", new Sizes(5, 0, 1, 1), ring);
+        final Packet[] queued = queuedAfterEach((ObjectProcessor) heap, 10);
 
         assertEquals(5, Set.of(Arrays.copyOf(queued, 5)).size());
         assertArrayEquals(Arrays.copyOf(queued, 5), Arrays.copyOfRange(queued, 5, 10));

@@ -29,7 +29,8 @@ public final class Trials {
 
     static BatchTrial trial(final String layout, final String strategy, final Sizes sizes, final Options options) {
         return new BatchTrial(layout, strategy, options.steps, sizes.pool, sizes.slots, sizes.queue, sizes.store,
-                options.seed, options.aged, options.fifo, options.payloadTouch, options.leanView, options.detached, 100);
+                options.seed, options.aged, options.fifo, options.payloadTouch, options.leanView, options.detached,
+                100);
     }
 
     static Processor processor(final String layout, final String strategy, final Sizes sizes, final Options options) {

@@ -121,7 +121,7 @@ class LibraryPoolsTest extends SameWork {
     })
     void shouldRefuseAStrategyThatMakesNoSense(final String layout, final String strategy, final String choices) {
         final Exception e = assertThrows(IllegalArgumentException.class,
-                () -> new BatchTrial(layout, strategy, null, 100, 100, 10, 10, 1, true, false, false, false, 20));
+                () -> new BatchTrial(layout, strategy, null, 100, 100, 10, 10, 1, true, false, false, false, false, 20));
 
         assertTrue(e.getMessage().contains("choose one of: " + choices), e.getMessage());
     }
@@ -130,7 +130,7 @@ class LibraryPoolsTest extends SameWork {
     @CsvSource({"netty_pooled", "netty_unpooled", "netty_adaptive"})
     void shouldRefuseToDetachParseResultsFromAPacketOfALibrary(final String layout) {
         final Exception e = assertThrows(IllegalArgumentException.class,
-                () -> new BatchTrial(layout, "alloc", null, 0, 0, 10, 10, 1, true, false, false, true, 20));
+                () -> new BatchTrial(layout, "alloc", null, 0, 0, 10, 10, 1, true, false, false, false, true, 20));
 
         assertTrue(e.getMessage().contains("ByteBuffer"), e.getMessage());
     }
