@@ -121,7 +121,8 @@ class LibraryPoolsTest extends SameWork {
     })
     void shouldRefuseAStrategyThatMakesNoSense(final String layout, final String strategy, final String choices) {
         final Exception e = assertThrows(IllegalArgumentException.class,
-                () -> new BatchTrial(layout, strategy, null, 100, 100, 10, 10, 1, true, false, false, false, false, 20));
+                () -> new BatchTrial(layout, strategy, null, 100, 100, 10, 10, 1, true, false, false, false, false,
+                        20));
 
         assertTrue(e.getMessage().contains("choose one of: " + choices), e.getMessage());
     }
