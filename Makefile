@@ -20,7 +20,7 @@ help:
 	@echo '                quick takes MINUTES=20 in all, set-up apart; more go on from there'
 	@echo 'make test       set up, then every test of Python, Java, C++ and the notebooks'
 	@echo 'make shipped    set up, then the pages of the shipped results, without a trial'
-	@echo 'make readme     set up, then the answer, picture and table of the README from the shipped results'
+	@echo 'make readme     set up, then the answer and the picture of the README from the shipped results'
 	@echo 'make lab        set up, then open the notebooks in JupyterLab'
 	@echo 'make setup      .venv, Java runtimes and builds, without running anything'
 	@echo 'make bench-NAME set up, then measure a part of the instrument: allocpool bench NAME'

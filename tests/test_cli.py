@@ -115,8 +115,8 @@ def test_a_benchmark_of_what_is_not_there_is_refused_in_one_line(words: list[str
 
 
 def documented_trials() -> list[str]:
-    """Every `allocpool trial` command line in the README."""
-    joined = re.sub(r"\\\s*\n\s*", " ", (home.home() / "README.md").read_text(encoding="utf-8"))
+    """Every `allocpool trial` command line in the documentation."""
+    joined = re.sub(r"\\\s*\n\s*", " ", (home.home() / "docs" / "campaigns.md").read_text(encoding="utf-8"))
     return [line.split("allocpool trial", 1)[1].split("#")[0] for line in joined.splitlines() if "trial mode=" in line]
 
 

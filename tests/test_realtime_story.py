@@ -443,7 +443,7 @@ def test_sweeps_are_lines_where_there_are_points_enough_and_a_table_otherwise() 
 def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypatch: pytest.MonkeyPatch) -> None:
     left: dict[str, pd.DataFrame] = {}
     monkeypatch.setattr(hosts, "tables_of_hosts", lambda _study, profile: left if profile == "article" else {})
-    assert realtime_report.lost_at_published_sizes("here") == ""
+    assert realtime_report.lost_at_published_sizes("article", "here") == ""
     zgc: dict[str, Any] = {"solution": "heap / ZGC / 11", "collector": "zgc"}
     rows = [
         sweep(lost, strategy=strategy, block=block, **facts)
@@ -453,7 +453,7 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     ]
     others = [sweep(1e6, factor=5.0), sweep(1e6, 10.0), sweep(1e6, interval_ns=500.0), sweep(1e6, scale=0.1)]
     left["trials"] = pd.DataFrame([*rows, *others]).assign(host_id="there")
-    told = realtime_report.lost_at_published_sizes("here")
+    told = realtime_report.lost_at_published_sizes("article", "here")
     lead, blank, *table = told.splitlines()
     assert lead.endswith(
         "; n = 2 trials each, every trial a fresh process; what was published is of collectors up to Java 11). It was "
@@ -467,12 +467,12 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
         "| C | heap / Parallel / 11 | 61% (60 to 62; published: 75%) | 5.0% (published: 9%) |",
         "| C | heap / ZGC / 11 | 61% (60 to 62; published: 44%) | 5.0% (published: 0%) |",
     ]
-    assert "another machine" not in realtime_report.lost_at_published_sizes("there")
+    assert "another machine" not in realtime_report.lost_at_published_sizes("article", "there")
     fewer = pd.DataFrame([sweep(1e6, strategy=strategy) for strategy in ("alloc", "pool")]).assign(host_id="another")
     left["trials"] = pd.concat([fewer, left["trials"]], ignore_index=True)
-    assert realtime_report.lost_at_published_sizes("here") == told, "of the other host that has most trials"
+    assert realtime_report.lost_at_published_sizes("article", "here") == told, "of the other host that has most trials"
     left["trials"] = left["trials"][left["trials"]["strategy"] == "alloc"]
-    assert realtime_report.lost_at_published_sizes("there") == "", "one side says nothing of the other"
+    assert realtime_report.lost_at_published_sizes("article", "there") == "", "one side says nothing of the other"
 
 
 def test_an_interval_below_the_cost_in_batch_is_laid_to_the_scale_or_doubted() -> None:

@@ -258,7 +258,7 @@ def run(
     Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial. A sequential
     profile (quick) runs its first round, or with --minutes goes on to its open questions.
 
-    With --scheduler every machine of a fleet runs all of it; README, "A fleet", says how one is started.
+    With --scheduler every machine of a fleet runs all of it; docs/campaigns.md says how one is started.
 
     \b
     Example, another solution than the profile has:

@@ -18,17 +18,12 @@ from allocpool import findings, home
 from allocpool.decisions import judge_by
 from allocpool.errors import UserError
 from allocpool.evidence.style import alt
-from allocpool.notebook import answers
 from allocpool.packets import by_size
 
 PROFILE = "standard"
 """The profile that ships."""
 PICTURE = Path("docs") / "answer.svg"
 _MARKS = ("<!-- answer: made by `make readme` -->", "<!-- end of answer -->")
-_STUDIES = ("<!-- studies: made by `make readme` -->", "<!-- end of studies -->")
-_BETWEEN_SENTENCES = re.compile(r"(?<!gen\.)(?:(?<=[.?!])|(?<=[.?!]\*\*)) (?=[A-Z`*])")
-_SENTENCES = 2
-"""Of a study's answer; its page has the rest."""
 
 
 def answer(measured: findings.Measured) -> str:
@@ -57,35 +52,16 @@ def picture(measured: findings.Measured) -> str:
     return re.sub(r"[ \t]+\n", "\n", text.getvalue())
 
 
-def brief(answered: str) -> str:
-    """The first sentences of an answer."""
-    return " ".join(_BETWEEN_SENTENCES.split(answered)[:_SENTENCES])
-
-
-def studies() -> str:
-    """A table of the notebooks: the question of each, and how what the shipped results say of it begins."""
-    rows = ["| notebook | question | the shipped results say |", "|---|---|---|"]
-    for study, answered in answers(PROFILE):
-        told = brief(answered).replace("|", "\\|")
-        shipped = (home.shipped_dir() / PROFILE / study.name).is_dir()
-        link = f"[{study.notebook}](notebooks/{study.notebook}.ipynb)"
-        rows.append(f"| {link} | {study.question} | {told if shipped else 'nothing is shipped yet: `make findings`'} |")
-    return "\n".join(rows)
-
-
 def filled(text: str, measured: findings.Measured) -> str:
     """The README with what stands between its marks made anew.
 
     Raises:
         UserError: a mark is missing.
     """
-    for marks in (_MARKS, _STUDIES):
-        if not all(text.count(mark) == 1 for mark in marks):
-            raise UserError(f"README.md has lost its marks: {' and '.join(marks)}")
-    for marks, part in ((_MARKS, answer(measured)), (_STUDIES, studies())):
-        before, rest = text.split(marks[0])
-        text = f"{before}{marks[0]}\n{part}\n{marks[1]}{rest.split(marks[1])[1]}"
-    return text
+    if not all(text.count(mark) == 1 for mark in _MARKS):
+        raise UserError(f"README.md has lost its marks: {' and '.join(_MARKS)}")
+    before, rest = text.split(_MARKS[0])
+    return f"{before}{_MARKS[0]}\n{answer(measured)}\n{_MARKS[1]}{rest.split(_MARKS[1])[1]}"
 
 
 def shipped() -> findings.Measured:

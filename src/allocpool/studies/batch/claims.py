@@ -45,6 +45,7 @@ from allocpool.packets.comparisons import (
 from allocpool.packets.published import ARTICLE, published_batch
 from allocpool.packets.specs import PUBLISHED_CASES, Solution
 from allocpool.runtimes.collectors import collectors_on
+from allocpool.studies.batch import published_sizes, today
 
 FAMILIES = ("CMS", "G1", "ZGC")
 A_MULTIPLE = 2.0
@@ -533,5 +534,7 @@ def evaluate(trials: pd.DataFrame, some: Iterable[Claim[Batch]] = BATCH_CLAIMS) 
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts of a campaign, on what it left, as its page and the first page show them."""
-    return evaluate(tables["trials"])
+    """The verdicts of a campaign, on what it left, as its page and the first page show them: published claims on a
+    campaign that has the published collectors, then our own."""
+    trials = tables["trials"]
+    return [*evaluate(published_sizes.judged_on(trials)), *today.evaluate(trials)]

@@ -1,5 +1,4 @@
-"""The same comparisons and claims at the article's own sizes: what a campaign of profile ``article`` left, beside those
-of a page whose sizes are smaller. Does it matter that they are?"""
+"""Which trials published claims are judged on: those of a campaign that has the published collectors at their sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ def judged_on(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials that published claims are judged on: these, unless they lack every published collector of Java
     11 and a campaign of profile ``article`` is stored."""
     published = (trials["runtime"] == 11) & trials["collector"].isin(["parallel", "cms"])
-    full = trials.iloc[:0] if published.any() else _of_article(trials)
+    full = trials.iloc[:0] if trials.empty or published.any() else _of_article(trials)
     return full if len(full) else trials
 
 

@@ -741,17 +741,13 @@ def _published_loss(row: pd.Series) -> str:
 _SIDES = {"alloc": "allocating", "pool": "with a pool"}
 
 
-def lost_at_published_sizes(host_id: str | None) -> str:
-    """What single trials of the article's sizes, heap, queue and interval lost, where they are stored: allocating and
-    with a pool, beside the published losses; of this host where there are such, else of the other one that has most.
-    Empty where none is."""
-    every = hosts.tables_of_hosts(STUDY.name, "article").get("trials")
-    if every is None:
-        return ""
-    as_there = (every["scale"] == 1) & usual_heap(every) & (every["queue_factor"] == 1)
-    done = finished(every[as_there & every["interval_ns"].between(*_ABOUT) & every["strategy"].isin(list(_SIDES))])
-    done = done[done["intermediate_queue_ms"] == 0]
-    if done.empty:
+def lost_at_published_sizes(profile: str, host_id: str | None) -> str:
+    """Return, as Markdown, what single trials of the article's sizes, heap, queue and interval lost: allocating and
+    with a pool, with the published losses. Of this profile where it has such trials, else of profile ``article``; of
+    this host where there are such, else of the other one that has most; empty where there are none."""
+    tried = (_at_published_sizes(name) for name in dict.fromkeys((profile, "article")))
+    done = next((rows for rows in tried if len(rows)), None)
+    if done is None:
         return ""
     here = done[done["host_id"] == host_id]
     one = here if len(here) else done[done["host_id"] == done["host_id"].mode().iloc[0]]
@@ -767,12 +763,21 @@ def lost_at_published_sizes(host_id: str | None) -> str:
     other = "" if len(here) else hosts.label(str(one["host_id"].iloc[0]), "article")
     elsewhere = f" It was measured on another machine, {other}." if other else ""
     lead = (
-        f"**A packet each {COMPARISON_INTERVAL_NS:,.0f} ns, at the same sizes, in real time: what is lost** (medians, "
-        f"least to greatest; {stats.trials_each(min(counts), max(counts))}; what was published is of collectors up to "
+        f"**Real time at the published sizes, a packet each {COMPARISON_INTERVAL_NS:,.0f} ns: share lost** (medians, "
+        f"least to greatest; {stats.trials_each(min(counts), max(counts))}; published figures are of collectors up to "
         f"Java 11).{elsewhere}"
     )
-    heading = ("case", "solution", *_SIDES.values())
+    heading = ("case", "configuration", *_SIDES.values())
     return "\n".join([lead, "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|", *rows])
+
+
+def _at_published_sizes(profile: str) -> pd.DataFrame:
+    every = hosts.tables_of_hosts(STUDY.name, profile).get("trials")
+    if every is None:
+        return pd.DataFrame()
+    as_there = (every["scale"] == 1) & usual_heap(every) & (every["queue_factor"] == 1)
+    done = finished(every[as_there & every["interval_ns"].between(*_ABOUT) & every["strategy"].isin(list(_SIDES))])
+    return done[done["intermediate_queue_ms"] == 0]
 
 
 _ABOUT = (0.999 * COMPARISON_INTERVAL_NS, 1.001 * COMPARISON_INTERVAL_NS)
