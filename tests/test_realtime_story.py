@@ -455,13 +455,10 @@ def test_what_the_articles_sizes_lose_is_told_beside_what_it_published(monkeypat
     left["trials"] = pd.DataFrame([*rows, *others]).assign(host_id="there")
     told = realtime_report.lost_at_published_sizes("article", "here")
     lead, blank, *table = told.splitlines()
-    assert lead.endswith(
-        "; n = 2 trials each, every trial a fresh process; what was published is of collectors up to Java 11). It was "
-        "measured on another machine, ther."
-    )
+    assert "n = 2 trials each" in lead and "on another machine, ther." in lead
     assert not blank, "a table begins after a blank line"
     assert table == [
-        "| case | solution | allocating | with a pool |",
+        "| case | configuration | allocating | with a pool |",
         "|---|---|---|---|",
         "| C | C++ flat | 61% (60 to 62; published: 0%) | 5.0% (published: 0%) |",
         "| C | heap / Parallel / 11 | 61% (60 to 62; published: 75%) | 5.0% (published: 9%) |",

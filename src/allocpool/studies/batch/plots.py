@@ -31,6 +31,8 @@ from allocpool.packets.style import CASE_WORDS, COLOURS, against, ends, gaps_bes
 _LANGUAGES = {"java": "Java", "cpp": "C++"}
 STEADY, START = "steady state", "first half minute"
 _DASHES = {STEADY: "", START: (3, 2)}
+_PUBLISHED_ON = {"G1": 8, "ZG": 11}
+"""The release that the published figures of a collector are of, by how its name begins."""
 
 
 def in_both_phases(trials: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +69,8 @@ def releases(trials: pd.DataFrame) -> Figure:
     published = both[both["published_ns"].notna()].drop_duplicates(["panel", "strategy"])
     for name, axis in grid.axes_dict.items():
         mine = published[published["panel"] == name]
-        axis.scatter([0] * len(mine), mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
+        place = ranks.get(_PUBLISHED_ON[name[:2]], 0)
+        axis.scatter([place] * len(mine), mine["published_ns"], marker="x", c=mine["strategy"].map(COLOURS), zorder=3)
         axis.set_xticks(list(ranks.values()), [str(release) for release in ranks])
     log_axes(grid, "y", [*both["low"], *both["high"], *published["published_ns"]])
     handles = [mark(name, COLOURS[name], line="-") for name in strategy_looks(both)]
@@ -78,17 +81,23 @@ def releases(trials: pd.DataFrame) -> Figure:
     return finish(grid, text + ".", 3, handles=handles, x="release of the JDK", y="ns a message")
 
 
-def one_change(trials: pd.DataFrame, base: str) -> pd.DataFrame:
-    """Return the cells of one change at a time: the pool of ``base`` as it is, the same with one thing changed, and
-    allocating, by column ``change``, in both phases.
+def one_change(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of one change at a time: the pool of plain G1 as it is, the same with one thing changed, and
+    allocating, by column ``change``, in both phases; on the release of Java that has most changes, and empty where
+    plain G1 was not measured.
 
     Args:
         trials: of one machine and one number of messages alive.
-        base: label of the configuration that is changed.
     """
-    plain = trials[trials["solution"] == base].iloc[0]
-    same_java = trials[trials["runtime"] == plain["runtime"]]
-    rows = in_both_phases(same_java)
+    java = trials[trials["language"] == "java"]
+    plain = java[(java["collector"] == "g1") & (java["layout"] == "heap")]
+    plain = plain[[cell_data.solution_of(row).departures == () for row in records(plain)]]
+    rows = in_both_phases(java[java["runtime"].isin(plain["runtime"])])
+    if plain.empty:
+        return rows.iloc[:0].assign(change="")
+    per_release = rows.groupby("runtime")["solution"].nunique()
+    release = int(per_release[per_release == per_release.max()].index.max())
+    rows, base = rows[rows["runtime"] == release], plain[plain["runtime"] == release]["solution"].iloc[0]
     words = []
     for row in records(rows):
         solution = cell_data.solution_of(row)
@@ -98,7 +107,7 @@ def one_change(trials: pd.DataFrame, base: str) -> pd.DataFrame:
             words.append(f"{'pool' if row.strategy == 'pool' else 'allocate'}, no collector (Epsilon)")
         elif row.layout == "flat":
             words.append("pool of plain memory, no references (flat)")
-        elif row.collector == plain["collector"] and row.layout == plain["layout"] and row.strategy == "pool":
+        elif row.collector == "g1" and row.layout == "heap" and row.strategy == "pool":
             words.append(f"pool, {_CHANGES.get(' '.join(solution.departures), ' '.join(solution.departures))}")
         else:
             words.append("")
