@@ -131,6 +131,20 @@ def test_neither_is_told_and_no_time_would_settle_it() -> None:
     assert "Neither keeps up" in story.answer(told)
 
 
+def test_no_time_is_promised_for_what_is_tried_no_further() -> None:
+    """Every third trial loses at the reader's rate: after 16 it stays open whether a side keeps up."""
+
+    class SometimesLosing(Laboratory):
+        def measure(self, spec: MessagesSpec) -> Measured:
+            paced = sum(one.strategy == spec.strategy and one.rate_per_s is not None for one in self.records)
+            late = spec.rate_per_s is not None and paced % 3 == 1
+            return replace(super().measure(spec), lost_ppm=5000.0 if late else 0.0)
+
+    told = ask(SometimesLosing(), minutes=10.0)
+    assert {told.figures[side].standing for side in ("alloc", "pool")} == {UNKNOWN}
+    assert (told.answer, told.minutes_more) == ("open", None)
+
+
 def test_nothing_is_decided_by_fewer_than_five_trials_a_side() -> None:
     told = ask(Laboratory(lambda _: 3.0, noise=0.001), minutes=0.4)
     assert told.effect.n < 5

@@ -132,6 +132,8 @@ def test_messages_with_times_have_delays_and_books() -> None:
         ("64:0.7,1500:0.3", ((64, 0.7), (1500, 0.3))),
         ("1500:3,64:1", ((64, 0.25), (1500, 0.75))),
         ("64,64,128", ((64, 2 / 3), (128, 1 / 3))),
+        ("1m", ((2**20, 1.0),)),
+        ("1.5k:1,2KiB:3", ((1536, 0.25), (2048, 0.75))),
     ],
 )
 def test_sizes_of_a_shell(text: str, sizes: distribution.Sizes) -> None:

@@ -110,7 +110,10 @@ def trials_lacking(of: Findings, collector: str) -> dict[Cell, int] | None:
         return None
     for cell in _sides(of, collector, paced=True):
         if standings[cell.strategy] == UNKNOWN:
-            lacking[cell] = max(lacking.get(cell, 0), more_to_stand(of.lost(cell)))
+            left = _PACED_MOST - of.n(cell)
+            if left <= 0:
+                return None
+            lacking[cell] = max(lacking.get(cell, 0), min(left, more_to_stand(of.lost(cell))))
     if LOSES not in standings.values():
         told = of.comparison(collector).decision
         if told.verdict == OPEN:

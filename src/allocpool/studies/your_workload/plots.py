@@ -192,9 +192,9 @@ def robustness_alt(advice: Advice) -> str:
 
 
 def memory(advice: Advice) -> Figure:
-    """Resident memory at idle and at the peak, and what the pool holds and wastes."""
+    """Resident memory when ready and at most, the whole heap included, and what the pool holds and wastes."""
     names = _strategies(advice)
-    parts = {"idle": "idle_rss_mb", "peak": "peak_rss_mb", "in the pool": "pool_mb", "wasted": "wasted_mb"}
+    parts = {"when ready": "idle_rss_mb", "at most": "peak_rss_mb", "in the pool": "pool_mb", "wasted": "wasted_mb"}
     rows = [(name, part, getattr(advice.figures[name], column)) for name in names for part, column in parts.items()]
     table = pd.DataFrame(rows, columns=["strategy", "part", "MiB"]).dropna().astype({"MiB": float})
     if table.empty:
@@ -210,7 +210,7 @@ def memory(advice: Advice) -> Figure:
 def memory_alt(advice: Advice) -> str:
     """What `memory` shows, in words."""
     told = [
-        f"{name}: idle {_told(figures.idle_rss_mb)}, peak {_told(figures.peak_rss_mb)}, in the pool "
+        f"{name}: when ready {_told(figures.idle_rss_mb)}, at most {_told(figures.peak_rss_mb)}, in the pool "
         f"{_told(figures.pool_mb)}, of it wasted {_told(figures.wasted_mb)} MiB"
         for name in _strategies(advice)
         if (figures := advice.figures[name])

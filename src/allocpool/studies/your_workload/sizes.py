@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -30,11 +31,12 @@ _SPREADS = 4
 """Standard deviations by which a size class is prepared for more messages than it has in the mean."""
 _GRAIN_BYTES = 16
 _LOGNORMAL_PARTS = 64
-_FORMS = "512, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
+_FORMS = "512, 4k, 64:0.7,1500:0.3, lognormal:MEDIAN:SIGMA or histogram:FILE.csv"
 
 
 def parse_sizes(text: str) -> Sizes:
-    """Sizes as a shell has them: ``512``, ``64:0.7,1500:0.3``, ``lognormal:MEDIAN:SIGMA`` or ``histogram:FILE.csv``.
+    """Sizes as a shell has them: ``512``, ``4k``, ``64:0.7,1500:0.3``, ``lognormal:MEDIAN:SIGMA`` or
+    ``histogram:FILE.csv``.
 
     A lognormal distribution becomes the middles of equally likely parts; SIGMA is of the logarithm. A file has two
     columns, bytes and count, and may have a line of names.
@@ -53,7 +55,7 @@ def parse_sizes(text: str) -> Sizes:
     pairs = []
     for word in text.split(","):
         size, _, weight = word.partition(":")
-        pairs.append((_number(size, text), _number(weight, text) if weight else 1.0))
+        pairs.append((_bytes(size, text), _number(weight, text) if weight else 1.0))
     return checked_sizes(pairs)
 
 
@@ -76,6 +78,13 @@ def checked_sizes(pairs: Iterable[tuple[float, float]]) -> Sizes:
         raise UserError(f"sizes have {len(joined)} different ones, {MOST_SIZES} at most: round them")
     total = math.fsum(joined.values())
     return tuple((size, joined[size] / total) for size in sorted(joined))
+
+
+def _bytes(word: str, text: str) -> float:
+    """Bytes of a word, with or without a unit, as memory has them elsewhere: ``1k`` is 1,024."""
+    number = re.sub("(i?b)?$", "", word.strip().lower(), count=1)
+    power = "kmg".find(number[-1:]) + 1 if number else 0
+    return _number(number[:-1] if power else number, text) * 2.0 ** (10 * power)
 
 
 def _number(word: str, text: str) -> float:

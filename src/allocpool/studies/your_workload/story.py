@@ -136,7 +136,8 @@ def keeping_up(advice: Advice) -> str:
         figures = advice.figures[name]
         if not figures.paced:
             continue
-        word = {HOLDS: "keeps up", LOSES: "does not keep up"}.get(figures.standing, "is not known to keep up")
+        holds = "keeps up in most trials" if figures.lost_trials else "keeps up"
+        word = {HOLDS: holds, LOSES: "does not keep up"}.get(figures.standing, "is not known to keep up")
         cores = f", {significant(figures.cores, 2)} processors' worth of CPU" if figures.cores else ""
         sentences.append(
             f"{_name(name)} {word} with {_rate(advice.workload.rate_per_s)} ({figures.lost_trials} of {figures.paced} "
@@ -319,8 +320,8 @@ def _row(name: str, figures: Figures) -> dict[str, str]:
         "processors at your rate": _figure(figures.cores, 2),
         "loses too much": f"{figures.lost_trials} of {figures.paced}" if figures.paced else "-",
         "delay p50, p99, p99.9, ms": ", ".join(_figure(delay, 2) for delay in delays),
-        "idle, MiB": _figure(figures.idle_rss_mb),
-        "peak, MiB": _figure(figures.peak_rss_mb),
+        "when ready, heap included, MiB": _figure(figures.idle_rss_mb),
+        "at most, heap included, MiB": _figure(figures.peak_rss_mb),
         "in the pool, MiB": _figure(figures.pool_mb),
         "wasted in classes, MiB": _figure(figures.wasted_mb),
     }
