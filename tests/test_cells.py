@@ -292,7 +292,7 @@ def drawn(name: str, results: pd.DataFrame, trials: pd.DataFrame) -> Figure:
     ("name", "label"),
     [
         ("costs", "ns per packet (log scale)"),
-        ("published", "published, ns per packet"),
+        ("published", "published, ns a message"),
         ("cpu", "processors kept busy: CPU time over wall time"),
         ("warm-up", "seconds"),
         ("stability", "two trials of one configuration: dearer over cheaper"),

@@ -213,7 +213,7 @@ def test_feature_releases_are_read_from_old_and_new_version_strings(version: str
 def test_parse_results_that_no_packet_keeps_are_made_even_where_the_compiler_sees_all_of_the_loop() -> None:
     """What is inlined decides whether the compiler can leave objects out: here it is all of a parse."""
     java, classpath = find_runtime(FEATURES[-1]).java, ":".join(map(str, java_classpath("packets").classpath))
-    sizes = ("10000", "0", "1000", "1000", "1", "true", "false", "false")
+    sizes = ("10000", "0", "1000", "1000", "1", "true", "false", "false", "false")
     allocated, checksum = set(), set()
     for detached in ("false", "true"):
         words = ("heap", "pool", "-", *sizes, detached, "3000000", "1000000", "4", "-")

@@ -95,7 +95,7 @@ def test_every_flag_has_a_reason_and_an_owner() -> None:
         ("layout=flat language=java strategy=mix packets=1 slot_count=10", "slot_count 10 is too small"),
         (
             "layout=heap runtime=21 compact_headers=true strategy=pool packets=1",
-            "compact_headers needs runtime 25 or newer, not 21",
+            "compact_headers needs runtime 24 or newer, not 21",
         ),
         ("layout=flat_ffm runtime=21 strategy=pool packets=1", "flat_ffm needs runtime 25 or newer, not 21"),
         (
@@ -159,9 +159,13 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
     settings = opened.profile
     assert isinstance(settings, BatchProfile)
     planned = plan_batch(settings, Machine(cores=2))
-    per_block = len(settings.solutions) * len(settings.strategies) * len(settings.cases)
-    beside = sum(len(part.solutions) * len(part.strategies) * len(part.cases) for part in settings.beside.values())
-    assert len(planned) == (per_block + beside) * settings.blocks
+    cells = {
+        (solution, strategy, case)
+        for part in (settings, *settings.beside.values())
+        for solution, strategy, case in itertools.product(part.solutions, part.strategies, part.cases)
+        if Solution.parse(solution).offers(strategy)
+    }
+    assert len(planned) == len(cells) * settings.blocks
     assert len({item.spec for item in planned}) == len(planned)
     assert planned == plan_batch(settings, Machine(cores=2))
 
@@ -187,7 +191,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
         ({"solutions": ["java/flat/g1/25/inline"]}, "choose one of contiguous, one_line, stride, prefetch"),
         ({"solutions": []}, "solutions is empty: give one or more"),
         ({"strategies": []}, "strategies is empty: choose some of dummy, alloc, mix, pool"),
-        ({"cases": []}, "cases is empty: choose some of A, A10k, B, C"),
+        ({"cases": []}, "cases is empty"),
         ({"strategies": 7}, "strategies: a list in brackets, [A, B], not 7"),
         ({"blocks": 0}, "greater than or equal to 1"),
         ({"scale": "big"}, "a number, not 'big'"),

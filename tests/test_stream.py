@@ -171,7 +171,7 @@ def test_listening_beyond_loopback_is_found() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"runtime": 11}, "runtime 11 can't run Hazelcast 5.7: choose one of 17, 21, 25"),
+        ({"runtime": 11}, "runtime 11 can't run Hazelcast 5.7: choose 17 or newer"),
         ({"runtime": 17, "collector": "genzgc"}, "genzgc does not run on 17"),
         ({"window_ms": 105}, "window_ms 105 is no multiple of slide_ms 10: give 100"),
         ({"percentile": 99.99}, "p99.99 takes 10,000 windows, and 0.4 s have 40: give seconds=100 at slide_ms=10"),

@@ -581,6 +581,7 @@ AP_NODISCARD(ap_packets_run_packets);
 AP_NODISCARD(ap_packets_run_for);
 AP_NODISCARD(ap_packets_get_counts);
 AP_NODISCARD(ap_packets_get_checksum);
+AP_NODISCARD(ap_packets_get_disorder);
 AP_NODISCARD(ap_packets_get_region);
 AP_NODISCARD(ap_packets_audit);
 AP_NODISCARD(ap_threads_strategies);

@@ -139,8 +139,7 @@ _FIRST = ("g1", "genzgc")
 def answered(measured: Measured) -> pd.DataFrame:
     """Return the trials that the answer is about: the newest Java with each of `_FIRST`, buffers on the heap, and flat
     C++, without options."""
-    trials = measured.shown
-    plain = trials[[cell_data.solution_of(row).departures == () for row in records(trials)]]
+    plain = cell_data.without_options(measured.shown)
     heap = plain[plain["layout"] == "heap"]
     newest = heap[(heap["runtime"] == heap["runtime"].max()) & heap["collector"].isin(_FIRST)]
     cpp = plain[(plain["layout"] == "flat") & (plain["allocator"] == "glibc")]

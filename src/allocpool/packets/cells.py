@@ -40,6 +40,12 @@ def as_set(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[~trials[list(SETTINGS)].fillna(False).astype(bool).any(axis=1)]
 
 
+def without_options(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials of configurations without options, as published but for collector and runtime."""
+    plain = [solution_of(row).departures == () for row in records(trials)]
+    return trials[pd.Series(plain, index=trials.index, dtype=bool)]
+
+
 def one_case_a(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of cases without case A in the size that the article's text gives it, where its other size is among them."""
     return rows[rows["case"] != "A10k"] if (rows["case"] == "A").any() else rows

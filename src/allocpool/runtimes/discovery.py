@@ -272,12 +272,13 @@ def find_runtimes() -> dict[int, Runtime]:
 
 
 def newest_runtime() -> Runtime:
-    """The runtime of the newest feature release that this machine has: what "today" means on it.
+    """Return the runtime of the newest feature release that works on this machine: what "today" means on it.
 
     Raises:
-        UserError: it has none, or one that the user named does not work.
+        UserError: it has none.
     """
-    here = find_runtimes()
-    if not here:
-        raise UserError(f"there is no Java {FEATURES[0]} or newer here: run `make setup`")
-    return here[max(here)]
+    for feature in reversed(known_releases()):
+        with suppress(UserError):  # one that the user named and does not work is refused where it is asked for
+            if runtime := _runtime(feature):
+                return runtime
+    raise UserError(f"there is no Java {FEATURES[0]} or newer here: run `make setup`")

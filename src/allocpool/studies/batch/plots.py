@@ -48,7 +48,7 @@ def releases(trials: pd.DataFrame) -> Figure:
     """Draw ns a message by release of the JDK: a panel per collector and messages alive, a line per strategy and phase;
     published figures are crosses at 8."""
     java = trials[(trials["language"] == "java") & (trials["layout"] == "heap")]
-    java = java[[cell_data.solution_of(row).departures == () for row in records(java)]]
+    java = cell_data.without_options(java)
     family = java["collector"].replace("genzgc", "zgc").map({"g1": "G1", "zgc": "ZGC"})
     java = java[family.notna()]
     alive = {row.case: row.queue_size + row.stored_count for row in records(java.drop_duplicates("case"))}
@@ -90,8 +90,7 @@ def one_change(trials: pd.DataFrame) -> pd.DataFrame:
         trials: of one machine and one number of messages alive.
     """
     java = trials[trials["language"] == "java"]
-    plain = java[(java["collector"] == "g1") & (java["layout"] == "heap")]
-    plain = plain[[cell_data.solution_of(row).departures == () for row in records(plain)]]
+    plain = cell_data.without_options(java[(java["collector"] == "g1") & (java["layout"] == "heap")])
     rows = in_both_phases(java[java["runtime"].isin(plain["runtime"])])
     if plain.empty:
         return rows.iloc[:0].assign(change="")

@@ -55,6 +55,7 @@ class LiveSetSpec(WindowSpec):
     seconds: float = Field(gt=0, le=3600)
     packets: None = None
     warmup_seconds: float = Field(default=0.3, ge=0, le=600)
+    steady: Literal[False] = Field(default=False, description="warms up for its seconds, whatever the cost does")
     iteration_ms: float = Field(default=50.0, gt=0, le=10_000)
 
     def expected_seconds(self) -> float:

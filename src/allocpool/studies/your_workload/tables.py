@@ -30,6 +30,7 @@ from allocpool.campaign.tidy import (
     whole,
 )
 from allocpool.packets.columns import TRIALS as BATCH
+from allocpool.packets.columns import as_now as packets_as_now
 from allocpool.packets.columns import batch_row
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.strategies import Language
@@ -240,7 +241,8 @@ def tidy_messages(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
 
 def as_now(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Stored tables in today's columns: the first campaigns had no packets beside their messages."""
-    return {"packets": frame([], BATCH), **tables}
+    packets = tables.get("packets", frame([], BATCH))
+    return {**tables, "packets": packets_as_now({"trials": packets})["trials"]}
 
 
 def cost_of(record: TrialRecord) -> float | None:
