@@ -189,18 +189,6 @@ def next_round(
     return {}
 
 
-def near_round(
-    questions: Sequence[Question[Cell]],
-    progress: Progress[Cell],
-    seconds: Callable[[Cell], float],
-    left_s: float,
-    most_s: float,
-) -> dict[Cell, int]:
-    """As `next_round`, for primary questions whose decision takes ``most_s`` seconds at most by what is known."""
-    asked = [question for question in questions if question.primary]
-    return _fitting(_towards_decisions(asked, progress, seconds, most_s), seconds, left_s)
-
-
 def _towards_decisions(
     questions: Sequence[Question[Cell]],
     progress: Progress[Cell],

@@ -1,10 +1,10 @@
 """Measure campaigns whose questions decide what is run, within a time that all of them share.
 
 First every cell of a primary question, and of one that states its number, gets the trials without which nothing is
-decided, in whole rounds over all studies, those whose trials are dear after the others; and those that are near a
-decision get it. Then whatever else is planned runs once. What is left goes to open questions, of all studies as one
-pool: primary ones first, those that are nearest to a decision first of all, and last those that the time left can't
-decide (`allocpool.campaign.schedule`). The order is random within a round, and the seed of the profile fixes it.
+decided, in whole rounds over all studies, those whose trials are dear after the others. Then whatever else is planned
+runs once. What is left goes to open questions, of all studies as one pool: primary ones first, those that are nearest
+to a decision first of all, and last those that the time left can't decide (`allocpool.campaign.schedule`). The order
+is random within a round, and the seed of the profile fixes it.
 
 The time is that of trials on record, whoever ran them and when: so a campaign that was killed goes on with what is left
 of it, a second one as long as the first measures nothing, and one with more time goes on from there.
@@ -29,7 +29,6 @@ from allocpool.campaign.schedule import (
     Verdicts,
     decisions_of,
     first_round,
-    near_round,
     next_round,
     verdicts_of,
 )
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
 BETWEEN_TRIALS_S = 0.05
 """What a trial takes beside its own process: readings of the machine's pace, its record, the next one's choice."""
-_NEAR_S = 75.0
-"""A decision that takes no longer comes before the rest of a plan."""
 _GAP = 5
 """Trials of a cell from which on its time is known well enough."""
 
@@ -144,8 +141,6 @@ class Work:
             return self._shuffled(first)
         if dear := first_round(self.questions, progress, self.seconds, left_s, dear=True):
             return self._shuffled(dear)
-        if not self._only_first_round and (near := near_round(self.questions, progress, self.seconds, left_s, _NEAR_S)):
-            return self._shuffled(near)
         if planned := self._planned():
             return planned
         if repeats := [
