@@ -14,6 +14,7 @@ from allocpool import findings
 from allocpool.campaign import hosts, profiles
 from allocpool.packets import by_size
 from allocpool.packets.specs import case_of, case_size, in_case_order
+from allocpool.studies.batch import today
 
 G1 = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
 ALIVE = {"A": 2_000, "B": 200_000, "C": 990_000}
@@ -139,3 +140,42 @@ def test_the_answer_is_of_the_newest_java_and_of_cpp(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(findings.Measured, "on_record", measured.rungs)
     assert [each.configuration for each in findings.headlines(measured)] == ["G1, JDK 25", "C++ flat"]
     assert set(findings.by_alive(measured)["configuration"]) == {"G1, JDK 25", "C++ flat"}
+
+
+def of_today(pool_ns: dict[int, float], start_ns: dict[int, float]) -> pd.DataFrame:
+    """G1 at case B on several releases; allocating costs 100 ns, a flat pool of the newest 20."""
+    g1 = tuple(("java", "heap", "g1", release, None, f"heap / G1 / {release}") for release in pool_ns)
+    newest = max(pool_ns)
+    flat = ("java", "flat", "g1", newest, None, f"flat / G1 / {newest}")
+
+    def centre(row: dict[str, object]) -> float:
+        if row["layout"] == "flat":
+            return 20.0
+        return pool_ns[int(str(row["runtime"]))] if row["strategy"] == "pool" else 100.0
+
+    trials = synthetic.trials(blocks=6, noise=0.01, centre=centre, solutions=(*g1, flat), cases=("B",))
+    starts = [start_ns.get(release, 100.0) for release in trials["runtime"].astype(int)]
+    return trials.assign(start_ns_per_packet=starts)
+
+
+@pytest.mark.parametrize(
+    ("pool_ns", "start_ns", "outcomes"),
+    [
+        ({21: 300, 25: 400, 27: 400}, {25: 2000.0, 27: 450.0}, ["reproduced", "reproduced", "reproduced"]),
+        ({21: 30, 25: 40, 27: 40}, {25: 45.0, 27: 450.0}, ["refuted", "refuted", "reproduced"]),
+        ({21: 30, 25: 400, 27: 400}, {25: 2000.0, 27: 450.0}, ["mixed", "reproduced", "reproduced"]),
+    ],
+)
+def test_our_own_claims_turn_with_the_data(
+    pool_ns: dict[int, float], start_ns: dict[int, float], outcomes: list[str]
+) -> None:
+    verdicts = today.evaluate(of_today(pool_ns, start_ns))
+    assert [verdict.claim.id for verdict in verdicts] == ["alloc-cheaper-today", "jep-522-start", "plain-memory-pool"]
+    assert [verdict.outcome for verdict in verdicts] == outcomes
+    assert bool(today.advice(verdicts))
+
+
+def test_nothing_measured_shows_nothing_and_advises_nothing() -> None:
+    verdicts = today.evaluate(campaign({"A": 2.0}).iloc[:0])
+    assert not {"reproduced", "refuted"} & {verdict.outcome for verdict in verdicts}
+    assert today.advice(verdicts) == ""
