@@ -14,6 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from allocpool import stats
 from allocpool.evidence import style
@@ -214,6 +215,8 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
         dashes=False, **style.BARS, legend=False, **style.panels("panel", order, 2.4),
     )  # fmt: skip
     style.log_axes(grid, "x", cells["alive"])
+    for axis in grid.axes.flat:
+        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     style.log_axes(grid, "y", [*cells["low"], *cells["high"]])
     limit = cache_mb * 2**20 / BUFFER_BYTES if cache_mb else None
     if limit and cells["alive"].min() < limit < cells["alive"].max():
@@ -221,7 +224,10 @@ def curve(trials: pd.DataFrame, cache_mb: float | None = None) -> Figure:
     handles = [style.mark(label, *look, line="-") for label, look in strategy_looks(cells).items()]
     if limit:
         handles.append(style.mark(f"last-level cache, {cache_mb:,.0f} MiB", style.INK, line="--"))
-    text = "; ".join(f"{row.configuration}: {row.verdict} at {row.alive:,}" for row in records(rungs(trials)))
+    text = "; ".join(
+        f"{name}: " + ", ".join(f"{verdict} {_alive(part)}" for verdict, part in _stretches(mine))
+        for name, mine in rungs(trials).groupby("configuration", sort=False)
+    )
     return style.finish(
         grid, f"ns a message by messages alive. {text}.", 3, handles=handles, x="messages alive", y="ns a message"
     )

@@ -144,9 +144,12 @@ def why(changes: pd.DataFrame) -> Figure:
 
 
 def since_start(iterations: pd.DataFrame, trials: pd.DataFrame, case: str = "B") -> Figure:
-    """Draw ns a message against seconds since the first message: a panel per configuration, a thin line per trial."""
+    """Draw ns a message against seconds since the first message: a panel per release with G1 and per collector of the
+    newest, a thin line per trial."""
     here = trials[(trials["case"] == case) & trials["warm_up"].notna() & (trials["status"] == "ok")]
-    here = here[here["strategy"].isin(["alloc", "pool"])]
+    here = cell_data.without_options(here[here["strategy"].isin(["alloc", "pool"])])
+    newest = here["runtime"] == here["runtime"].max()
+    here = here[(here["layout"] == "heap") & ((here["collector"] == "g1") | newest)]
     if here.empty:
         return nothing("no trial with a warm-up to steady state")
     facts = here[["trial_id", "solution", "strategy"]]
