@@ -144,18 +144,20 @@ def first_round(
 ) -> dict[Cell, int]:
     """One more trial of each cell that has the fewest of those of first questions that have fewer than these ask for.
 
-    Where the time left does not suffice for the first trials of all, questions take part in their order as far as it
-    does: half of the trials of everything decide nothing. Empty where none has too few, or none fits; dear questions
+    Where the time left does not suffice for the first trials of all, questions come in their order as far as it does,
+    and the others after them: half of the trials of everything decide nothing. Empty where none has too few, or none fits; dear questions
     take part only where asked for, or where time has no end. Other arguments as `next_round`.
     """
     asked = [question for question in questions if question.comes_first and not progress.given_up(question)]
-    asked = _affordable(asked, progress, seconds, left_s)
     takes_s = [sum(map(seconds, question.cells)) for question in asked]
     limit_s = math.inf if dear or math.isinf(left_s) or not asked else _DEAR * statistics.median(takes_s)
-    cells = {cell for q, each_s in zip(asked, takes_s, strict=True) if each_s <= limit_s for cell in q.cells}
-    few = {cell: progress.n(cell) for q in asked for cell in q.cells if cell in cells and progress.n(cell) < q.fewest}
-    least = min(few.values(), default=0)
-    return _fitting([{cell: 1} for cell, n in few.items() if n == least], seconds, left_s)
+    within = [question for question, each_s in zip(asked, takes_s, strict=True) if each_s <= limit_s]
+    for part in (_affordable(within, progress, seconds, left_s), within):
+        few = {cell: progress.n(cell) for q in part for cell in q.cells if progress.n(cell) < q.fewest}
+        least = min(few.values(), default=0)
+        if fitting := _fitting([{cell: 1} for cell, n in few.items() if n == least], seconds, left_s):
+            return fitting
+    return {}
 
 
 def _affordable(
