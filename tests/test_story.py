@@ -104,7 +104,7 @@ def test_the_batch_page_shows_what_was_measured(smoke: Path, monkeypatch: pytest
     table = page(smoke, "02_batch").select_one("table.gt_table")
     assert table is not None
     assert set(by_size.rungs(trials)["configuration"]) <= {cell.get_text() for cell in table.select("tbody tr > *")}
-    assert len(page(smoke, "02_batch").select("article figure.drawn")) >= 3
+    assert len(page(smoke, "02_batch").select("article figure.drawn")) >= 1
 
 
 def test_the_contract_holds_on_every_solution(smoke: Path) -> None:
