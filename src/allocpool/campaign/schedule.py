@@ -145,8 +145,8 @@ def first_round(
     """One more trial of each cell that has the fewest of those of first questions that have fewer than these ask for.
 
     Where the time left does not suffice for the first trials of all, questions come in their order as far as it does,
-    and the others after them: half of the trials of everything decide nothing. Empty where none has too few, or none fits; dear questions
-    take part only where asked for, or where time has no end. Other arguments as `next_round`.
+    and the others after them: half of the trials of everything decide nothing. Empty where none has too few, or none
+    fits; dear questions take part only where asked for, or where time has no end. Other arguments as `next_round`.
     """
     asked = [question for question in questions if question.comes_first and not progress.given_up(question)]
     takes_s = [sum(map(seconds, question.cells)) for question in asked]
