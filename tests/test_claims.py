@@ -573,4 +573,3 @@ def test_failures_and_processor_time_are_told_in_words() -> None:
     assert failures(trials) == "Every trial that was started ended well."
     failed = synthetic.fail(trials, "heap / G1 / 25", "alloc", "C")
     assert failures(failed) == "Not ended well: 2 out of memory."
-    assert "1.4 with alloc" in story.processor_cost(trials)

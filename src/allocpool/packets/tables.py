@@ -15,11 +15,11 @@ import pandas as pd
 from great_tables import GT, loc, style
 
 from allocpool import decisions, stats
-from allocpool.evidence.tables import TableOrWords, plain_table
+from allocpool.evidence.tables import TableOrWords
 from allocpool.evidence.trials import gap_of, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.cells import present
-from allocpool.packets.comparisons import decided_in_words, in_minutes, sentence
+from allocpool.packets.comparisons import in_minutes
 from allocpool.packets.published import ARTICLE
 from allocpool.packets.specs import OPTIONS, Solution, in_case_order
 from allocpool.packets.strategies import CHOICES, STRATEGIES
@@ -256,11 +256,6 @@ def _comparison_text(row: Mapping[str, Any], numerator: str, denominator: str) -
     minutes = "" if math.isnan(row["more_minutes"]) else f", {in_minutes(row['more_minutes'])}"
     least = "at least" if row["n"] < decisions.FEWEST else "about"
     return f"open, {figures}: {least} {row['more_trials']:.0f} more trials each{minutes}"
-
-
-def primary_table(compared: pd.DataFrame, title: str) -> TableOrWords:
-    """A table of comparisons of allocating with a pool for a reader, with what is decided below it."""
-    return plain_table(comparison_grid(compared), title, sentence(decided_in_words(compared)))
 
 
 def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:

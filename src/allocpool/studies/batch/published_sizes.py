@@ -27,8 +27,3 @@ def _of_article(trials: pd.DataFrame) -> pd.DataFrame:
     if len(here) or every.empty:
         return here
     return every[every["host_id"] == every["host_id"].value_counts().idxmax()]
-
-
-def have_them(trials: pd.DataFrame) -> bool:
-    """Whether these trials have the published sizes themselves."""
-    return bool((trials["scale"] == _FULL).all()) and not trials.empty

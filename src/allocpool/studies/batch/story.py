@@ -26,7 +26,7 @@ from allocpool.packets.comparisons import (
 )
 from allocpool.packets.published import share_of_sizes
 from allocpool.packets.specs import CASES, HEAP_MB, SETTINGS, Solution
-from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE, STRATEGIES
+from allocpool.packets.strategies import MIX_POOL_SIZE, POOL_SIZE
 from allocpool.packets.tables import SECOND_IN_JAVA, comparison_table, highlights, options_grid, options_table
 from allocpool.runtimes.flags import reason_of
 from allocpool.studies.batch.claims import distances
@@ -206,13 +206,6 @@ def agreement(both: pd.DataFrame) -> str:
     )
 
 
-def main_cells(trials: pd.DataFrame, profile: BatchProfile) -> pd.DataFrame:
-    """The trials of the profile's own solutions, strategies and cases, without those planned beside them."""
-    labels = [Solution.parse(key).label for key in profile.solutions]
-    rows = trials[trials["solution"].isin(labels) & trials["case"].isin(list(profile.cases))]
-    return rows[rows["strategy"].isin(list(profile.strategies))]
-
-
 def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Case A as the published code has it beside the same as the article's text has it, where both were measured."""
     cells = cell_data.cells(cell_data.as_set(trials))
@@ -229,14 +222,6 @@ def case_a_table(trials: pd.DataFrame) -> pd.DataFrame:
     ]  # fmt: skip
     columns = [*keys, "A, ns", "A10k, ns", "A10k over A", "published, ns"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def case_a_sentence(profile: BatchProfile) -> str:
-    """The two sizes of case A, at this scale."""
-    code, text = (f"{round(CASES[case] * profile.scale):,}" for case in ("A", "A10k"))
-    return (
-        f"Queue and store of case A hold {code} packets here as in the published code; in the article's text, {text}."
-    )
 
 
 def settings_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -323,22 +308,6 @@ def design(profile: BatchProfile) -> str:
         f"{sizes} packets, the pool {round(POOL_SIZE * profile.scale):,}, the mixed pool "
         f"{round(MIX_POOL_SIZE * profile.scale):,}; a heap for heap buffers has "
         f"{round(HEAP_MB['heap'] * profile.scale):,} MB."
-    )
-
-
-def processor_cost(trials: pd.DataFrame) -> str:
-    """How much processor time Java spends beside wall time, where allocation hides its cost on other cores."""
-    done = cell_data.with_cost(trials).dropna(subset=["cpu_ns_per_packet"])
-    if done.empty:
-        return "No trial has recorded processor time yet."
-    cores = (done["cpu_ns_per_packet"] / done["ns_per_packet"]).astype(float)
-    by_strategy = cores.groupby(done["strategy"]).median()
-    texts = [f"{stats.significant(by_strategy[name], 2)} with {name}" for name in STRATEGIES if name in by_strategy]
-    most = done.assign(cores=cores).nlargest(1, "cores").iloc[0]
-    return (
-        f"Processor time over wall time, in cores kept busy, median of trials: {listed(texts)}. Most: "
-        f"{stats.significant(most['cores'], 2)} cores on {most['solution']} with {most['strategy']} in case "
-        f"{most['case']}."
     )
 
 
