@@ -101,7 +101,8 @@ def test_every_level_tells_the_same_pauses(name: str, level: str) -> None:
         assert (apart_ns <= 1000).all()
 
 
-@pytest.mark.parametrize("name", RUNS)
+# Runs at several levels write four logs in a pause, of which the recorder's own times see a part.
+@pytest.mark.parametrize("name", [name for name in RUNS if not name.endswith("-levels")])
 def test_the_log_agrees_with_the_recorder(name: str) -> None:
     log, recording = golden(name)
     logged = own_time_us(log, recording)
