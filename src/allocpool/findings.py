@@ -153,6 +153,16 @@ def by_alive(measured: Measured) -> pd.DataFrame:
     return by_size.table(measured.rungs[measured.rungs["solution"].isin(solutions)])
 
 
+def by_release(measured: Measured) -> tuple[pd.DataFrame, str]:
+    """Return the batch trials whose releases of the JDK are compared, and where they are from: this campaign's, or
+    those of profile ``standard`` where this one has fewer than three releases."""
+    if measured.batch["runtime"].nunique() > 2:
+        return measured.batch, ""
+    trials = store.stored("batch", "standard")[0]["trials"]
+    hosts_of = sorted(set(trials["host_id"].astype(str)))
+    return trials, "".join(f" Of profile standard, on {hosts.label(host, 'standard')}." for host in hosts_of)
+
+
 def headlines(measured: Measured) -> list[by_size.Headline]:
     """Return the answer for each configuration of `answered`, G1 first, C++ last."""
     trials = answered(measured)
