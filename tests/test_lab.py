@@ -86,7 +86,7 @@ def test_a_notebook_runs_in_jupyterlab(lab: str) -> None:
         pink.get_by_text("porfile").wait_for()
         assert pink.all_inner_texts() == ["UserError: unknown parameter 'porfile': choose one of profile"]
         words = tab.locator("svg[role=img]").first.get_attribute("aria-label") or ""
-        assert words.startswith("Of 12 pairs of allocating and pooling")
-        assert tab.get_by_role("region", name="The grid as a table").is_visible()
+        assert "G1, JDK 27: pool" in words
+        assert tab.get_by_role("region", name="The rungs as a table").is_visible()
         assert tab.locator(".jupyter-widgets [role=progressbar], .jupyter-widgets.widget-hprogress").count()
         browser.close()
