@@ -479,10 +479,10 @@ def _text(path: Path) -> str:
 def _documents(text: str, path: Path) -> Iterator[Any]:
     """Yield each JSON document of a text that has several, one after the other."""
     decoder, at = json.JSONDecoder(), 0
-    blank = re.compile(r"\s*")
-    while (at := blank.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+    filled = re.compile(r"\S")
+    while found := filled.search(text, at):
         try:
-            document, at = decoder.raw_decode(text, at)
+            document, at = decoder.raw_decode(text, found.start())
         except RecursionError:
             raise UserError(f"{path} is nested too deeply") from None
         except ValueError as error:
