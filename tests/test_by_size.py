@@ -12,9 +12,12 @@ import synthetic
 
 from allocpool import findings
 from allocpool.campaign import hosts, profiles
+from allocpool.campaign.study import Machine
+from allocpool.errors import UserError
 from allocpool.packets import by_size
 from allocpool.packets.specs import case_of, case_size, in_case_order
-from allocpool.studies.batch import today
+from allocpool.studies.batch import by_bytes, long_windows, today
+from allocpool.studies.batch.study import STUDY
 
 G1 = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
 ALIVE = {"A": 2_000, "B": 200_000, "C": 990_000}
@@ -155,7 +158,7 @@ def of_today(pool_ns: dict[int, float], start_ns: dict[int, float]) -> pd.DataFr
 
     trials = synthetic.trials(blocks=6, noise=0.01, centre=centre, solutions=(*g1, flat), cases=("B",))
     starts = [start_ns.get(release, 100.0) for release in trials["runtime"].astype(int)]
-    return trials.assign(start_ns_per_packet=starts)
+    return trials.assign(start_ns_per_packet=starts, window="whole", allocated_bytes=10**9)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +179,86 @@ def test_our_own_claims_turn_with_the_data(
 
 
 def test_nothing_measured_shows_nothing_and_advises_nothing() -> None:
-    verdicts = today.evaluate(campaign({"A": 2.0}).iloc[:0])
+    nothing = campaign({"A": 2.0}).iloc[:0].assign(window=None, allocated_bytes=0, start_ns_per_packet=0.0)
+    verdicts = today.evaluate(nothing)
     assert not {"reproduced", "refuted"} & {verdict.outcome for verdict in verdicts}
     assert today.advice(verdicts) == ""
+
+
+def test_no_claim_on_cost_rests_on_windows_without_an_old_cycle() -> None:
+    trials = of_today({21: 300, 25: 400, 27: 400}, {25: 2000.0, 27: 450.0})
+    young = trials.assign(window="young only")
+    assert {verdict.outcome for verdict in today.evaluate(young)}.isdisjoint({"reproduced", "refuted", "mixed"})
+    both = today.evaluate(young, trials.assign(block=trials["block"] + 10))
+    assert {verdict.outcome for verdict in both} == {"reproduced"}
+    nothing_allocated = young.assign(allocated_bytes=0)
+    assert {verdict.outcome for verdict in today.evaluate(nothing_allocated)} == {"reproduced"}
+
+
+def test_the_ratio_is_followed_over_the_length_of_the_window() -> None:
+    # Allocating costs 100 ns; the pool 50 ns in the first second and 400 ns afterwards.
+    trials = campaign({"B": 1.0}, noise=1e-9).assign(window="whole")
+    trials = trials[trials["strategy"].isin(["alloc", "pool"])]
+    second = 10**9
+
+    def parts(row: Any) -> list[dict[str, Any]]:
+        costs = [100] * 20 if row.strategy == "alloc" else [50, *[400] * 19]
+        return [
+            {"trial_id": row.trial_id, "phase": "measured", "start_ns": i * second, "end_ns": (i + 1) * second,
+             "packets": second // ns}
+            for i, ns in enumerate(costs)
+        ]  # fmt: skip
+
+    iterations = pd.DataFrame([part for row in trials.itertuples() for part in parts(row)])
+    lengths = long_windows.by_length(long_windows.Long(trials, iterations)).set_index("window_s")["ratio"]
+    assert lengths[1.0] == pytest.approx(2.0)
+    assert lengths[2.0] == pytest.approx(100 / (2 / (1 / 50 + 1 / 400)))
+    assert lengths[20.0] < 0.5
+    assert 40.0 not in lengths.index
+    short, long = campaign({"A": 2.0, "B": 2.0}, noise=1e-9), campaign({"A": 3.0, "B": 0.5}, noise=1e-9)
+    both = long_windows.compared(short.assign(window="young only"), long.assign(window="whole"))
+    assert dict(zip(both["alive"], both["same_side"], strict=True)) == {2_000: True, 200_000: False}
+    assert both["ratio"].tolist() == pytest.approx([3.0, 0.5])
+    assert set(both["windows"]) == {"whole"}
+
+
+def test_by_bytes_as_many_bytes_are_alive_in_every_trial() -> None:
+    asked = {
+        "java": ["array/g1/25"], "cpp": ["glibc"], "bytes": [64, 65536], "alive_mb": 10, "heap_mb": 512,
+        "seconds": 1.0, "warmup_seconds": 0.5, "blocks": 2,
+    }  # fmt: skip
+    profile = profiles.read(STUDY, "smoke", {"by_bytes": asked})
+    machine = Machine(cores=2)
+    specs = [item.spec for item in STUDY.plan(profile, machine) if item.spec.mode == "messages"]
+    assert len(specs) == 2 * 2 * 2 * 2
+    assert {(spec.in_flight + spec.kept_count) * spec.sizes[0][0] for spec in specs} == {10 * 2**20}
+    asked_of = [question for question in STUDY.questions(profile, machine) if question.a.mode == "messages"]
+    assert len(asked_of) == 4
+    with pytest.raises(UserError, match="by_bytes"):
+        profiles.read(STUDY, "smoke", {"by_bytes": {**asked, "bytes": [64]}})
+
+
+def test_by_bytes_each_size_is_judged() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        {"solution": name, "language": language, "collector": collector, "runtime": runtime, "allocator": allocator,
+         "mean_bytes": float(size), "messages_in_flight": 2**20 // size, "kept_count": 2**20 // size,
+         "strategy": strategy, "block": block, "status": "ok",
+         "ns_per_message": 100 * (ratio if strategy == "alloc" else 1) * float(np.exp(rng.normal(0, 0.01)))}
+        for name, language, collector, runtime, allocator in (
+            ("array / G1 / 25", "java", "g1", 25, None), ("C++ malloc", "cpp", None, None, "glibc"),
+        )
+        for size, ratio in ((64, 0.5), (1024, 1.0), (65536, 3.0))
+        for strategy in ("alloc", "pool")
+        for block in range(8)
+    ]  # fmt: skip
+    trials = pd.DataFrame(rows)
+    found = by_bytes.compared(trials).set_index(["configuration", "bytes"])
+    assert found.loc[("G1, JDK 25", 64), "verdict"] == "allocate"
+    assert found.loc[("G1, JDK 25", 1024), "verdict"] == "no difference"
+    assert found.loc[("C++, glibc", 65536), "verdict"] == "pool"
+    assert found.loc[("C++, glibc", 65536), "alive"] == 32
+    panels = {axis.get_title(): axis for axis in by_bytes.curve(trials).axes}
+    assert {"G1, JDK 25", "C++, glibc"} <= set(panels)
+    assert not by_bytes.curve(trials.iloc[:0]).axes[0].lines
+    assert by_bytes.compared(trials.iloc[:0]).empty

@@ -123,6 +123,8 @@ def _in_todays_columns(
 ) -> dict[str, pd.DataFrame]:
     """The tables of a folder, read once as long as its files are the same: a page asks for a study's several times."""
     stored = {path.stem: _read_table(path, remake) for path, *_ in versions}
+    # A campaign from before the study had a table has no rows of it.
+    stored |= {name: tidy.without_rows(schema) for name, schema in known.schemas.items() if name not in stored}
     return {
         name: tidy.completed(table, known.schemas[name]) if name in known.schemas else table
         for name, table in known.as_now(stored).items()

@@ -99,6 +99,7 @@ class Sizes(StudyProfile):
     warmup_seconds: float = Field(ge=0, le=600)
     steady: bool = Field(default=False, description="trials warm up until the collector is trained and the cost level")
     warmup_packets: int | None = Field(default=None, gt=0, le=10**12, description="the most of such a warm-up")
+    iteration_packets: int | None = Field(default=None, gt=0, le=10**9, description="of an iteration of such a trial")
     iteration_ms: float = Field(default=50.0, ge=0.01, le=10_000)
     longest_factor: float = Field(
         default=2.0, ge=1, le=1000, description="a window is at most so many times its seconds"
@@ -151,8 +152,9 @@ def _planned(profile: Sizes, solution: Solution, strategy: StrategyName, case: C
 
 def _timed(profile: Sizes) -> dict[str, Any]:
     """The settings of trials that are measured for a time."""
-    most = {"warmup_packets": profile.warmup_packets} if profile.warmup_packets else {}
-    return {"seconds": profile.seconds, "steady": profile.steady, **most}
+    own = {"warmup_packets": profile.warmup_packets, "iteration_packets": profile.iteration_packets}
+    stated = {name: value for name, value in own.items() if value}
+    return {"seconds": profile.seconds, "steady": profile.steady, **stated}
 
 
 def _bounded_by_memory(profile: Sizes, settings: dict[str, Any]) -> Planned:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 import seaborn as sns
@@ -62,17 +62,18 @@ def rungs(trials: pd.DataFrame) -> pd.DataFrame:
         first = first.assign(configuration=[name_of(cell_data.solution_of(row)) for row in records(first)])
         facts = first[["solution", "case", "alive", "heap_mb", "pool_size", "configuration"]]
         found = compared.merge(facts, on=["solution", "case"]).assign(host_id=host_id, scale=scale)
-        parts.append(found.assign(verdict=[_verdict(row) for row in records(found)]))
+        parts.append(found.assign(verdict=[verdict_of(row.n, row.direction, row.equivalent) for row in records(found)]))
     every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(RUNG_COLUMNS))
     return every[list(RUNG_COLUMNS)].sort_values(["configuration", "host_id", "scale", "alive"], ignore_index=True)
 
 
-def _verdict(row: Any) -> Verdict:
-    if row.n == 0:
+def verdict_of(n: int, direction: int, equivalent: bool) -> Verdict:
+    """Return the verdict on allocating over a pool, by what `allocpool.decisions` shows of the ratio."""
+    if n == 0:
         return "not measured"
-    if row.direction:
-        return "pool" if row.direction > 0 else "allocate"
-    return "no difference" if row.equivalent else "inconclusive"
+    if direction:
+        return "pool" if direction > 0 else "allocate"
+    return "no difference" if equivalent else "inconclusive"
 
 
 @dataclass(frozen=True)

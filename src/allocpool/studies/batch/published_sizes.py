@@ -15,14 +15,17 @@ _FULL = 1.0
 def judged_on(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials that published claims are judged on: these, unless they lack every published collector of Java
     11 and a campaign of profile ``article`` is stored."""
-    published = (trials["runtime"] == 11) & trials["collector"].isin(["parallel", "cms"])
-    full = trials.iloc[:0] if trials.empty or published.any() else _of_article(trials)
+    full = trials.iloc[:0] if trials.empty or _published(trials).any() else _of_article(trials)
     return full if len(full) else trials
+
+
+def _published(trials: pd.DataFrame) -> pd.Series:
+    return (trials["runtime"] == 11) & trials["collector"].isin(["parallel", "cms"])
 
 
 def _of_article(trials: pd.DataFrame) -> pd.DataFrame:
     every = hosts.tables_of_hosts(STUDY.name, PROFILE).get("trials", trials.iloc[:0])
-    every = every[every["scale"] == _FULL]
+    every = every[(every["scale"] == _FULL) & every["host_id"].isin(set(every.loc[_published(every), "host_id"]))]
     here = every[every["host_id"].isin(set(trials["host_id"]))]
     if len(here) or every.empty:
         return here

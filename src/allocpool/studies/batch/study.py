@@ -26,7 +26,12 @@ from allocpool.packets.batch import (
 )
 from allocpool.packets.columns import SCHEMAS, as_now, cost_of, summarise_batch, tidy_batch
 from allocpool.packets.measurement import BatchMeasurement
+from allocpool.studies.batch.by_bytes import ByBytes
+from allocpool.studies.your_workload import tables as messages
+from allocpool.trial.record import TrialRecord
 from allocpool.trial.spec import TrialSpec
+
+MESSAGES = "messages"
 
 
 class BatchProfile(Sizes, Selection):
@@ -35,17 +40,19 @@ class BatchProfile(Sizes, Selection):
     beside: dict[str, Selection] = Field(
         default_factory=dict, description="cells that a table of their own is about: the text's case A, other settings"
     )
+    by_bytes: ByBytes | None = Field(default=None, description="as many bytes alive in fewer and larger messages")
 
 
-def plan_batch(profile: BatchProfile, _machine: Machine) -> list[Planned]:
+def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
     """Every configuration of the profile, block after block; rows that can't exist anywhere say why."""
     selections = (profile, *profile.beside.values())
     once = {item.spec: item for selection in selections for item in plan_block(profile, selection, 0)}
-    return [
+    planned = [
         Planned(item.spec.model_copy(update={"block": block}), item.unavailable)
         for block in range(profile.blocks)
         for item in once.values()
     ]
+    return planned + (profile.by_bytes.plan(profile.profile, machine) if profile.by_bytes else [])
 
 
 def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpec]]:
@@ -56,12 +63,27 @@ def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpe
         *rivals(published, "alloc", "pool"),
         *rivals(specs, "mix", "pool", primary=False),
         *rivals(specs, "mix", "alloc", primary=False),
+        *(profile.by_bytes.questions(profile.profile, machine) if profile.by_bytes else ()),
     ]
 
 
 def catalogue(profile: BatchProfile, planned: Sequence[Planned]) -> pd.DataFrame:
     """One row per solution of the study, with what the profile runs of it and why the rest is left out."""
     return catalogue_of(profile.profile, profile.solutions, (solution.key for solution in every_solution()), planned)
+
+
+def tidy(records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
+    """Return the tables of packets, and table ``messages``: the trials by bytes a message."""
+    packets = [record for record in records if record.spec["mode"] == "batch"]
+    others = [record for record in records if record.spec["mode"] == "messages"]
+    return {**tidy_batch(packets), MESSAGES: messages.tidy_messages(others)["trials"]}
+
+
+def cost(record: TrialRecord) -> float | None:
+    """Return the cost that decides: wall time of a packet, or of a message, ns."""
+    if record.spec["mode"] == "batch":
+        return cost_of(record)
+    return messages.summarise_messages(record).get("ns_per_message")
 
 
 STUDY = Study(
@@ -78,10 +100,10 @@ STUDY = Study(
     ),
     profile_model=BatchProfile,
     plan=plan_batch,
-    tidy=tidy_batch,
-    schemas=SCHEMAS,
+    tidy=tidy,
+    schemas={**SCHEMAS, MESSAGES: messages.TRIALS},
     catalogue=catalogue,
     questions=questions,
-    cost=cost_of,
+    cost=cost,
     as_now=as_now,
 )

@@ -21,6 +21,7 @@ from allocpool.evidence.claims import (
     of_orderings,
 )
 from allocpool.packets.cells import with_cost
+from allocpool.studies.batch.long_windows import in_whole_windows
 
 SOURCE = "This package"
 _LATER = 21
@@ -121,9 +122,12 @@ CLAIMS: Sequence[Claim[pd.DataFrame]] = (
 )
 
 
-def evaluate(trials: pd.DataFrame) -> list[Verdict]:
-    """Return the verdicts of these claims on trials of one machine at the published sizes."""
-    return claims.evaluate(CLAIMS, trials)
+def evaluate(*trials: pd.DataFrame) -> list[Verdict]:
+    """Return the verdicts of these claims on trials of one machine at the published sizes.
+
+    Only trials whose window pays for all that it causes take part (`long_windows.in_whole_windows`).
+    """
+    return claims.evaluate(CLAIMS, in_whole_windows(pd.concat(trials, ignore_index=True)))
 
 
 def advice(verdicts: Sequence[Verdict]) -> str:

@@ -261,7 +261,7 @@ class MessagesSpec(TrialSpec):
         return self.in_flight + self.kept_count + self.threads
 
     def configuration(self) -> str:
-        return f"{solution_of(self.model_dump())}, {self.strategy}"
+        return f"{solution_of(self.model_dump())}, {self.strategy}, {distribution.mean_bytes(self.sizes):,.0f} bytes"
 
     def expected_seconds(self) -> float:
         per_message_ns = _EXPECTED_NS_PER_MESSAGE + _NS_PER_BYTE * distribution.mean_bytes(self.sizes)

@@ -1,0 +1,132 @@
+"""The same question by bytes a message: as many bytes are alive in every trial, in fewer and larger messages.
+
+Packets have 1,024 bytes in every language, so these trials are of mode messages, in which the life of a packet (queue,
+store, bytes touched, temporaries) is a set of parameters.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+from pydantic import BaseModel, ConfigDict, Field
+
+from allocpool import stats
+from allocpool.campaign.schedule import Question
+from allocpool.campaign.study import Machine, Planned
+from allocpool.decisions import compare_together
+from allocpool.evidence import style
+from allocpool.evidence.trials import counted, finished, records
+from allocpool.packets.by_size import verdict_of
+from allocpool.packets.specs import TCP_ONE_IN
+from allocpool.packets.style import BY_MARKER, COLOURS, strategy_looks
+from allocpool.runtimes.collectors import collector_named
+from allocpool.studies.your_workload import study as messages
+from allocpool.studies.your_workload.specs import Strategy
+from allocpool.trial.spec import TrialSpec
+
+_SIDES: tuple[Strategy, Strategy] = ("alloc", "pool")
+
+
+class ByBytes(BaseModel):
+    """Trials of mode messages on each size of a message, ``alive_mb`` of them alive."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    java: tuple[str, ...] = Field(default=(), description="LAYOUT/COLLECTOR/RUNTIME")
+    cpp: tuple[str, ...] = Field(default=(), description="allocators")
+    bytes: tuple[int, ...] = Field(min_length=2, description="of a message")
+    alive_mb: int = Field(default=200, gt=0, description="bytes of all messages alive, MiB; half of them are kept")
+    heap_mb: int = Field(default=2048, gt=0)
+    seconds: float = Field(gt=0, le=3600)
+    warmup_seconds: float = Field(ge=0, le=600)
+    blocks: int = Field(default=1, ge=1, le=1000)
+
+    def workloads(self, profile: str) -> messages.YourProfile:
+        """Return the trials as named workloads of the general program: what a packet is given and does, by case B."""
+        half = {each: max(1, self.alive_mb * 2**20 // each // 2) for each in self.bytes}
+        return messages.YourProfile(
+            profile=profile, blocks=self.blocks, seconds=self.seconds, warmup_seconds=self.warmup_seconds,
+            java=self.java, cpp=self.cpp, strategies=_SIDES,
+            workloads={
+                f"{each} bytes": {
+                    "sizes": f"{each}", "filled_share": 0.1, "read_share": 0.1, "in_flight": count,
+                    "kept_count": count, "kept_share": 1 / TCP_ONE_IN, "temporaries": 5, "temporary_bytes": 32,
+                    "heap_mb": self.heap_mb,
+                }
+                for each, count in half.items()
+            },
+        )  # fmt: skip
+
+    def plan(self, profile: str, machine: Machine) -> list[Planned]:
+        """Return every trial, block after block."""
+        return messages.plan_messages(self.workloads(profile), machine)
+
+    def questions(self, profile: str, machine: Machine) -> list[Question[TrialSpec]]:
+        """Return allocate or pool for each size and configuration; secondary."""
+        return messages.questions(self.workloads(profile), machine)
+
+
+def compared(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per configuration and bytes a message that was measured both ways, decided together.
+
+    Columns: ``configuration``, ``bytes``, ``alive`` (messages), ``ratio`` of allocating over the pool with ``low`` and
+    ``high``, ``n`` trials of the smaller side, ``verdict``.
+
+    Args:
+        trials: table ``messages`` of the batch study.
+    """
+    cells = dict(list(finished(counted(trials)).groupby(["solution", "mean_bytes"], sort=False)))
+    sides = [[rows.loc[rows["strategy"] == name, "ns_per_message"] for name in _SIDES] for rows in cells.values()]
+    judged = compare_together([(alloc.astype(float), pool.astype(float)) for alloc, pool in sides])
+    rows = [
+        {
+            "configuration": _name(group.iloc[0]), "bytes": int(size), "alive": _alive(group.iloc[0]),
+            "ratio": found.decision.ratio, "low": found.decision.low, "high": found.decision.high,
+            "n": found.decision.n, "verdict": verdict_of(found.decision.n, found.direction, found.equivalent),
+        }
+        for ((_, size), group), found in zip(cells.items(), judged, strict=True)
+    ]  # fmt: skip
+    columns = ["configuration", "bytes", "alive", "ratio", "low", "high", "n", "verdict"]
+    return pd.DataFrame(rows, columns=columns).sort_values(["configuration", "bytes"], ignore_index=True)
+
+
+def curve(trials: pd.DataFrame) -> Figure:
+    """Draw ns a message against bytes a message, a panel per configuration and a line per strategy; intervals are of
+    the mean over trials.
+
+    Args:
+        trials: table ``messages`` of the batch study.
+    """
+    done = finished(counted(trials))
+    rows = []
+    for (_, size, strategy), group in done.groupby(["solution", "mean_bytes", "strategy"], sort=False):
+        found = stats.geometric_interval(group["ns_per_message"].astype(float))
+        names = {"panel": _name(group.iloc[0]), "bytes": size, "strategy": strategy}
+        rows.append({**names, "ns": found.estimate, "low": found.low, "high": found.high})
+    if not rows:
+        return style.nothing("bytes a message were not varied in this campaign")
+    cells = pd.DataFrame(rows)
+    grid = sns.relplot(
+        style.stated(cells, "ns"), x="bytes", y="ns", kind="line", hue="strategy", palette=COLOURS, **BY_MARKER,
+        dashes=False, **style.BARS, legend=False, **style.panels("panel", list(dict.fromkeys(cells["panel"])), 2.4),
+    )  # fmt: skip
+    style.log_axes(grid, "x", cells["bytes"])
+    for axis in grid.axes.flat:
+        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+    style.log_axes(grid, "y", [*cells["low"], *cells["high"]])
+    text = "; ".join(f"{row.configuration}, {row.bytes:,} bytes: {row.verdict}" for row in records(compared(trials)))
+    handles = [style.mark(label, *look, line="-") for label, look in strategy_looks(cells).items()]
+    return style.finish(grid, f"{text}.", 2, handles=handles, x="bytes a message", y="ns a message")
+
+
+def _alive(row: pd.Series) -> int:
+    return int(row["messages_in_flight"] + row["kept_count"])
+
+
+def _name(row: pd.Series) -> str:
+    """``G1, JDK 25``; ``C++, glibc``."""
+    if row["language"] == "cpp":
+        return f"C++, {row['allocator']}"
+    return f"{collector_named(row['collector']).label}, JDK {int(row['runtime'])}"
