@@ -1,4 +1,4 @@
-"""A campaign: one study under one profile on this machine. The face that notebooks and the command line use.
+"""A campaign: one study under one profile on this machine. Notebooks and the command line use it.
 
 >>> study = open_study("batch", profile="smoke")   # doctest: +SKIP
 >>> study.run()                                    # doctest: +SKIP
@@ -17,8 +17,8 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,11 +34,11 @@ from allocpool.campaign.registry import mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
 from allocpool.decisions import Decision
-from allocpool.errors import UserError
+from allocpool.errors import UserError, in_one_line
 from allocpool.machine.host import Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
-from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, unreadable
+from allocpool.trial.record import RESULT, SPEC, TrialRecord, read_record, unavailable_record, unreadable
 from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 from allocpool.trial.spec import TrialSpec
 
@@ -108,10 +108,8 @@ class Campaign:
         try:
             planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            why = f"{where}: {first['msg']}" if where else first["msg"].removeprefix("Value error, ")
-            raise UserError(f"study {self.study.name}, profile {self.profile.profile}: no trial fits: {why}") from None
+            named = f"study {self.study.name}, profile {self.profile.profile}"
+            raise UserError(f"{named}: no trial fits: {in_one_line(error)}") from None
         return planned
 
     def machine(self) -> Machine:
@@ -433,6 +431,12 @@ class Campaign:
             secondary=secondary,
         )
 
+    def plans_any_of(self, specs: Set[str]) -> bool:
+        """Return whether a trial of the first block is one of ``specs``, `specs_on_record`; names no trial, so it is
+        quicker than `status`."""
+        first = (item.spec for item in self.plan() if item.spec.block == 0 and not item.unavailable)
+        return any(_in_json(spec.model_dump(mode="json")) in specs for spec in first)
+
     def missing_specs(self) -> list[TrialSpec]:
         """The trials that can run and have no record yet."""
         return [*(task.spec for task in self.all_tasks() if not self._attempts(task)), *self._to_place()]
@@ -662,6 +666,19 @@ def open_study(
     """
     study = study_named(name)
     return Campaign(study, profiles.read(study, profile, overrides or {}), launcher)
+
+
+def specs_on_record() -> Set[str]:
+    """Return what was ever run here, whatever its code was: the specs of all folders of trials, as JSON."""
+    found = set()
+    for path in home.raw_dir().glob(f"*/{SPEC}"):
+        with suppress(OSError, ValueError, LookupError, TypeError):  # damage is `allocpool doctor --data`'s
+            found.add(_in_json(json.loads(path.read_bytes())["spec"]))
+    return found
+
+
+def _in_json(spec: Mapping[str, Any]) -> str:
+    return json.dumps(spec, sort_keys=True)
 
 
 def all_of_profile(profile: str) -> list[Campaign]:
