@@ -101,7 +101,7 @@ def _csv_field(name: Any, values: pd.Series[Any]) -> dict[str, str]:
 
 
 def datapackage() -> str:
-    """The text of ``datapackage.json``."""
+    """Return the text of ``datapackage.json``."""
     package = {
         "name": "allocate-or-pool",
         "title": "Allocate or pool? Trials and published figures",
@@ -112,7 +112,7 @@ def datapackage() -> str:
 
 
 def dictionary() -> str:
-    """The text of ``data/README.md``."""
+    """Return the text of ``data/README.md``."""
     parts = [_INTRODUCTION]
     for study in every_study():
         for table, schema in study.schemas.items():
@@ -126,7 +126,7 @@ def dictionary() -> str:
 
 
 def files() -> dict[Path, str]:
-    """What this module writes, by path."""
+    """Return what this module writes, by path."""
     root = home.home() / "data"
     return {root / "datapackage.json": datapackage(), root / "README.md": dictionary()}
 

@@ -27,7 +27,7 @@ _SCREEN = 80
 
 
 def parse_spec(settings: Sequence[str]) -> TrialSpec:
-    """The spec that ``KEY=VALUE`` words describe.
+    """Return the spec that ``KEY=VALUE`` words describe.
 
     Raises:
         UserError: a word is no ``KEY=VALUE``, or key or value is not valid; names the valid ones.
@@ -50,7 +50,7 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
 
 
 def summary_of(record: TrialRecord) -> dict[str, Any]:
-    """A record as plain data, for a reader of JSON."""
+    """Return a record as plain data, for a reader of JSON."""
     told = mode_named(record.spec["mode"]).summarise(record)
     if record.launch and record.launch.jvm:
         told = {**told, "jvm_flags": list(record.launch.jvm.flags)}
@@ -58,8 +58,8 @@ def summary_of(record: TrialRecord) -> dict[str, Any]:
 
 
 def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[str]:
-    """The keys of a summary that are told in words: how it ended, times of one packet, what else was measured, and last
-    what was stated, which trial it is and what went on around it."""
+    """Return the keys of a summary that are printed as text: how it ended, times of one packet, what else was measured,
+    and last what was stated, which trial it is and what went on around it."""
     told = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
     about = {*record.spec, *TRIAL_COLUMNS}
 
@@ -72,7 +72,7 @@ def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[s
 
 
 def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
-    """What one trial measured, as plain data.
+    """Return what one trial measured, as plain data.
 
     Raises:
         UserError: this machine can't run it, or it did not end well.

@@ -123,7 +123,7 @@ class RemoteHost:
         return self.host.name or self.machine.split()[0]
 
     def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
-        """What a function returns on this host; a worker that is lost meanwhile costs one more attempt.
+        """Return what a function returns on this host; a worker that is lost meanwhile costs one more attempt.
 
         Raises:
             Lost: the host has had no worker for long, or the scheduler is lost.
@@ -142,7 +142,7 @@ class RemoteHost:
                 self.fleet.require_scheduler()
 
     def _answer(self, future: Any, addresses: set[str]) -> tuple[bool, object]:
-        """Whether there is an answer, and which; there is none where nobody is left to give it."""
+        """Return whether there is an answer, and which; there is none where nobody is left to give it."""
         from distributed import KilledWorker
 
         while True:
@@ -174,7 +174,7 @@ class Fleet:
         self._lock = threading.RLock()
 
     def require_scheduler(self) -> None:
-        """That the scheduler is there; Lost where it is not."""
+        """Check that the scheduler is there; Lost where it is not."""
         if self.client.status not in ("running", "newly-created"):
             raise Lost("the scheduler is lost: nothing finished is; start it again, and the same command goes on")
 
@@ -189,11 +189,11 @@ class Fleet:
         return cast(dict[str, Any], told["workers"])
 
     def alive(self) -> set[str]:
-        """Addresses of all workers."""
+        """Return the addresses of all workers."""
         return set(self._workers())
 
     def workers_of(self, host: RemoteHost) -> set[str]:
-        """The addresses of a host's workers, waited for where there is none just now."""
+        """Return the addresses of a host's workers, waited for where there is none just now."""
         ends_s = time.monotonic() + LOST_AFTER_S
         while not (living := host.addresses & self.alive()):
             if time.monotonic() > ends_s:

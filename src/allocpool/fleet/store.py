@@ -77,7 +77,7 @@ def make_tables(
 
 
 def table_makers() -> Executor:
-    """The processes that make tables: as many as there are processors, each started when it is needed."""
+    """Return the processes that make tables: as many as there are processors, each started when it is needed."""
     return ProcessPoolExecutor(usable_cores(), multiprocessing.get_context("spawn"), initializer=_keep_all)
 
 

@@ -49,7 +49,7 @@ class Examined:
 
 
 def checkout(host: Host) -> Checkout:
-    """The checkout that this process runs, on a machine that has been read."""
+    """Return the checkout that this process runs, on a machine that has been read."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256(code_hash(*source_sets()).encode())
     for file in sorted(package.rglob("*.py")):
@@ -59,7 +59,7 @@ def checkout(host: Host) -> Checkout:
 
 @cache
 def _checkout_at_start() -> Checkout:
-    """The one whose modules this process has."""
+    """Return the one whose modules this process has."""
     return checkout(read_host())
 
 
@@ -112,8 +112,8 @@ def _why_not(asked: Checkout, own: Checkout) -> str | None:
 
 
 def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | None, str]]:
-    """What this machine says to each spec; with ``try_flags`` after it has tried the flags that they start a JVM with.
-    Of what can't run the hash is empty."""
+    """Return whether this machine runs each spec, or why not; with ``try_flags`` after it has tried the flags that they start a JVM
+    with. Of what can't run the hash is empty."""
     launcher = _here().launcher
     if try_flags:
         launcher.prepare(specs)

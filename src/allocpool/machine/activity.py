@@ -30,7 +30,7 @@ class Activity:
 
 
 def read_activity() -> Activity:
-    """The totals as they are now; takes a fraction of a millisecond."""
+    """Return the totals as they are now; takes a fraction of a millisecond."""
     times = psutil.cpu_times()
     # A guest's time is part of "user" already.
     told = {name: float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq")}

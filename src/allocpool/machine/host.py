@@ -111,7 +111,7 @@ def _digest(lasting: tuple[object, ...]) -> str:
 
 
 def read_host() -> Host:
-    """Looks at the machine as it is now; takes a few milliseconds, and one call of git."""
+    """Look at the machine as it is now; takes a few milliseconds, and one call of git."""
     memory = psutil.virtual_memory()
     cpu = _cpu_info()
     tsc_flags = tuple(f for f in cpu.get("flags", "").split() if "tsc" in f)
@@ -143,7 +143,7 @@ def read_host() -> Host:
 
 
 def usable_cores() -> int:
-    """Processors that this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -161,7 +161,7 @@ def cpu_quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/
 
 
 def transparent_huge_pages() -> str | None:
-    """The kernel's setting: ``always``, ``madvise`` or ``never``; None where there is none."""
+    """Return the kernel's setting: ``always``, ``madvise`` or ``never``; None where there is none."""
     chosen = re.search(r"\[(\w+)\]", _first_line("/sys/kernel/mm/transparent_hugepage/enabled") or "")
     return chosen.group(1) if chosen else None
 
@@ -180,7 +180,7 @@ def _last_level_cache_mb() -> float | None:
 
 
 def _cpu_info() -> dict[str, str]:
-    """The first processor of ``/proc/cpuinfo``."""
+    """Return the first processor of ``/proc/cpuinfo``."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
     except OSError:
@@ -215,7 +215,7 @@ def _git_commit() -> str | None:
 
 
 def _output(command: list[str]) -> str:
-    """What a command prints, or nothing if it is not there or fails."""
+    """Return what a command prints, or nothing if it is not there or fails."""
     try:
         done = subprocess.run(
             command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30

@@ -75,7 +75,7 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
 
 
 def _about(pages: list[_pages.Page], output_dir: Path) -> dict[str, Any]:
-    """What other sites are told of this one: its folder, a label (campaign, machine, when) and its pages."""
+    """Return what other sites are told of this one: its folder, a label (campaign, machine, when) and its pages."""
     provenance = next((page.provenance for page in pages if page.provenance), None)
     facts = [output_dir.name]
     if provenance is not None:

@@ -77,7 +77,7 @@ class _InThisProcess(Engine):
 
 
 def _outputs(shown: CapturedIO) -> list[NotebookNode]:
-    """What a cell showed, as a notebook keeps it."""
+    """Return what a cell showed, as a notebook keeps it."""
     streams = [
         v4.new_output("stream", name=name, text=text)
         for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))

@@ -18,8 +18,8 @@ _TAIL_BYTES = 1 << 16
 
 
 def log_fault(log: Path, measurement: Mapping[str, Any] | None, needed: bool = True) -> str | None:
-    """What is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``, to
-    cover a window.
+    """Return what is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``,
+    to cover a window.
 
     ``measurement`` says with ``cpu`` when the window ended, in nanoseconds of CLOCK_MONOTONIC; a search in which no
     interval passed has none, and its logs are those of its processes.

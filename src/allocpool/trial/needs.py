@@ -44,7 +44,7 @@ class Jvm:
     flags: tuple[str, ...] = ()
 
     def with_heap(self, heap_mb: int) -> Jvm:
-        """The same with another largest heap, MiB."""
+        """Return the same with another largest heap, MiB."""
         return replace(self, heap_mb=heap_mb)
 
 

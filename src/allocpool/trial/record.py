@@ -124,7 +124,7 @@ def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
 
 
 def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
-    """The row of a planned trial that this machine can't run; it is made anew each time and never stored."""
+    """Return the row of a planned trial that this machine can't run; it is made anew each time and never stored."""
     return TrialRecord(
         trial_id=trial_id(spec, "unavailable", host.fingerprint()), spec=spec.model_dump(mode="json"),
         status="unavailable", reason=reason, launch=Launch(code_hash=""), command=(), exit_code=None, host=host,
@@ -133,7 +133,7 @@ def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
 
 
 def read_record(directory: Path) -> TrialRecord | None:
-    """The record in a trial's folder, or None when the trial did not finish.
+    """Return the record in a trial's folder, or None when the trial did not finish.
 
     A record that can't be read, for whatever reason, counts as not run and is named in one line on stderr.
     """
@@ -185,7 +185,7 @@ def _check_numbers(value: Any, where: str) -> None:
 
 
 def size_of(path: Path) -> int | None:
-    """Bytes of a file; None where there is none."""
+    """Return the size of a file in bytes; None where there is none."""
     try:
         return path.stat().st_size
     except OSError:
