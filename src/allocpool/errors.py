@@ -112,7 +112,8 @@ def _expected(item: Any) -> str:
     """Return what pydantic's complaint asks for, in our words; its own for a kind that no setting has."""
     kind = item["type"]
     if kind in _LIMITS:
-        return _LIMITS[kind].format(**item.get("ctx", {}))
+        limits = item.get("ctx", {})
+        return _LIMITS[kind].format(**{k: f"{v:.12g}" if isinstance(v, float) else v for k, v in limits.items()})
     if not kind.endswith(("_parsing", "_type", "_from_float", "_size", "_attributes_type")):
         return str(item["msg"])
     expected = _KINDS.get(kind.partition("_")[0], str(item["msg"]))

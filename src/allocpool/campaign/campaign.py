@@ -45,7 +45,7 @@ from allocpool.trial.spec import TrialSpec
 SHOW_ONLY = "ALLOCPOOL_SHOW_ONLY"
 """Set in the environment of notebooks that are to show what there is, and to measure nothing."""
 _FACTS = ("strategy", "case", "bytes", "touch")
-"""Of a spec, beside its configuration, as far as it has them."""
+"""Of a spec, in addition to its configuration, as far as it has them."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Campaign:
         self._made: tuple[list[TrialRecord], dict[str, pd.DataFrame]] | None = None
         """The latest tables, and of which records: a page asks for what its run has just made."""
         self.retries_failed = False
-        """Whether trials that did not end well get a second attempt, beside those that were disturbed."""
+        """Whether trials that did not end well get a second attempt, as those that were disturbed do."""
 
     @cached_property
     def planned(self) -> list[Planned]:
@@ -103,7 +103,7 @@ class Campaign:
         """Return the plan for a machine with so many processors as this one, unless given, whatever else this one has.
 
         Raises:
-            UserError: a setting allows no trial; says which of the trial's keys does not fit.
+            UserError: a setting allows no trial; names the trial's key that does not fit.
         """
         try:
             planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
@@ -171,7 +171,7 @@ class Campaign:
         disturbed, up to the profile's share of all trials. Only then, because what disturbs a trial mostly goes on for
         longer than it; and not all, because a machine that disturbs most trials is no quieter in another attempt.
 
-        A sequential one is run as `sequential.measure` says, ``minutes`` in all with what earlier runs have measured;
+        A sequential one is run by `sequential.measure`, ``minutes`` in all with what earlier runs have measured;
         where none are given, up to the end of the first round.
 
         Raises:
@@ -216,7 +216,7 @@ class Campaign:
         id and moves its figures.
 
         Raises:
-            UserError: it is not; says what to set.
+            UserError: it is not; names what to set.
         """
         now = self.host.transparent_huge_pages
         for _, record in self.measured():
@@ -250,7 +250,7 @@ class Campaign:
                     yield task
 
     def measure(self, task: Task, meter: PaceMeter, bar: Any) -> TrialRecord:
-        """Run one trial now; what went wrong is told above the bar."""
+        """Run one trial now; print what went wrong above the bar."""
         record = self._run(task, meter)
         if record.status != "ok":
             bar.write(f"{record.trial_id} {record.status}: {record.reason}")
@@ -263,7 +263,7 @@ class Campaign:
         return run_trial(task, launch, self.host, meter, self.profile.disturbed_beyond)
 
     def alone(self) -> AbstractContextManager[None]:
-        """Hold the machine that measures, as `allocpool.trial.runner.alone` says."""
+        """Hold the machine that measures, as `allocpool.trial.runner.alone` does."""
         return alone(home.raw_dir())
 
     def pace_meter(self) -> PaceMeter:
@@ -699,7 +699,7 @@ def all_of_profile(profile: str) -> list[Campaign]:
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
-    """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
+    """Run several campaigns, as `Campaign.run` runs one: fixed plans one after the other, whatever they take; then
     sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
     took_s = measure_together(campaigns, minutes)
     for each in campaigns:
@@ -708,7 +708,7 @@ def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) ->
 
 
 def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> dict[str, float]:
-    """Measure as `run_together` says, and make no tables; what the trials of each study took now, seconds."""
+    """Measure as `run_together` does, and make no tables; what the trials of each study took now, seconds."""
     if minutes is not None:
         sequential.require_sequential(campaigns)
     took_s: dict[str, float] = {}

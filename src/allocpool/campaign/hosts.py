@@ -39,7 +39,7 @@ class OfHost:
 
 @dataclass(frozen=True)
 class Left:
-    """What a study left on one host: its tables, and what they say of where they come from."""
+    """What a study left on one host: its tables and their provenance."""
 
     host: OfHost
     tables: dict[str, pd.DataFrame]
@@ -135,7 +135,7 @@ def _one_below_the_other(study: str, of: Iterable[OfHost]) -> dict[str, pd.DataF
 
 def questions_of_hosts(profile: str) -> pd.DataFrame:
     """Return one row per question of any study and host that has figures of it: ``study``, ``host_id``, ``host`` (its
-    label), and what `Campaign.questions_table` says."""
+    label), and the columns of `Campaign.questions_table`."""
     names = ["study", "host_id", "host", *QUESTIONS.columns]
     parts = [pd.DataFrame(columns=names)]
     for study in every_study():

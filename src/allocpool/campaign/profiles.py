@@ -65,7 +65,7 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
     """Return the profile's YAML with the overrides laid over it, validated.
 
     An override of None means: as the profile has it. One with a dot changes a key of a part, and leaves the others of
-    that part as they are: ``sweeps.blocks``. A campaign with other overrides gets a name of its own.
+    that part as they are: ``sweeps.blocks``. A campaign with other overrides gets another name.
 
     Where a solution names its Java release, ``newest`` becomes the number of the newest that this machine has:
     ``java/heap/g1/newest``.
@@ -191,7 +191,7 @@ def parsed(text: str) -> Any:
     """Return the value of a text in YAML: of a profile's file, or of one setting.
 
     Raises:
-        UserError: it is none, is larger or deeper than settings are, or uses what they need not; says in which line.
+        UserError: it is none, is larger or deeper than settings are, or uses what they need not; names the line.
     """
     if len(text) > _MOST_BYTES:
         raise UserError(f"longer than {_MOST_BYTES:,} characters")
@@ -242,7 +242,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
     """Return the settings of a profile's file.
 
     Raises:
-        UserError: it can't be read, or holds no settings; says where.
+        UserError: it can't be read, or holds no settings; names the place.
     """
     try:
         settings = parsed(read_regular(path, _MOST_BYTES).decode())

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from allocpool.campaign.campaign import Campaign
 
 BETWEEN_TRIALS_S = 0.05
-"""What a trial takes beside its own process: readings of the machine's pace, its record, the next one's choice."""
+"""What a trial takes apart from its process: readings of the machine's pace, its record, the next one's choice."""
 _GAP = 5
 """Trials of a cell from which on its time is known well enough."""
 

@@ -1,4 +1,4 @@
-"""One trial by itself: from ``KEY=VALUE`` words to its record, and what the words may be."""
+"""One trial, without a campaign: from ``KEY=VALUE`` words to its record, and what the words may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the iterations of one trial had reached a steady state, told by change points.
+"""Whether the iterations of one trial had reached a steady state, by change points.
 
 After Barrett, Bolz-Tereick, Killick, Mount and Tratt, "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017:
 iterations that lie far off are left out, the rest is cut into segments of one mean and one variance each, and these
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 STEADY_STATES = ("steady", "warming", "slowing", "never")
 """One level from first to last; one that was reached after dearer, or after cheaper, iterations; none was reached."""
 FEWEST_ITERATIONS = 20
-"""Below, only a change of many standard deviations would get over the penalty: nothing is said."""
+"""Below, only a change of many standard deviations would get over the penalty: no state is given."""
 _PENALTY = 15.0
 """In units of log n, as in the paper: a change point has to be worth so much likelihood."""
 _SHORTEST = 4

@@ -42,7 +42,7 @@ QUESTIONS = DataFrameSchema(
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
-    """Write the provenance beside the tables that it belongs to."""
+    """Write the provenance into the folder of its tables."""
     write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
 
 
@@ -102,7 +102,7 @@ def _copies(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 _Version = tuple[Path, int, int, int]
-"""A file, and what tells whether it is still the same."""
+"""A file, and what shows whether it is still the same."""
 
 
 def _versions(folder: Path, remake: str) -> tuple[_Version, ...]:

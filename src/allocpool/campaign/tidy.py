@@ -1,6 +1,6 @@
 """From records to tidy tables: the columns every study shares, and how tables are made, checked and written.
 
-A study says which rows a record becomes (``rows_of``); everything else is here. A table is written only after its
+A study defines which rows a record becomes (``rows_of``); everything else is here. A table is written only after its
 schema held.
 """
 
@@ -163,7 +163,7 @@ class Trial(Generic[_Measurement]):
 
     @property
     def peak_rss_mb(self) -> float | None:
-        """Peak resident memory, MiB; told also by a trial whose memory was exhausted before it had measured."""
+        """Peak resident memory, MiB; recorded also by a trial whose memory was exhausted before it had measured."""
         return (self.record.measurement or {}).get("peak_rss_mb")
 
 
@@ -262,7 +262,7 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 def cpu_rows(record: TrialRecord, cpu: CpuTime, *beside: tuple[str, int]) -> list[Row]:
     """CPU time of the trial's measured window by thread group.
 
-    ``beside`` are threads, by name and nanoseconds, that told their own time because they ended before the window did.
+    ``beside`` are threads, by name and nanoseconds, that recorded their time because they ended before the window.
     """
     spent = cpu_ns_by_group([*cpu["threads"], *beside], cpu["process_ns"])
     return [{"trial_id": record.trial_id, "thread_group": group, "cpu_ns": ns} for group, ns in spent.items()]

@@ -26,7 +26,7 @@ Answer = tuple[str | None, str]
 
 
 class AnsweredLauncher(Launcher):
-    """What a machine has said to specs; repetitions have one answer."""
+    """What a machine has answered to specs; repetitions have one answer."""
 
     def __init__(self, answers: Mapping[TrialSpec, Answer]) -> None:
         self.answers = dict(answers)

@@ -1,6 +1,6 @@
-"""The machine that a trial ran on: what may explain its numbers, and the part of it that tells hosts apart.
+"""The machine that a trial ran on: what may explain its numbers, and the part of it that distinguishes hosts.
 
-Whatever a system does not tell is None, never a guess. Linux tells most; macOS a little.
+Whatever a system does not report is None, never a guess. Linux reports most; macOS a little.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Host(BaseModel):
         transparent_huge_pages: ``always``, ``madvise`` or ``never``.
         clock_source: the kernel's clock source, for example ``tsc``.
         tsc_invariant: whether the time-stamp counter ticks at one rate in every power state.
-        tsc_flags: what the processor says of its time-stamp counter.
+        tsc_flags: what the processor reports of its time-stamp counter.
         hypervisor: the virtual machine's kind, ``unknown`` for one that hides its name, None on bare metal.
         load_average: over 1, 5 and 15 minutes.
         python_version: of this process.

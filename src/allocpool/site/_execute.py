@@ -1,4 +1,4 @@
-"""Execute notebooks beside each other; ``python -m allocpool.site._execute JOBS NOTEBOOKS`` is the process that does.
+"""Execute notebooks in parallel; ``python -m allocpool.site._execute JOBS NOTEBOOKS`` is the process that does.
 
 Starting a kernel and importing what notebooks import takes longer than most notebooks run for. So it is imported once,
 and every notebook is a fork of this process: papermill puts its parameters in and keeps its copy, the cells run in

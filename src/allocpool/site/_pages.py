@@ -28,7 +28,7 @@ class Page:
     """One notebook as the site shows it.
 
     ``notebook`` is None when it was not executed; ``mark`` is its end mark, None unless it ran to its end;
-    ``problem`` is one line that says what went wrong, None when nothing did.
+    ``problem`` is in one line what went wrong, None when nothing did.
     """
 
     name: str
@@ -134,7 +134,7 @@ def provenance_box(provenance: Mapping[str, Any] | None) -> str:
 
 
 def _setting(name: str, value: str, study: str) -> str:
-    """Return a row of the settings: in words, as one types it, and what the profile's model says of it."""
+    """Return a row of the settings: in words, as one types it, and its description in the profile's model."""
     keys = name.removeprefix("profile.").split(".")
     return (
         f'<tr><th scope="row">{html.escape(in_words(name))}</th><td><code>{html.escape(value)}</code> '

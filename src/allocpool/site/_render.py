@@ -100,7 +100,7 @@ def require_whole(executed_dir: Path) -> None:
 def _execute(
     sources: Sequence[Path], parameters: Path, executed_dir: Path, jobs: int, show_only: bool
 ) -> Iterator[tuple[Path, str | None]]:
-    """Execute notebooks; each as it ends, with what went wrong or None. The reason is kept beside the executed copy for
+    """Execute notebooks; each as it ends, with what went wrong or None. The reason is kept with the executed copy for
     the site."""
     asked = []
     for source in sources:

@@ -113,7 +113,7 @@ def _imported(notebook: NotebookNode) -> dict[str, Any]:
 
 
 def _resolved(module: str, name: str) -> Any:
-    """Return what is imported by that name, or None: an executed notebook may be older than the code beside it."""
+    """Return what is imported by that name, or None: an executed notebook may be older than the code."""
     try:
         holder = importlib.import_module(module)
         return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")

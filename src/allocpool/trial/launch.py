@@ -35,7 +35,7 @@ class Launcher:
     """Resolves specs against this machine as it is now.
 
     Its answers are kept for its own lifetime only: a notebook's kernel lives for days, and a source that was edited
-    meanwhile must be built and named anew by the next campaign.
+    since must be built and named anew by the next campaign.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Launcher:
             try:
                 try_flags(self._runtime(jvm.runtime), flags_of(jvm))
             except UserError:
-                continue  # no such runtime: said where the trial is refused
+                continue  # no such runtime: reported where the trial is refused
         self._jvm_refused.cache_clear()
         self._refusal.cache_clear()
 
@@ -102,7 +102,7 @@ class Launcher:
         if needs.native and (flags := os.environ.get("CXXFLAGS")):
             others.append(f"CXXFLAGS={flags}")
         if needs.jvm:
-            with suppress(UserError):  # no such runtime: said where the trial is refused
+            with suppress(UserError):  # no such runtime: reported where the trial is refused
                 others.append(self._runtime(needs.jvm.runtime).version)
         return hashlib.sha256(" ".join((sources, *others)).encode()).hexdigest()[:16] if others else sources
 

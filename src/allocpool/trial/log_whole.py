@@ -1,4 +1,4 @@
-"""Whether the JVM's log of a trial is whole: a log with a hole would tell of too few pauses, in silence.
+"""Whether the JVM's log of a trial is whole: a log with a hole would report too few pauses, in silence.
 
 Disks fill up and files have limits; the JVM goes on and loses lines. Collections are numbered from 0 without gaps, and
 a trial's JVM is made to stop its threads once more after the measured window (`allocpool.trial.child.jvm.mark_end`), so

@@ -42,7 +42,7 @@ class Pace(BaseModel):
 
 
 class Noise(BaseModel):
-    """What went on around one trial; None where the system does not tell.
+    """What went on around one trial; None where the system does not report it.
 
     Attributes:
         before, after: the machine's pace.

@@ -90,7 +90,7 @@ class Task:
     attempt: int = 1
 
     def again(self) -> Task:
-        """Return the second attempt, with a name and a folder of its own, so that both are kept."""
+        """Return the second attempt, with another name and folder, so that both are kept."""
         name = f"{self.trial_id}-2"
         return Task(name, self.spec, self.folder.with_name(name), attempt=2)
 
@@ -115,7 +115,7 @@ def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list
 
 @contextmanager
 def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the machine for measuring into ``folder``: a second campaign beside the first would spoil both.
+    """Hold the machine for measuring into ``folder``: a second campaign at the same time would spoil both.
 
     It is waited for ``patience_s`` seconds at most.
 
@@ -219,7 +219,7 @@ def _logs(launch: Launch) -> bool:
 
 def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
     """Return what the JVM compiled in the window that a trial measured, where it says which that is, and its log is
-    whole as far as it knows: what a full disk swallows of this log is told on stderr only."""
+    whole as far as it knows: what a full disk swallows of this log is reported on stderr only."""
     window = (measurement or {}).get("cpu")
     if f"file={JIT_LOG}" in _tail(folder):
         return {}

@@ -58,7 +58,7 @@ class TrialSpec(BaseModel):
         return None
 
     def longest_seconds(self) -> float:
-        """After so long a trial without a ``timeout_s`` of its own is given up."""
+        """Return the seconds after which a trial without a ``timeout_s`` is given up."""
         return DEFAULT_TIMEOUT_S
 
     @property
@@ -71,5 +71,5 @@ class TrialSpec(BaseModel):
         return self.allowed_seconds
 
     def configuration(self) -> str:
-        """Return what a trial runs, as plans print it; empty where the mode says it all."""
+        """Return what a trial runs, as plans print it; empty where the mode is all of it."""
         return ""
