@@ -47,7 +47,7 @@ def read_activity() -> Activity:
 
 
 def frequency_mhz() -> float | None:
-    """Return the mean clock frequency of the processors, as reported by the system; virtual ones may report a constant."""
+    """Return the mean clock frequency of the processors, as the system reports it; virtual ones may be constant."""
     try:
         frequency = psutil.cpu_freq()
     except (OSError, RuntimeError, NotImplementedError):  # psutil raises each of them somewhere
