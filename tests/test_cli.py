@@ -174,8 +174,9 @@ def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
     state = json.loads(allocpool("status", "--profile", "quick", "--questions", "--json").output)["quick"]["batch"]
     assert state["primary"] == {"decided": 0, "equivalent": 0, "open": len(primary)}
     assert {question["verdict"] for question in state["questions"]} == {"open"}
-    shown = allocpool("status", "--profile", "quick").output
-    assert f"0 decided, 0 equivalent, {len(primary)} open (secondary: 0, 0, 0)" in shown
+    shown = allocpool("status", "--profile", "quick", "--questions").output
+    assert shown.count(" inconclusive ") == len(plan["questions"])
+    assert f"0 decided, 0 equivalent, {len(primary)} inconclusive (secondary: 0, 0, 0)" in shown
 
 
 def test_the_plan_of_all_studies_is_summed_up_before_its_cells() -> None:

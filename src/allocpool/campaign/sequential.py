@@ -291,7 +291,7 @@ def require_sequential(campaigns: Sequence[Campaign]) -> None:
 
 def counts_in_words(primary: Verdicts, secondary: Verdicts) -> str:
     """Return the numbers of questions by how they ended."""
-    told = f"{primary.decided} decided, {primary.equivalent} equivalent, {primary.open} open"
+    told = f"{primary.decided} decided, {primary.equivalent} equivalent, {primary.open} inconclusive"
     return f"{told} (secondary: {secondary.decided}, {secondary.equivalent}, {secondary.open})"
 
 
