@@ -175,7 +175,7 @@ def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
     assert state["primary"] == {"decided": 0, "equivalent": 0, "open": len(primary)}
     assert {question["verdict"] for question in state["questions"]} == {"open"}
     shown = allocpool("status", "--profile", "quick", "--questions").output
-    assert shown.count(" inconclusive ") == len(plan["questions"])
+    assert len(re.findall(r" True +inconclusive ", shown)) == len(primary)
     assert f"0 decided, 0 equivalent, {len(primary)} inconclusive (secondary: 0, 0, 0)" in shown
 
 
