@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
+from papermill.iorw import papermill_io
 
 from allocpool import bench, home
 from allocpool.campaign import registry, single
@@ -27,16 +30,44 @@ def test_bare_help_names_every_command_and_where_to_start() -> None:
     commands = "doctor trial run status plan site findings gclog bench export import advise compare"
     for command in commands.split():
         assert re.search(rf"^  {command} ", told, re.MULTILINE), command
-    assert "Start with `allocpool doctor`" in told
 
 
-@pytest.mark.parametrize(
-    "command", ["trial", "run", "status", "plan", "site", "findings", "gclog", "doctor", "bench", "advise"]
-)
-def test_every_command_has_help(command: str) -> None:
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    program = "import sys; from allocpool.cli import main; main(['--help'], standalone_mode=False); "
+    program += "sys.exit('pandas' in sys.modules or 'pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False, stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("command", sorted({*main.list_commands(click.Context(main))} - {"gclog"}))
+def test_the_help_of_a_command_is_one_screen_without_markup_and_with_an_example_that_parses(command: str) -> None:
     told = allocpool(command, "--help")
     assert told.exit_code == 0
-    assert len(told.output.splitlines()) > 5
+    assert len(told.output.splitlines()) <= 40
+    assert not re.search("`|\\*\\*", told.output)
+    example = re.search(r"^\s*(?:Example: )?allocpool (.+(?:\n .+)?)", told.output, re.M)
+    assert example and example[1].split()[0] == command
+    found = main.get_command(click.Context(main), command)
+    assert found
+    found.make_context(command, shlex.split(example[1])[1:])
+
+
+def test_the_command_line_of_a_trial_is_shown_and_no_trial_started(data: Path) -> None:
+    words = ["trial", "mode=batch", "layout=heap", "collector=g1", "strategy=pool", "scale=0.01", "packets=9"]
+    told = allocpool(*words, "--show-command")
+    assert told.exit_code == 0, told.output
+    java = shlex.split(told.output[told.output.index("\njava ") :])
+    assert {"-XX:+UseG1GC", "-cp"} <= set(java)
+    assert "allocpool.trial.child" in told.output
+    assert not (data / "raw").exists()
+
+
+def test_all_options_of_advice_are_listed_when_asked() -> None:
+    assert "--touch-filled" not in allocpool("advise", "--help").output
+    assert "--touch-filled" in allocpool("advise", "--help-all").output
+
+
+def test_the_plan_of_a_profile_without_cells_ends_well() -> None:
+    assert allocpool("plan", "realtime", "--set", "sweeps.cases=[]").exit_code == 0
 
 
 @pytest.mark.parametrize("mode", registry.modes())
@@ -143,8 +174,9 @@ def test_plans_and_states_tell_questions_and_how_they_ended(data: Path) -> None:
     state = json.loads(allocpool("status", "--profile", "quick", "--questions", "--json").output)["quick"]["batch"]
     assert state["primary"] == {"decided": 0, "equivalent": 0, "open": len(primary)}
     assert {question["verdict"] for question in state["questions"]} == {"open"}
-    shown = allocpool("status", "--profile", "quick").output
-    assert f"0 decided, 0 equivalent, {len(primary)} open (secondary: 0, 0, 0)" in shown
+    shown = allocpool("status", "--profile", "quick", "--questions").output
+    assert len(re.findall(r" True +inconclusive ", shown)) == len(primary)
+    assert f"0 decided, 0 equivalent, {len(primary)} inconclusive (secondary: 0, 0, 0)" in shown
 
 
 def test_the_plan_of_all_studies_is_summed_up_before_its_cells() -> None:
@@ -214,7 +246,10 @@ def test_a_trial_that_did_not_end_well_is_told_with_its_reason(data: Path) -> No
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["trial"], "choose one of bridge, batch"),
+        (["trial"], "mode is missing: choose one of bridge, batch"),
+        (["trial", "mode="], "choose one of bridge, batch"),
+        (["plan", "batch", "--set", "blocks=-1"], "blocks: 1 or more, not -1"),
+        (["plan", "batch", "--set", "cases='[B]'"], "give a list with -y"),
         (["trial", "mode=batch", "layout=heap", "strategy=lake", "packets=1"], "dummy, alloc, mix, pool"),
         (["run", "everything"], "unknown study 'everything'"),
         (["run", "batch", "--profile", "tiny"], "choose one of smoke, quick, standard, article"),
@@ -308,3 +343,14 @@ def test_an_ended_command_ends_its_child_even_where_interrupts_are_ignored(data:
     process.communicate(timeout=30)
     assert process.returncode != 0
     assert not list((data / "raw" / "single").glob("*/result.json"))
+
+
+def test_papermill_names_the_line_of_a_file_that_is_no_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("papermill-configs") / "quick.yaml"
+    file.parent.mkdir()
+    file.write_text("profile: quick\ncases: [A\nblocks: 3\n", encoding="utf-8")
+    with pytest.raises(click.ClickException, match="line 3"):
+        papermill_io.read(str(file), [".yaml"])
+    file.write_text("profile: quick\n", encoding="utf-8")
+    assert papermill_io.read(str(file), [".yaml"]) == "profile: quick\n"

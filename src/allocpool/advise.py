@@ -27,21 +27,40 @@ class _Grouped(click.Option):
         self.group = group
 
 
+_USUAL = {
+    "--rate", "--bytes", "--in-flight", "--kept", "--for", "--delay", "--collector", "--runtime", "--heap", "--layout",
+    "--pcap", "--jfr", "--minutes", "--save", "--json", "--help-all", "-h",
+}  # fmt: skip
+"""Options that the help lists; all of them are more than a screen."""
+
+
+def _help_all(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        ctx.meta["all"] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
 class _GroupedCommand(click.Command):
     """A command whose help shows its options by group, in the order in which the groups come."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the usual options, or after ``--help-all`` each of them."""
         groups: dict[str, list[tuple[str, str]]] = {}
+        every = ctx.meta.get("all", False)
         for option in self.get_params(ctx):
+            if not every and option.opts[0] not in _USUAL:
+                continue
             if record := option.get_help_record(ctx):
-                groups.setdefault(option.group if isinstance(option, _Grouped) else "Other", []).append(record)
+                group = (option.group if isinstance(option, _Grouped) else "Other") if every else "Options"
+                groups.setdefault(group, []).append(record)
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records)
 
 
 def _option(row: Setting) -> click.Option:
-    told = row.help if not row.default else f"{row.help} (default {row.default})"
+    told = (row.help if not row.default else f"{row.help} (default {row.default})").replace("`", "")
     return _Grouped(
         [f"--{row.name}", row.key], group=row.group, metavar=row.metavar, help=told, multiple=row.key == _REPEATED
     )
@@ -62,21 +81,21 @@ def _options() -> list[click.Parameter]:
         _Grouped(["--save"], group="Other", metavar="FILE",
                  help="write the advice with its trials, for notebook 09 (its parameter saved), on any machine"),
         _Grouped(["--json", "as_json"], group="Other", is_flag=True, help="print one JSON object"),
+        _Grouped(["--help-all"], group="Other", is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
+                 help="list every option"),
     ]  # fmt: skip
     return [*rows[:place], *beside, *rows[place:], *last]
 
 
 def _advise(pcap: str | None, jfr: str | None, minutes: str, save: str | None, as_json: bool, **given: Any) -> None:
-    """Should my program allocate its messages, or take them from a pool?
+    """Answer for your program: allocate its messages, or take them from a pool?
 
-    Runs a workload like yours both ways, in fresh processes, for as many minutes as you give, and says: allocate, pool,
-    it doesn't matter, or open, with how sure that is; the highest rate without loss; and what would turn the answer.
-    Ctrl-C answers with what there is. The same command with more minutes goes on from there.
+    Runs a workload like yours both ways, in fresh processes. Ctrl-C answers with what there is; the same command with
+    more minutes continues.
 
     \b
-    Examples:
-      allocpool advise --rate 1e6 --bytes 512 --in-flight 20000 --kept 6% --for 30s --heap 4g --delay 50ms
-      allocpool advise --jfr recording.jfr --rate 2e5 --in-flight 500 --collector choose --minutes 20
+    Example:
+      allocpool advise --rate 1e6 --bytes 512 --in-flight 20000 --heap 4g --delay 50ms
     """
     limit = None if _is_zero(minutes) else minutes_from(minutes)
     file = None if save is None else saved.checked_path(save)

@@ -28,7 +28,10 @@ _ARGUMENTS = click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 
 @click.group("bench")
 def bench_command() -> None:
-    """Measure a part of the instrument: ratios from interleaved runs, with their spread."""
+    """Measure a part of the instrument: ratios from interleaved runs, with their spread.
+
+    Example: allocpool bench packets --rounds 3 --case A
+    """
 
 
 def _run(script: Path, *arguments: str | Path) -> None:

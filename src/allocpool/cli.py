@@ -25,13 +25,14 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 _ELSEWHERE = {
-    "advise": "allocpool.advise:advise_command",
-    "bench": "allocpool.bench:bench_command",
-    "compare": "allocpool.compare:compare_command",
-    "doctor": "allocpool.doctor:doctor_command",
-    "gclog": "allocpool.gclog.command:gclog_command",
+    "advise": ("allocpool.advise:advise_command", "Answer for your program: allocate its messages, or pool them?"),
+    "bench": ("allocpool.bench:bench_command", "Measure a part of the instrument."),
+    "compare": ("allocpool.compare:compare_command", "Decide whether a build got slower, from benchmark files."),
+    "doctor": ("allocpool.doctor:doctor_command", "Show what this machine can run, and what is missing."),
+    "gclog": ("allocpool.gclog.command:gclog_command", "Summarise garbage collection logs of JDK 11 to 27."),
 }
-"""Commands that live with what they show; imported when they are asked for."""
+"""Commands that live with what they show, and what the list of commands says of them. The list imports none of them,
+because pandas and scipy take a second."""
 
 
 _REMEDIES = {
@@ -49,7 +50,7 @@ _REMEDIES = {
 
 
 def _remedy(error: OSError) -> str | None:
-    """What to do about a file that can't be written; None where it is not for the user to mend."""
+    """Return what to do about a file that can't be written; None where the user can't mend it."""
     from allocpool import home
 
     if error.errno not in _REMEDIES:
@@ -65,30 +66,31 @@ def _remedy(error: OSError) -> str | None:
 
 
 def _tell(error: click.UsageError) -> NoReturn:
-    """A wrong option or word is told as any other error is: one line, one prefix, status 2."""
+    """Print a wrong option or word as any other error: one line, one prefix, status 2."""
     command = error.ctx.command_path if error.ctx else "allocpool"
     click.echo(f"allocpool: {' '.join(error.format_message().split()).rstrip('.?')}; see {command} --help", err=True)
     sys.exit(error.exit_code)
 
 
 class _OneLineErrors(click.Group):
-    """A group whose commands tell a user's error in one line and end with status 2."""
+    """A group whose commands print a user's error in one line and end with status 2."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *_ELSEWHERE])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _ELSEWHERE:
-            module, _, name = _ELSEWHERE[cmd_name].partition(":")
+            module, _, name = _ELSEWHERE[cmd_name][0].partition(":")
             command: click.Command = getattr(importlib.import_module(module), name)
             return command
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each command with its whole first sentence; click would cut it off."""
+        """Write each command with its whole first sentence; click would cut it off."""
+        sentences = {name: sentence for name, (_, sentence) in _ELSEWHERE.items()}
+        sentences |= {name: command.get_short_help_str(limit=200) for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-            formatter.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in commands if command])
+            formatter.write_dl(sorted(sentences.items()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -119,9 +121,9 @@ class _OneLineErrors(click.Group):
 def main() -> None:
     """For every message: allocate a fresh buffer, or take one from a pool?
 
-    Measures it on this machine. Start with `allocpool doctor` (what this machine can run), then
-    `allocpool findings` (measure, then render the page), or measure a single point with
-    `allocpool trial`.
+    Measures it on this machine. Start with doctor, then findings. COMMAND --help shows each with an example.
+
+    Example: allocpool findings --minutes 20
     """
     from allocpool.machine.guard import end_with_make
 
@@ -146,23 +148,27 @@ class _TrialCommand(click.Command):
 
         mode = ctx.meta.get("mode")
         try:
-            formatter.write("\n" + (single.describe_keys(mode) if mode else single.describe_modes()) + "\n")
+            told = single.describe_keys(mode) if mode else single.describe_modes()
         except UserError as error:
-            formatter.write(f"\n{error}\n")
+            told = str(error)
+        formatter.write(f"\n{told}\n")
 
 
 @main.command(cls=_TrialCommand, context_settings=CONTEXT)
 @click.argument("settings", nargs=-1, metavar="KEY=VALUE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def trial(settings: tuple[str, ...], as_json: bool) -> None:
+@click.option("--show-command", is_flag=True, help="Print its command line; start no trial.")
+def trial(settings: tuple[str, ...], as_json: bool, show_command: bool) -> None:
     """Run one trial: one fresh process with one fixed configuration.
 
-    `allocpool trial mode=NAME --help` lists the keys of a mode. Exit status: 0 when the trial's status is ok, 1 when it
-    is another, 2 when the settings are refused.
+    Exit status: 0 if the trial ends ok, 1 if not, 2 if a setting is wrong.
     """
     from allocpool.campaign import single
 
     spec = single.parse_spec(settings)
+    if show_command:
+        click.echo(single.command_of(spec))
+        return
     record = single.run_single(spec)
     summary = single.summary_of(record)
     if as_json:
@@ -205,11 +211,9 @@ def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
 
 _SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE",
-    help="Another value for one key of the profile, or of a part of it: PART.KEY=VALUE.",
+    help="Change one key of the profile (may be repeated); in a part: PART.KEY=VALUE.",
 )  # fmt: skip
-_MINUTES = click.option(
-    "--minutes", metavar="M", help="In all, what was measured before included; for profiles that run sequentially."
-)
+_MINUTES = click.option("--minutes", metavar="M", help="Total budget over all runs; for sequential profiles.")
 
 
 def _campaigns(study: str, profile: str, settings: tuple[str, ...]) -> list[Campaign]:
@@ -241,9 +245,9 @@ def _planned(opened: Campaign) -> dict[str, Any]:
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 @_SETTINGS
 @_MINUTES
-@click.option("--retry", type=click.Choice(["failed"]), help="Run once more what has not ended well; both are kept.")
-@click.option("--scheduler", metavar="tcp://HOST:8786", help="Run it on every machine of this Dask scheduler.")
-@click.option("--local-workers", metavar="N", type=click.IntRange(1, 64), help="To try that: N workers here, in turns.")
+@click.option("--retry", type=click.Choice(["failed"]), help="Repeat trials that did not end ok; both are kept.")
+@click.option("--scheduler", metavar="tcp://HOST:8786", help="Run on every machine of this Dask scheduler.")
+@click.option("--local-workers", metavar="N", type=click.IntRange(1, 64), help="Try a fleet here: N workers.")
 def run(
     study: str,
     profile: str,
@@ -253,15 +257,14 @@ def run(
     scheduler: str | None,
     local_workers: int | None,
 ) -> None:
-    """Run a STUDY (or `all`) under a profile; continues where an earlier run stopped.
+    """Run a STUDY, or all of them, under a profile; continues where an earlier run stopped.
 
-    Raw trials go to data/raw, tidy tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial. A sequential
-    profile (quick) runs its first round, or with --minutes goes on to its open questions.
-
-    With --scheduler every machine of a fleet runs all of it; docs/campaigns.md says how one is started.
+    Raw trials go to data/raw, tables to data/tidy/PROFILE/STUDY. Ctrl-C loses no finished trial. A sequential profile
+    (quick) runs its first round; with --minutes it goes on to inconclusive questions. docs/campaigns.md describes
+    fleets.
 
     \b
-    Example, another solution than the profile has:
+    Example:
       allocpool run batch --set blocks=3 --set 'solutions=[java/heap/shenandoah/21, cpp/flat]'
     """
     from allocpool.campaign import campaign, sequential
@@ -314,9 +317,11 @@ def _run_on_fleet(
 @_SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> None:
-    """What a STUDY (or `all`) would run under a profile, and how long that takes; starts and builds nothing.
+    """Show what a STUDY, or all of them, would run, and for how long; starts nothing.
 
     The summary comes first, then the cells, then the questions that it decides.
+
+    Example: allocpool plan batch --profile standard --set blocks=3
     """
     from allocpool.campaign import sequential
 
@@ -329,6 +334,8 @@ def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> 
     for opened in campaigns:
         click.echo(f"\n{opened.study.name}, cells with their trials and expected seconds; then questions:")
         cells = opened.planned_cells()
+        if cells.empty:
+            continue
         click.echo(cells.to_string(index=False, float_format=lambda value: f"{value:.0f}", na_rep=""))
         click.echo(f"heap and buffers of one trial take {cells['memory_mb'].max() / 1024:.1f} GiB at most")
         for question in opened.questions_table().to_dict("records"):
@@ -340,19 +347,23 @@ def plan(study: str, profile: str, settings: tuple[str, ...], as_json: bool) -> 
 @click.option("--questions", is_flag=True, help="Also list each question with its verdict so far.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(profile: str | None, questions: bool, as_json: bool) -> None:
-    """How far each study is, how long the rest takes, how its questions ended so far; starts nothing.
+    """Show how far each study is, how long the rest takes, and its verdicts so far; starts nothing.
 
     Shows what was started; with --profile every study of that profile.
+
+    Example: allocpool status --profile quick --questions
     """
     from dataclasses import asdict
 
-    from allocpool import home
     from allocpool.campaign import campaign, profiles, sequential
-    from allocpool.trial.record import RESULT
+    from allocpool.decisions import A_CHEAPER, B_CHEAPER, OPEN
+
+    words = {A_CHEAPER: "a cheaper", B_CHEAPER: "b cheaper", OPEN: "inconclusive"}
 
     states: dict[str, dict[str, Any]] = {}
     idle = []
-    begun = profiles.names() if any(home.raw_dir().glob(f"*/{RESULT}")) else ()
+    recorded = campaign.specs_on_record() if profile is None else set()
+    begun = profiles.names() if recorded else ()
     for name in begun if profile is None else [profile]:
         try:
             campaigns = campaign.all_of_profile(name)
@@ -362,8 +373,8 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
             click.echo(f"allocpool: {error}", err=True)
             continue
         for opened in campaigns:
-            state = opened.status()
-            if profile is None and not state.finished:
+            state = opened.status() if profile is not None or opened.plans_any_of(recorded) else None
+            if state is None or (profile is None and not state.finished):
                 idle.append(f"{name} {opened.study.name}")
                 continue
             left_s = sequential.expected_seconds(opened.missing_specs())
@@ -380,7 +391,7 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
                     f"{sequential.counts_in_words(state.primary, state.secondary)}"
                 )
                 if asked is not None and len(asked):
-                    shown = asked.drop(columns=["level", "effect", "question"])
+                    shown = asked.drop(columns=["level", "effect", "question"]).replace({"verdict": words})
                     click.echo(shown.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep=""))
     if as_json:
         click.echo(json.dumps(states, indent=1))
@@ -395,7 +406,10 @@ def status(profile: str | None, questions: bool, as_json: bool) -> None:
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 @click.option("--raw", is_flag=True, help="Also the record of every trial; not its logs.")
 def export(archive: str, profile: str, raw: bool) -> None:
-    """Write what this host has measured under a profile to an ARCHIVE (.tar.gz), for `allocpool import` elsewhere."""
+    """Write what this host measured under a profile to an ARCHIVE (.tar.gz), for import on another.
+
+    Example: allocpool export mine.tar.gz --profile quick
+    """
     from allocpool.campaign import archive as archives
 
     host, studies = archives.export(Path(archive), profile, raw)
@@ -405,21 +419,26 @@ def export(archive: str, profile: str, raw: bool) -> None:
 @main.command("import", context_settings=CONTEXT)
 @click.argument("archive", type=click.Path(dir_okay=False))
 def import_archive(archive: str) -> None:
-    """Take in the ARCHIVE of another host: pages show it beside this one, never mixed with it."""
+    """Add the ARCHIVE of another host: pages show its results apart from this one's.
+
+    Example: allocpool import theirs.tar.gz
+    """
     from allocpool.campaign import archive as archives
 
     host, profile, studies = archives.take_in(Path(archive))
-    click.echo(f"{archive}: host {host}, profile {profile}, {', '.join(studies)}: shown beside this host's")
+    click.echo(f"{archive}: host {host}, profile {profile}, {', '.join(studies)}: shown apart from this host's")
 
 
 @main.command(context_settings=CONTEXT)
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 @_MINUTES
 def findings(profile: str, minutes: str | None) -> None:
-    """Measure every study of a profile, run the notebooks, render the pages; prints where the answer is.
+    """Measure every study of a profile, run the notebooks, build the pages; prints where they are.
 
-    A sequential profile (quick) has 20 minutes for all of that unless --minutes gives it others, and spends them on
-    what is not decided yet. Earlier trials count: the same command goes on after an interruption, or with more minutes.
+    A sequential profile (quick) takes 20 minutes unless --minutes gives it others, and spends them on what is not
+    decided yet. Earlier trials count: the same command continues after an interruption, or with more minutes.
+
+    Example: allocpool findings --minutes 60
     """
     from allocpool import home
     from allocpool.campaign import campaign, sequential
@@ -454,10 +473,13 @@ def findings(profile: str, minutes: str | None) -> None:
 @main.command(context_settings=CONTEXT)
 @click.option("--profile", default="quick", show_default=True, help="smoke, quick, standard or article.")
 @click.option(
-    "--execute", is_flag=True, help="Run the notebooks over what is stored or shipped first; measures nothing."
+    "--execute", is_flag=True, help="Run the notebooks first, over stored or shipped results; measures nothing."
 )
 def site(profile: str, execute: bool) -> None:
-    """Build the pages again from the notebooks that `allocpool findings` executed; runs no trial."""
+    """Build the pages again from the notebooks that were executed; runs no trial.
+
+    Example: allocpool site --profile quick --execute
+    """
     from allocpool import home
     from allocpool.campaign import profiles
     from allocpool.machine.host import usable_cores

@@ -111,7 +111,7 @@ class Diagnosis(_Report):
 
 
 def diagnose() -> Diagnosis:
-    """Looks at everything; takes a few seconds, most of them starting Java."""
+    """Look at everything; takes a few seconds, most of them starting Java."""
     host = read_host()
     runtimes = _runtimes()
     building = _building()
@@ -294,11 +294,13 @@ def _collector_table(diagnosis: Diagnosis) -> list[str]:
 @click.option("--json", "as_json", is_flag=True, help="Print everything that was found as JSON.")
 @click.option("--data", is_flag=True, help="Look at the measured data instead: what is broken, and what to do.")
 def doctor_command(as_json: bool, data: bool) -> None:
-    """Say what this machine can run, what is missing and how to get it, and how noisy it is now.
+    """Show what this machine can run, what is missing and how to get it, and how noisy it is now.
 
-    Starts every runtime with every collector that it has. Ends with 0 if the essentials are there: compilers
-    for Java and C++, Maven, CMake, and a runtime that starts. Else with 1. With --data it ends with 0 if nothing is
-    broken; nothing is ever deleted.
+    Starts every runtime with every collector that it has. Exit status: 0 if the essentials are there (compilers for
+    Java and C++, Maven, CMake, and a runtime that starts), or with --data if nothing is broken; else 1. Nothing is
+    ever deleted.
+
+    Example: allocpool doctor --json
     """
     if data:
         _tell_damages(as_json)

@@ -150,7 +150,7 @@ def _replace(target: Path, scratch: Path) -> None:
 
 
 def _read(archive: Path) -> tuple[_Manifest, dict[str, bytes]]:
-    """The manifest, and the files that it names, whole as they were packed."""
+    """Return the manifest, and the files that it names, whole as they were packed."""
     try:
         require_regular(archive, archive.stat())
         with tarfile.open(archive, "r:*", tarinfo=_Member) as packed:
@@ -222,7 +222,7 @@ def _check_size(path: Path) -> None:
 
 
 def _check(archive: Path, study: str, folder: Path, manifest: _Manifest) -> None:
-    """That a study's tables can be read, fit their schemas and are of that host."""
+    """Check that a study's tables can be read, fit their schemas and are of that host."""
     known = study_named(study)
     try:
         for path in sorted(folder.glob("*.parquet")):

@@ -1,4 +1,4 @@
-"""A campaign: one study under one profile on this machine. The face that notebooks and the command line use.
+"""A campaign: one study under one profile on this machine. Notebooks and the command line use it.
 
 >>> study = open_study("batch", profile="smoke")   # doctest: +SKIP
 >>> study.run()                                    # doctest: +SKIP
@@ -17,8 +17,8 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,18 +34,18 @@ from allocpool.campaign.registry import mode_named, study_named
 from allocpool.campaign.schedule import Progress, Question, Verdicts, decisions_of, verdicts_of
 from allocpool.campaign.study import Machine, Planned, Study, StudyProfile
 from allocpool.decisions import Decision
-from allocpool.errors import UserError
+from allocpool.errors import UserError, in_one_line
 from allocpool.machine.host import Host, read_host, usable_cores
 from allocpool.trial.launch import Launcher, cell_of
 from allocpool.trial.noise import PaceMeter
-from allocpool.trial.record import RESULT, TrialRecord, read_record, unavailable_record, unreadable
+from allocpool.trial.record import RESULT, SPEC, TrialRecord, read_record, unavailable_record, unreadable
 from allocpool.trial.runner import Task, alone, run_trial, shuffled_in_blocks, task_for
 from allocpool.trial.spec import TrialSpec
 
 SHOW_ONLY = "ALLOCPOOL_SHOW_ONLY"
 """Set in the environment of notebooks that are to show what there is, and to measure nothing."""
 _FACTS = ("strategy", "case", "bytes", "touch")
-"""Of a spec, beside its configuration, as far as it has them."""
+"""Of a spec, in addition to its configuration, as far as it has them."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Campaign:
         self._made: tuple[list[TrialRecord], dict[str, pd.DataFrame]] | None = None
         """The latest tables, and of which records: a page asks for what its run has just made."""
         self.retries_failed = False
-        """Whether trials that did not end well get a second attempt, beside those that were disturbed."""
+        """Whether trials that did not end well get a second attempt, as those that were disturbed do."""
 
     @cached_property
     def planned(self) -> list[Planned]:
@@ -100,22 +100,20 @@ class Campaign:
         return [item if item.unavailable else Planned(item.spec, self._launcher.refusal(item.spec)) for item in plan]
 
     def plan(self, machine: Machine | None = None) -> list[Planned]:
-        """The plan for a machine with so many processors as this one, unless given, whatever else this one has.
+        """Return the plan for a machine with so many processors as this one, unless given, whatever else this one has.
 
         Raises:
-            UserError: a setting allows no trial; says which of the trial's keys does not fit.
+            UserError: a setting allows no trial; names the trial's key that does not fit.
         """
         try:
             planned: list[Planned] = self.study.plan(self.profile, machine or self.machine())
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            why = f"{where}: {first['msg']}" if where else first["msg"].removeprefix("Value error, ")
-            raise UserError(f"study {self.study.name}, profile {self.profile.profile}: no trial fits: {why}") from None
+            named = f"study {self.study.name}, profile {self.profile.profile}"
+            raise UserError(f"{named}: no trial fits: {in_one_line(error)}") from None
         return planned
 
     def machine(self) -> Machine:
-        """What plans may depend on of the machine that measures."""
+        """Return what plans may depend on of the machine that measures."""
         return Machine(cores=usable_cores())
 
     @property
@@ -173,7 +171,7 @@ class Campaign:
         disturbed, up to the profile's share of all trials. Only then, because what disturbs a trial mostly goes on for
         longer than it; and not all, because a machine that disturbs most trials is no quieter in another attempt.
 
-        A sequential one is run as `sequential.measure` says, ``minutes`` in all with what earlier runs have measured;
+        A sequential one is run by `sequential.measure`, ``minutes`` in all with what earlier runs have measured;
         where none are given, up to the end of the first round.
 
         Raises:
@@ -218,7 +216,7 @@ class Campaign:
         id and moves its figures.
 
         Raises:
-            UserError: it is not; says what to set.
+            UserError: it is not; names what to set.
         """
         now = self.host.transparent_huge_pages
         for _, record in self.measured():
@@ -238,8 +236,8 @@ class Campaign:
         return [spec for spec in self.first_round_specs() if spec not in there]
 
     def _placed(self) -> Iterator[Task]:
-        """The trials without a record that the study places, up to those that its questions ask for first, a block of
-        all cells in random order after the other; which they are is found when their turn comes."""
+        """Yield the trials without a record that the study places, up to those that its questions ask for first, a
+        block of all cells in random order after the other; which they are is found when their turn comes."""
         if self.study.placed is None:
             return
         fewest = {cell: question.fewest for question in self.questions for cell in question.cells}
@@ -252,7 +250,7 @@ class Campaign:
                     yield task
 
     def measure(self, task: Task, meter: PaceMeter, bar: Any) -> TrialRecord:
-        """Run one trial now; what went wrong is told above the bar."""
+        """Run one trial now; print what went wrong above the bar."""
         record = self._run(task, meter)
         if record.status != "ok":
             bar.write(f"{record.trial_id} {record.status}: {record.reason}")
@@ -265,27 +263,28 @@ class Campaign:
         return run_trial(task, launch, self.host, meter, self.profile.disturbed_beyond)
 
     def alone(self) -> AbstractContextManager[None]:
-        """Hold the machine that measures, as `allocpool.trial.runner.alone` says."""
+        """Hold the machine that measures, as `allocpool.trial.runner.alone` does."""
         return alone(home.raw_dir())
 
     def pace_meter(self) -> PaceMeter:
-        """What reads the machine's pace between trials."""
+        """Return what reads the machine's pace between trials."""
         return self._launcher.pace_meter()
 
     def trials_of(self, cell: TrialSpec) -> list[Task]:
-        """The trials of a question's cell: what is planned, and what a schedule has added to it, as records tell."""
+        """Return the trials of a question's cell: what is planned, and what a schedule has added to it, as records
+        show."""
         return list(itertools.takewhile(self._is_part, self._blocks(cell)))
 
     def next_trial_of(self, cell: TrialSpec) -> Task | None:
-        """The first trial of a question's cell that has no record; None where its study gives the cell up."""
+        """Return the first trial of a question's cell that has no record; None where its study gives the cell up."""
         return next((task for task in self._blocks(cell) if self._record(task) is None), None)
 
     def _is_part(self, task: Task) -> bool:
         return task.trial_id in self._planned_ids or (self._adds and self._record(task) is not None)
 
     def _blocks(self, cell: TrialSpec) -> Iterator[Task]:
-        """The cell's trial in one block after the other: as a plan with more blocks would have it, without an end, or
-        where the study places it by what the blocks before have found, until it gives the cell up."""
+        """Yield the cell's trial in one block after the other: as a plan with more blocks would have it, without an
+        end, or where the study places it by what the blocks before have found, until it gives the cell up."""
         earlier: list[TrialRecord] = []
         raw = home.raw_dir()
         for block in itertools.count():
@@ -311,12 +310,12 @@ class Campaign:
         return {task.trial_id for task in self.tasks}
 
     def all_tasks(self) -> list[Task]:
-        """What is planned, and what a schedule has added to it."""
+        """Return what is planned, and what a schedule has added to it."""
         added = (task for cell in self.cells for task in self.trials_of(cell)) if self._adds else ()
         return [*self.tasks, *(task for task in added if task.trial_id not in self._planned_ids)]
 
     def progress(self) -> Progress[TrialSpec]:
-        """The costs of the trials of its questions' cells, and how many have none."""
+        """Return the costs of the trials of its questions' cells, and how many have none."""
         costs: dict[TrialSpec, list[Any]] = {}
         failures: dict[TrialSpec, int] = {}
         for cell in self.cells:
@@ -327,15 +326,15 @@ class Campaign:
         return Progress(costs, failures)
 
     def decisions(self) -> list[Decision]:
-        """The verdict on each question so far."""
+        """Return the verdict on each question so far."""
         return decisions_of(self.questions, self.progress())
 
     def verdicts(self) -> tuple[Verdicts, Verdicts]:
-        """How many of its primary, and of its other questions ended how."""
+        """Return how many of its primary, and of its other questions ended how."""
         return verdicts_of(self.questions, self.decisions())
 
     def questions_table(self) -> pd.DataFrame:
-        """One row per question: its sides, whether it is primary, the verdict so far, a's cost over b's with its
+        """Return one row per question: its sides, whether it is primary, the verdict so far, a's cost over b's with its
         interval, trials of the smaller side, about how many more it takes; the interval's level, the smallest ratio
         that matters, and a name that the question has on every host."""
         rows = [
@@ -351,8 +350,8 @@ class Campaign:
         return tidy.frame(rows, store.QUESTIONS)
 
     def first_round_specs(self) -> list[TrialSpec]:
-        """All that is planned and can run here; where a campaign is sequential, or its study places trials, also the
-        first trials of its questions."""
+        """Return all that is planned and can run here; where a campaign is sequential, or its study places trials, also
+        the first trials of its questions."""
         specs = [item.spec for item in self.planned if not item.unavailable]
         asked = [question for question in self.questions if question.comes_first]
         fewest = {cell: question.fewest for question in asked for cell in question.cells}
@@ -361,30 +360,30 @@ class Campaign:
         return list(dict.fromkeys(specs))
 
     def repeats(self) -> list[Task]:
-        """The second attempts that are due and that the profile allows."""
+        """Return the second attempts that are due and that the profile allows."""
         due = [task for task in self.all_tasks() if (attempt := self._due(task)) and attempt.attempt == 2]
         repeats = [task for task in due if self._is_repeat(task)]
         allowed = repeats[: self._repeats_left()] if repeats else []
         return [task.again() for task in due if task in allowed or not self._is_repeat(task)]
 
     def _waiting(self) -> list[Task]:
-        """The trials that wait for an attempt. Any of them may be disturbed, and wait for another then."""
+        """Return the trials that wait for an attempt. Any of them may be disturbed, and wait for another then."""
         waiting = [task for task in self.tasks if self._due(task)]
         return waiting if self._repeats_left() else [task for task in waiting if not self._is_repeat(task)]
 
     def _is_repeat(self, task: Task) -> bool:
-        """Whether the trial has ended well and waits for another attempt only because it was disturbed."""
+        """Return whether the trial has ended well and waits for another attempt only because it was disturbed."""
         first = self._record(task)
         return first is not None and not self._is_retried(first)
 
     def _repeats_left(self) -> int:
-        """How many more second attempts the profile's share of all trials allows."""
+        """Return how many more second attempts the profile's share of all trials allows."""
         tasks = self.all_tasks()
         allowed = math.ceil(self.profile.repeated_share * len(tasks))
         return max(0, allowed - sum(self._record(task.again()) is not None for task in tasks))
 
     def _due(self, task: Task) -> Task | None:
-        """The attempt that the trial waits for; None where it has had all that it gets."""
+        """Return the attempt that the trial waits for; None where it has had all that it gets."""
         first = self._record(task)
         if first is None:
             return task
@@ -417,7 +416,7 @@ class Campaign:
         )
 
     def status(self, seconds: float = 0.0) -> CampaignStatus:
-        """How far the campaign is, without running anything."""
+        """Return how far the campaign is, without running anything."""
         tasks, records, to_place = self.all_tasks(), self.records(), len(self._to_place())
         unavailable = sum(item.unavailable is not None for item in self.planned)
         primary, secondary = self.verdicts()
@@ -433,20 +432,26 @@ class Campaign:
             secondary=secondary,
         )
 
+    def plans_any_of(self, specs: Set[str]) -> bool:
+        """Return whether a trial of the first block is one of ``specs``, `specs_on_record`; names no trial, so it is
+        quicker than `status`."""
+        first = (item.spec for item in self.plan() if item.spec.block == 0 and not item.unavailable)
+        return any(_in_json(spec.model_dump(mode="json")) in specs for spec in first)
+
     def missing_specs(self) -> list[TrialSpec]:
-        """The trials that can run and have no record yet."""
+        """Return the trials that can run and have no record yet."""
         return [*(task.spec for task in self.all_tasks() if not self._attempts(task)), *self._to_place()]
 
     def records(self) -> list[TrialRecord]:
-        """The records of the trials that took place, in plan order: of two attempts the one that counts."""
+        """Return the records of the trials that took place, in plan order: of two attempts the one that counts."""
         return [attempts[-1] for task in self.all_tasks() if (attempts := self._attempts(task))]
 
     def _stood_in_for(self) -> list[TrialRecord]:
-        """The attempts that another one stands in for, as tables are to see them."""
+        """Return the attempts that another one stands in for, as tables are to see them."""
         return [stood_in_for(*attempts) for task in self.all_tasks() if len(attempts := self._attempts(task)) == 2]
 
     def _attempts(self, task: Task) -> list[TrialRecord]:
-        """The attempts at a trial, last the one that counts: the second, unless only the first ended well."""
+        """Return the attempts at a trial, last the one that counts: the second, unless only the first ended well."""
         if self._looked is None:
             return self._attempts_now(task)
         if task.trial_id not in self._looked:
@@ -467,16 +472,16 @@ class Campaign:
         return sorted(attempts, key=lambda record: (record.status == "ok", record.attempt))
 
     def measured(self) -> list[tuple[TrialSpec, TrialRecord]]:
-        """Every attempt that took place, with what it ran."""
+        """Return every attempt that took place, with what it ran."""
         attempts = ((task.spec, each) for task in self.all_tasks() for each in (task, task.again()))
         return [(spec, record) for spec, each in attempts if (record := self._record(each)) is not None]
 
     def has_run(self, task: Task) -> bool:
-        """Whether the trial has a record."""
+        """Return whether the trial has a record."""
         return self._record(task) is not None
 
     def _record(self, task: Task) -> TrialRecord | None:
-        """The record of a trial, read again only when its file has changed."""
+        """Return the record of a trial, read again only when its file has changed."""
         try:
             about = os.stat(f"{task.folder}/{RESULT}")
         except OSError:
@@ -488,7 +493,7 @@ class Campaign:
         return kept[1]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The tidy tables of what was measured so far, checked and written to ``data/tidy/<profile>/<study>/``.
+        """Return the tidy tables of what was measured so far, checked and written to ``data/tidy/<profile>/<study>/``.
 
         Of a campaign that is only shown, and that nothing was measured of here, those that are stored: the shipped
         ones.
@@ -544,16 +549,16 @@ class Campaign:
         return home.tidy_dir() / self.profile.profile / self.study.name
 
     def plan_summary(self) -> pd.DataFrame:
-        """One row per configuration of the whole study: planned or not, and why not; by the settings with which what is
-        shown was taken."""
+        """Return one row per configuration of the whole study: planned or not, and why not; by the settings with which
+        what is shown was taken."""
         taken = self.taken_under
         same = taken is self.profile
         planned = self.planned if same else self._marked(self.study.plan(taken, self.machine()))
         return self.study.catalogue(taken, planned)
 
     def planned_cells(self) -> pd.DataFrame:
-        """One row per planned configuration: its trials over all blocks, their expected seconds, the memory of one, and
-        why it can't run."""
+        """Return one row per planned configuration: its trials over all blocks, their expected seconds, the memory of
+        one, and why it can't run."""
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
         for item in self.planned:
             solution = item.spec.configuration()
@@ -607,8 +612,8 @@ def _name_of(question: Question[TrialSpec]) -> str:
 
 
 def _sides_of(question: Question[TrialSpec]) -> list[str]:
-    """What its sides run, each by another name: the second one with what is changed about it, where that is no part of
-    its name."""
+    """Return what its sides run, each by another name: the second one with what is changed about it, where that is no
+    part of its name."""
     sides = [_cell_name(side) for side in question.cells]
     if sides[0] == sides[1]:
         one, other = (side.model_dump(mode="json") for side in question.cells)
@@ -625,8 +630,8 @@ def _cell_name(spec: TrialSpec) -> str:
 
 
 def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord | None:
-    """A trial's record; None, and a line on stderr, where it is of another trial or host, or not what its
-    mode leaves."""
+    """Return a trial's record; None, and a line on stderr, where it is of another trial or host, or not what its mode
+    leaves."""
     folder = task.folder
     record = read_record(folder)
     if record is None:
@@ -645,7 +650,8 @@ def _read_whole_record(task: Task, study: Study[Any], host: Host) -> TrialRecord
 
 
 def stood_in_for(record: TrialRecord, by: TrialRecord) -> TrialRecord:
-    """The record of an attempt that another one stands in for: whatever its outcome was, no figure is to count it."""
+    """Return the record of an attempt that another one stands in for: whatever its outcome was, no figure is to count
+    it."""
     outcome = record.status if record.reason is None else f"{record.status}: {record.reason}"
     why = f"{record.disturbed or outcome}; trial {by.trial_id} stands in for it"
     return record.model_copy(update={"status": "disturbed", "reason": why})
@@ -654,8 +660,8 @@ def stood_in_for(record: TrialRecord, by: TrialRecord) -> TrialRecord:
 def open_study(
     name: str, profile: str = "quick", overrides: Mapping[str, Any] | None = None, launcher: Launcher | None = None
 ) -> Campaign:
-    """A study under a profile, with overrides for single settings; starts nothing. Campaigns that are opened together
-    may share what a launcher finds out of this machine.
+    """Return a study under a profile, with overrides for single settings; starts nothing. Campaigns that are opened
+    together may share what a launcher finds out of this machine.
 
     Raises:
         UserError: an unknown study, profile, key or value; names the valid ones.
@@ -664,8 +670,21 @@ def open_study(
     return Campaign(study, profiles.read(study, profile, overrides or {}), launcher)
 
 
+def specs_on_record() -> Set[str]:
+    """Return what was ever run here, whatever its code was: the specs of all folders of trials, as JSON."""
+    found = set()
+    for path in home.raw_dir().glob(f"*/{SPEC}"):
+        with suppress(OSError, ValueError, LookupError, TypeError):  # damage is `allocpool doctor --data`'s
+            found.add(_in_json(json.loads(path.read_bytes())["spec"]))
+    return found
+
+
+def _in_json(spec: Mapping[str, Any]) -> str:
+    return json.dumps(spec, sort_keys=True)
+
+
 def all_of_profile(profile: str) -> list[Campaign]:
-    """Every study of the profile's findings that it has settings for, in the order of the studies.
+    """Return every study of the profile's findings that it has settings for, in the order of the studies.
 
     Raises:
         UserError: no such profile; names those that there are.
@@ -680,7 +699,7 @@ def all_of_profile(profile: str) -> list[Campaign]:
 
 
 def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> list[CampaignStatus]:
-    """Run several campaigns, as `Campaign.run` says of one: fixed plans one after the other, whatever they take; then
+    """Run several campaigns, as `Campaign.run` runs one: fixed plans one after the other, whatever they take; then
     sequential ones together, as one pool of questions that shares what fixed plans leave of the minutes."""
     took_s = measure_together(campaigns, minutes)
     for each in campaigns:
@@ -689,7 +708,7 @@ def run_together(campaigns: Sequence[Campaign], minutes: float | None = None) ->
 
 
 def measure_together(campaigns: Sequence[Campaign], minutes: float | None = None) -> dict[str, float]:
-    """Measure as `run_together` says, and make no tables; what the trials of each study took now, seconds."""
+    """Measure as `run_together` does, and make no tables; what the trials of each study took now, seconds."""
     if minutes is not None:
         sequential.require_sequential(campaigns)
     took_s: dict[str, float] = {}

@@ -81,7 +81,7 @@ def _of_trial(folder: Path) -> Iterator[Damage]:
 
 
 def _check_identity(record: TrialRecord) -> None:
-    """That the record is of the trial that its name says, and holds what its mode leaves."""
+    """Check that the record is of the trial that its name stands for, and holds what its mode leaves."""
     mode = mode_named(record.spec.get("mode"))
     spec = mode.spec(**record.spec)
     named = trial_id(spec, record.launch.code_hash, record.host.fingerprint())

@@ -25,13 +25,13 @@ _INTRODUCTION = """# Data
 | `tidy/PROFILE/STUDY/` | tables of a campaign on this machine, checked against the schemas below | no |
 | `hosts/HOST/PROFILE/STUDY/` | the same of other machines, which a fleet or `allocpool import` brought | no |
 | `shipped/PROFILE/STUDY/` | the same, of campaigns that the pages of this repository show | yes |
-| `shipped/hosts/HOST/PROFILE/STUDY/` | the same of other machines, what pages set beside | yes |
+| `shipped/hosts/HOST/PROFILE/STUDY/` | the same of other machines, which pages compare with these | yes |
 | `reference/` | published figures, for comparison only; sources and known errors in its own README | yes |
 | `simulated/` | error rates of the judge, by simulation: `python -m allocpool.studies.instrument.proof` | yes |
 | `checked/` | advice against long plans: `allocpool bench advice --keep`; page 09's example: `advise --save` | yes |
 
 `allocpool run STUDY --profile PROFILE` makes raw trials and tidy tables, with `provenance.json` and `questions.parquet`
-(what the study decides, and how that ended so far) beside the tables.
+(what the study decides, and its verdicts so far) in the same folder.
 A trial id is the hash of its spec, of the code that it runs and of the machine. A trial that was disturbed is run again
 once, with `-2` at the end of its id; the attempt that no figure counts has status `disturbed`. `start_ns` and `end_ns`
 are readings of CLOCK_MONOTONIC.
@@ -101,7 +101,7 @@ def _csv_field(name: Any, values: pd.Series[Any]) -> dict[str, str]:
 
 
 def datapackage() -> str:
-    """The text of ``datapackage.json``."""
+    """Return the text of ``datapackage.json``."""
     package = {
         "name": "allocate-or-pool",
         "title": "Allocate or pool? Trials and published figures",
@@ -112,7 +112,7 @@ def datapackage() -> str:
 
 
 def dictionary() -> str:
-    """The text of ``data/README.md``."""
+    """Return the text of ``data/README.md``."""
     parts = [_INTRODUCTION]
     for study in every_study():
         for table, schema in study.schemas.items():
@@ -126,7 +126,7 @@ def dictionary() -> str:
 
 
 def files() -> dict[Path, str]:
-    """What this module writes, by path."""
+    """Return what this module writes, by path."""
     root = home.home() / "data"
     return {root / "datapackage.json": datapackage(), root / "README.md": dictionary()}
 

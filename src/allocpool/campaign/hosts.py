@@ -39,7 +39,7 @@ class OfHost:
 
 @dataclass(frozen=True)
 class Left:
-    """What a study left on one host: its tables, and what they say of where they come from."""
+    """What a study left on one host: its tables and their provenance."""
 
     host: OfHost
     tables: dict[str, pd.DataFrame]
@@ -91,27 +91,27 @@ def _left_out(folder: Path, error: Exception) -> None:
 
 
 def tables_of_hosts(study: str, profile: str) -> dict[str, pd.DataFrame]:
-    """The tables of a study on all hosts, one below the other, with the host in every row, first."""
+    """Return the tables of a study on all hosts, one below the other, with the host in every row, first."""
     return _one_below_the_other(study, of_hosts(study, profile))
 
 
 def trials_of_same_host(study: str, profile: str, beside: pd.DataFrame) -> pd.DataFrame:
-    """The trials that a study left on the host of those ``beside`` which they are compared with; no rows where it has
-    not run there, though it may have elsewhere."""
+    """Return the trials that a study left on the host of those ``beside`` which they are compared with; no rows where
+    it has not run there, though it may have elsewhere."""
     wanted = set(beside["host_id"].dropna())
     tables = _one_below_the_other(study, (one for one in of_hosts(study, profile) if one.host_id in wanted))
     return tables["trials"] if "trials" in tables else tidy.frame([], study_named(study).schemas["trials"])
 
 
 def label(host_id: str, profile: str) -> str:
-    """A host's label (`OfHost`), as any study of a profile has it; the start of its id where none has."""
+    """Return a host's label (`OfHost`), as any study of a profile has it; the start of its id where none has."""
     every = (one for study in every_study() for one in of_hosts(study.name, profile))
     return next((one.label for one in every if one.host_id == host_id), host_id[:4])
 
 
 def left_on(study: str, of: Iterable[OfHost]) -> Iterator[Left]:
-    """What a study left on each of these hosts, with the host in every row, first; what can't be read is named in a
-    line on stderr."""
+    """Yield what a study left on each of these hosts, with the host in every row, first; what can't be read is named in
+    a line on stderr."""
     for one in of:
         try:
             tables, provenance = read_folder(study_named(study), one.folder, "it is left out")
@@ -134,8 +134,8 @@ def _one_below_the_other(study: str, of: Iterable[OfHost]) -> dict[str, pd.DataF
 
 
 def questions_of_hosts(profile: str) -> pd.DataFrame:
-    """One row per question of any study and host that has figures of it: ``study``, ``host_id``, ``host`` (its label),
-    and what `Campaign.questions_table` says."""
+    """Return one row per question of any study and host that has figures of it: ``study``, ``host_id``, ``host`` (its
+    label), and the columns of `Campaign.questions_table`."""
     names = ["study", "host_id", "host", *QUESTIONS.columns]
     parts = [pd.DataFrame(columns=names)]
     for study in every_study():
@@ -156,7 +156,7 @@ def questions_of_hosts(profile: str) -> pd.DataFrame:
 
 
 def combined(questions: pd.DataFrame) -> pd.DataFrame:
-    """One row per question that several hosts have figures of: its names, and the fields of
+    """Return one row per question that several hosts have figures of: its names, and the fields of
     `allocpool.decisions.Combined`; all decided together, by the smallest of the effects that hosts asked for."""
     groups = [(key, group) for key, group in questions.groupby(_KEY, sort=False) if group["host_id"].nunique() > 1]
     decide = [

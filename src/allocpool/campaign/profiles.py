@@ -23,14 +23,14 @@ _NEWEST = re.compile(r"(?<=/)newest(?=/|$)")
 
 
 def names() -> tuple[str, ...]:
-    """Names of the profiles, one per folder of ``papermill-configs/``, the smallest first."""
+    """Return the names of the profiles, one per folder of ``papermill-configs/``, the smallest first."""
     order = ("smoke", "quick", "standard", "article")
     folders = {path.name for path in (home.home() / "papermill-configs").iterdir() if path.is_dir()}
     return (*(name for name in order if name in folders), *sorted(folders - set(order)))
 
 
 def check(profile: str) -> None:
-    """That there is such a profile.
+    """Check that there is such a profile.
 
     Raises:
         UserError: there is none; names those that there are.
@@ -62,10 +62,10 @@ def studies_of(profile: str) -> tuple[str, ...]:
 
 
 def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> StudyProfile:
-    """The profile's YAML with the overrides laid over it, validated.
+    """Return the profile's YAML with the overrides laid over it, validated.
 
     An override of None means: as the profile has it. One with a dot changes a key of a part, and leaves the others of
-    that part as they are: ``sweeps.blocks``. A campaign with other overrides gets a name of its own.
+    that part as they are: ``sweeps.blocks``. A campaign with other overrides gets another name.
 
     Where a solution names its Java release, ``newest`` becomes the number of the newest that this machine has:
     ``java/heap/g1/newest``.
@@ -101,7 +101,8 @@ def read(study: Study[Any], profile: str, overrides: Mapping[str, Any]) -> Study
 
 
 def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Overrides without dots: a part that some of its keys were given for is whole, with what ``settings`` has of it.
+    """Return overrides without dots: a part that some of its keys were given for is whole, with what ``settings`` has
+    of it.
 
     Raises:
         UserError: a part is given, and a key of it too.
@@ -124,7 +125,7 @@ def _in_parts(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict
 
 
 def _with_numbers(value: Any) -> Any:
-    """Settings with a number where a solution's release is ``newest``; a list then holds each solution once.
+    """Return settings with a number where a solution's release is ``newest``; a list then holds each solution once.
 
     Raises:
         UserError: ``newest`` is asked for, and there is no runtime.
@@ -141,7 +142,7 @@ def _with_numbers(value: Any) -> Any:
 
 
 def told_by(study: Study[Any], provenance: Mapping[str, Any]) -> StudyProfile | None:
-    """The settings that stored tables were taken with; None where they are no settings of today."""
+    """Return the settings that stored tables were taken with; None where they are no settings of today."""
     try:
         taken: StudyProfile = study.profile_model(**provenance["profile"])
     except (ValidationError, LookupError, TypeError):
@@ -190,7 +191,7 @@ def parsed(text: str) -> Any:
     """Return the value of a text in YAML: of a profile's file, or of one setting.
 
     Raises:
-        UserError: it is none, is larger or deeper than settings are, or uses what they need not; says in which line.
+        UserError: it is none, is larger or deeper than settings are, or uses what they need not; names the line.
     """
     if len(text) > _MOST_BYTES:
         raise UserError(f"longer than {_MOST_BYTES:,} characters")
@@ -238,10 +239,10 @@ def _check_words(given: Any, taken: Any, key: str) -> None:
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """The settings of a profile's file.
+    """Return the settings of a profile's file.
 
     Raises:
-        UserError: it can't be read, or holds no settings; says where.
+        UserError: it can't be read, or holds no settings; names the place.
     """
     try:
         settings = parsed(read_regular(path, _MOST_BYTES).decode())
@@ -263,7 +264,7 @@ _SHORT_LIST = 4
 
 
 def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str = "") -> list[str]:
-    """Each setting that is another one than was asked for, in words: ``blocks 3, not 5``."""
+    """Return each setting that is another one than was asked for, in words: ``blocks 3, not 5``."""
     told = []
     for key in taken:
         one, other = taken[key], asked.get(key)
@@ -277,7 +278,7 @@ def other_settings(taken: Mapping[str, Any], asked: Mapping[str, Any], part: str
 
 
 def _in_order(value: Any) -> Any:
-    """A list in an order of its own: which solutions come first makes no other campaign."""
+    """Return a list in an order of its own: which solutions come first makes no other campaign."""
     return sorted(map(str, value)) if isinstance(value, list) else value
 
 

@@ -19,7 +19,7 @@ STUDY_NAMES = (
 
 @cache
 def study_named(name: str) -> Study[Any]:
-    """The study of that name; UserError that lists the names otherwise."""
+    """Return the study of that name; UserError that lists the names otherwise."""
     if name not in STUDY_NAMES:
         raise unknown_choice("study", name, STUDY_NAMES)
     study: Study[Any] = room(name, "study").STUDY
@@ -27,23 +27,23 @@ def study_named(name: str) -> Study[Any]:
 
 
 def room(study: str, part: str) -> ModuleType:
-    """A module of the study's folder by name, such as ``story``."""
+    """Return a module of the study's folder by name, such as ``story``."""
     return importlib.import_module(f"allocpool.studies.{study}.{part}")
 
 
 def every_study() -> list[Study[Any]]:
-    """All studies, in their order."""
+    """Return all studies, in their order."""
     return [study_named(name) for name in STUDY_NAMES]
 
 
 @cache
 def modes() -> dict[str, Mode]:
-    """Every mode of a trial by its name."""
+    """Return every mode of a trial by its name."""
     return {mode.name: mode for study in every_study() for mode in study.modes}
 
 
 def mode_named(name: object) -> Mode:
-    """The mode of that name; UserError that lists the names otherwise."""
+    """Return the mode of that name; UserError that lists the names otherwise."""
     known = modes()
     if not isinstance(name, str) or name not in known:
         raise unknown_choice("mode", name, known)

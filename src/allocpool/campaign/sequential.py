@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from allocpool.campaign.campaign import Campaign
 
 BETWEEN_TRIALS_S = 0.05
-"""What a trial takes beside its own process: readings of the machine's pace, its record, the next one's choice."""
+"""What a trial takes apart from its process: readings of the machine's pace, its record, the next one's choice."""
 _GAP = 5
 """Trials of a cell from which on its time is known well enough."""
 
@@ -120,7 +120,7 @@ class Work:
         self._trials += 1
 
     def seconds(self, spec: TrialSpec) -> float:
-        """What a trial takes: the median of those like it, or what its spec expects."""
+        """Return what a trial takes: the median of those like it, or what its spec expects."""
         walls_s = self._walls_s.get(_cell(spec))
         return (statistics.median(walls_s[-_GAP:]) if walls_s else spec.expected_seconds()) + BETWEEN_TRIALS_S
 
@@ -130,11 +130,11 @@ class Work:
         return max(0.0, min(self._limit_s - self.spent_s, self._ends_s - self._clock()))
 
     def fits(self, task: Task) -> bool:
-        """Whether there is time for the trial."""
+        """Return whether there is time for the trial."""
         return self.seconds(task.spec) <= self.left_s
 
     def due(self) -> list[Due]:
-        """The next round in its random order; empty when all is done or decided, or nothing fits."""
+        """Return the next round in its random order; empty when all is done or decided, or nothing fits."""
         left_s = self.left_s
         progress = self._progress()
         if first := first_round(self.questions, progress, self.seconds, left_s):
@@ -153,11 +153,11 @@ class Work:
         )  # fmt: skip
 
     def verdicts(self) -> tuple[Verdicts, Verdicts]:
-        """How many primary, and other, questions have ended how."""
+        """Return how many primary, and other, questions have ended how."""
         return verdicts_of(self.questions, decisions_of(self.questions, self._progress()))
 
     def bar(self) -> Any:
-        """A bar over the time there is, or over what the first round takes."""
+        """Return a bar over the time there is, or over what the first round takes."""
         specs = {spec for each in self.campaigns for spec in each.first_round_specs()}
         total_s = self._limit_s if math.isfinite(self._limit_s) else sum(map(self.seconds, specs))
         return tqdm(
@@ -211,12 +211,12 @@ def _just(task: Task) -> Callable[[], Task | None]:
 
 
 def seconds_on_record(campaign: Campaign) -> float:
-    """What the trials of a campaign have taken, whenever they ran."""
+    """Return what the trials of a campaign have taken, whenever they ran."""
     return sum(record.wall_s + BETWEEN_TRIALS_S for _, record in campaign.measured())
 
 
 def announcement(campaigns: Sequence[Campaign]) -> list[str]:
-    """What is about to be run: of several studies first their sum, then a line a study with its place."""
+    """Return what is about to be run: of several studies first their sum, then a line a study with its place."""
     if len(campaigns) == 1:
         return [plan_in_words(campaigns[0])]
     trials, seconds = (
@@ -228,7 +228,8 @@ def announcement(campaigns: Sequence[Campaign]) -> list[str]:
 
 
 def plan_in_words(campaign: Campaign) -> str:
-    """How many trials the plan has, or the first round, with its time; what can't run; and how many questions."""
+    """Return how many trials the plan has, or the first round, with its time; what can't run; and how many
+    questions."""
     specs = campaign.first_round_specs()
     which = "in the first round" if campaign.is_sequential else "in all"
     unavailable = sum(item.unavailable is not None for item in campaign.planned)
@@ -241,15 +242,15 @@ def plan_in_words(campaign: Campaign) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as a reader takes it in: seconds, minutes or hours."""
+    """Return a time as a reader takes it in: seconds, minutes or hours."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.1f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def outcome(campaigns: Sequence[Campaign]) -> str:
-    """How the questions of these campaigns ended so far, each study's decided together, and from where on a difference
-    matters to them."""
+    """Return how the questions of these campaigns ended so far, each study's decided together, and from where on a
+    difference matters to them."""
     counts = [campaign.verdicts() for campaign in campaigns]
     primary, secondary = (sum(which, Verdicts()) for which in zip(*counts, strict=True))
     studies: dict[float, list[str]] = defaultdict(list)
@@ -263,7 +264,7 @@ def outcome(campaigns: Sequence[Campaign]) -> str:
 
 
 def minutes_from(text: str | None) -> float | None:
-    """Minutes as a user writes them.
+    """Return minutes as a user writes them.
 
     Raises:
         UserError: that is no number above 0.
@@ -289,11 +290,11 @@ def require_sequential(campaigns: Sequence[Campaign]) -> None:
 
 
 def counts_in_words(primary: Verdicts, secondary: Verdicts) -> str:
-    """The numbers of questions by how they ended."""
-    told = f"{primary.decided} decided, {primary.equivalent} equivalent, {primary.open} open"
+    """Return the numbers of questions by how they ended."""
+    told = f"{primary.decided} decided, {primary.equivalent} equivalent, {primary.open} inconclusive"
     return f"{told} (secondary: {secondary.decided}, {secondary.equivalent}, {secondary.open})"
 
 
 def expected_seconds(specs: Iterable[TrialSpec]) -> float:
-    """About how long these trials take, each once."""
+    """Return about how long these trials take, each once."""
     return sum(spec.expected_seconds() + BETWEEN_TRIALS_S for spec in set(specs))

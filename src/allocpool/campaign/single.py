@@ -1,7 +1,9 @@
-"""One trial by itself: from ``KEY=VALUE`` words to its record, and what the words may be."""
+"""One trial, without a campaign: from ``KEY=VALUE`` words to its record, and what the words may be."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,10 +22,12 @@ from allocpool.trial.runner import alone, run_trial, task_for
 from allocpool.trial.spec import TrialSpec
 
 _WIDTH = 100
+_SCREEN = 80
+"""Letters of a line where each mode has one."""
 
 
 def parse_spec(settings: Sequence[str]) -> TrialSpec:
-    """The spec that ``KEY=VALUE`` words describe.
+    """Return the spec that ``KEY=VALUE`` words describe.
 
     Raises:
         UserError: a word is no ``KEY=VALUE``, or key or value is not valid; names the valid ones.
@@ -36,7 +40,9 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
         if key in values:
             raise UserError(f"{key} is given twice")
         values[key] = value
-    model = mode_named(values.get("mode")).spec
+    if "mode" not in values:
+        raise UserError(f"trial: mode is missing: choose one of {', '.join(modes())}; see allocpool trial --help")
+    model = mode_named(values["mode"]).spec
     try:
         return model(**values)
     except ValidationError as error:
@@ -44,7 +50,7 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
 
 
 def summary_of(record: TrialRecord) -> dict[str, Any]:
-    """A record as plain data, for a reader of JSON."""
+    """Return a record as plain data, for a reader of JSON."""
     told = mode_named(record.spec["mode"]).summarise(record)
     if record.launch and record.launch.jvm:
         told = {**told, "jvm_flags": list(record.launch.jvm.flags)}
@@ -52,8 +58,8 @@ def summary_of(record: TrialRecord) -> dict[str, Any]:
 
 
 def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[str]:
-    """The keys of a summary that are told in words: how it ended, times of one packet, what else was measured, and last
-    what was stated, which trial it is and what went on around it."""
+    """Return the keys of a summary that are printed as text: how it ended, times of one packet, what else was measured,
+    and last what was stated, which trial it is and what went on around it."""
     told = [key for key, value in summary.items() if value is not None and not isinstance(value, (dict, list))]
     about = {*record.spec, *TRIAL_COLUMNS}
 
@@ -66,7 +72,7 @@ def in_order_of_interest(summary: dict[str, Any], record: TrialRecord) -> list[s
 
 
 def run_and_summarise(spec: TrialSpec) -> dict[str, Any]:
-    """What one trial measured, as plain data.
+    """Return what one trial measured, as plain data.
 
     Raises:
         UserError: this machine can't run it, or it did not end well.
@@ -97,16 +103,38 @@ def run_single(spec: TrialSpec) -> TrialRecord:
         return run_trial(task, launch, host, launcher.pace_meter())
 
 
-def describe_modes() -> str:
-    """Every mode with what it measures and a whole example."""
-    lines = []
-    for name, mode in modes().items():
-        lines += [f"mode={name}", *_wrapped(_first_sentence(mode.spec), "    "), f"    {mode.example}"]
+def command_of(spec: TrialSpec) -> str:
+    """Return the command line of a trial: the environment and words of its process, then the JVM in that process.
+
+    Raises:
+        UserError: this machine can't run it.
+    """
+    launcher = Launcher()
+    if refused := launcher.refusal(spec):
+        raise UserError(refused)
+    launch = launcher.launch_of(spec)
+    environment = (f"{name}={value}" for name, value in launch.environment.items())
+    process = [*environment, sys.executable, "-m", "allocpool.trial.child", str(home.raw_dir() / "single" / "TRIAL_ID")]
+    lines = [shlex.join(process)]
+    if launch.jvm is not None:
+        words = ("java", *launch.jvm.flags, "-cp", ":".join(launch.jvm.classpath))
+        lines += [f"# in that process, by {launch.jvm.libjvm}:", " \\\n  ".join(map(shlex.quote, words))]
     return "\n".join(lines)
 
 
+def describe_modes() -> str:
+    """Return every mode with what it measures, a line each, and an example."""
+    width = max(map(len, modes()))
+    told = [
+        f"  {name:{width}}  {textwrap.shorten(_first_sentence(mode.spec), _SCREEN - width - 4, placeholder=' ...')}"
+        for name, mode in modes().items()
+    ]
+    example = f"Example: allocpool trial {mode_named('batch').example}"
+    return "\n".join([example, "", "Modes (mode=NAME --help lists the keys of one):", *told])
+
+
 def describe_keys(mode: str) -> str:
-    """Every key of a mode: what it takes, its default, what it means.
+    """Return every key of a mode: what it takes, its default, what it means.
 
     Raises:
         UserError: no such mode; names those that there are.
@@ -115,12 +143,12 @@ def describe_keys(mode: str) -> str:
     lines = [*_wrapped(_first_sentence(spec), ""), ""]
     fields = {name: field for name, field in spec.model_fields.items() if name != "mode"}
     for name, field in sorted(fields.items(), key=lambda item: not item[1].is_required()):
-        lines += _wrapped(f"{_usage(name, field)}  {field.description or ''}".rstrip(), "  ")
+        lines += _wrapped(f"{_usage(name, field)}  {field.description or ''}".replace("`", "").rstrip(), "  ")
     return "\n".join([*lines, "", f"Example: allocpool trial {mode_named(mode).example}"])
 
 
 def _first_sentence(spec: type[TrialSpec]) -> str:
-    return " ".join((spec.__doc__ or "").split("\n\n")[0].split())
+    return " ".join((spec.__doc__ or "").split("\n\n")[0].replace("`", "").split())
 
 
 def _usage(name: str, field: FieldInfo) -> str:

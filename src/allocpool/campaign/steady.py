@@ -1,4 +1,4 @@
-"""Whether the iterations of one trial had reached a steady state, told by change points.
+"""Whether the iterations of one trial had reached a steady state, by change points.
 
 After Barrett, Bolz-Tereick, Killick, Mount and Tratt, "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017:
 iterations that lie far off are left out, the rest is cut into segments of one mean and one variance each, and these
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 STEADY_STATES = ("steady", "warming", "slowing", "never")
 """One level from first to last; one that was reached after dearer, or after cheaper, iterations; none was reached."""
 FEWEST_ITERATIONS = 20
-"""Below, only a change of many standard deviations would get over the penalty: nothing is said."""
+"""Below, only a change of many standard deviations would get over the penalty: no state is given."""
 _PENALTY = 15.0
 """In units of log n, as in the paper: a change point has to be worth so much likelihood."""
 _SHORTEST = 4
@@ -40,12 +40,13 @@ Integers = NDArray[np.int64]
 
 
 def steady_state(costs: Sequence[float]) -> str | None:
-    """One of `STEADY_STATES`; None where the iterations, given by what an item cost in each, are too few to tell."""
+    """Return one of `STEADY_STATES`; None where the iterations, given by what an item cost in each, are too few to
+    tell."""
     return steady_states([costs])[0]
 
 
 def steady_states(series: Sequence[Sequence[float]]) -> list[str | None]:
-    """The `steady_state` of each series; those of one length are looked at together, which is faster."""
+    """Return the `steady_state` of each series; those of one length are looked at together, which is faster."""
     told: list[str | None] = [None] * len(series)
     enough = [place for place, costs in enumerate(series) if len(costs) >= FEWEST_ITERATIONS]
     logs = _without_far_ones([np.log(np.asarray(series[place], dtype=np.float64)) for place in enough])
@@ -57,7 +58,7 @@ def steady_states(series: Sequence[Sequence[float]]) -> list[str | None]:
 
 
 def _of_one_length(series: Sequence[Floats]) -> Iterator[list[int]]:
-    """The places of series of one length, a few hundred at once."""
+    """Yield the places of series of one length, a few hundred at once."""
     places: dict[int, list[int]] = {}
     for place, values in enumerate(series):
         places.setdefault(len(values), []).append(place)
@@ -86,7 +87,7 @@ def change_points(values: Floats) -> list[int]:
 
 
 def _all_change_points(values: Floats) -> list[list[int]]:
-    """The change points of each row."""
+    """Return the change points of each row."""
     n = values.shape[1]
     apart = values - values.mean(axis=1, keepdims=True)
     sums, squares = (np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (apart, apart**2))

@@ -42,7 +42,7 @@ QUESTIONS = DataFrameSchema(
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
-    """Write the provenance beside the tables that it belongs to."""
+    """Write the provenance into the folder of its tables."""
     write_atomically(folder / "provenance.json", json.dumps(provenance, indent=1, default=str))
 
 
@@ -62,7 +62,7 @@ def _read_table(path: Path, remake: str) -> pd.DataFrame:
 
 
 def read_folder(known: Study[Any], folder: Path, remake: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """The tables and the provenance that a campaign left in a folder, in today's columns.
+    """Return the tables and the provenance that a campaign left in a folder, in today's columns.
 
     Raises:
         UserError: a file of theirs can't be read; ends with ``remake``, what to do.
@@ -80,7 +80,7 @@ def _read_provenance(folder: Path, remake: str) -> dict[str, Any]:
 
 
 def effect_told_by(provenance: Mapping[str, Any]) -> float:
-    """The smallest ratio that matters to a campaign, by its profile; the first campaigns did not know any."""
+    """Return the smallest ratio that matters to a campaign, by its profile; the first campaigns did not know any."""
     return float(provenance["profile"].get("effect_that_matters", EFFECT))
 
 
@@ -97,12 +97,12 @@ def effect_of(profile: str, *studies: str) -> float:
 
 
 def _copies(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Tables that may be changed, of ones that are kept."""
+    """Return tables that may be changed, of ones that are kept."""
     return {name: table.copy() for name, table in tables.items()}
 
 
 _Version = tuple[Path, int, int, int]
-"""A file, and what tells whether it is still the same."""
+"""A file, and what shows whether it is still the same."""
 
 
 def _versions(folder: Path, remake: str) -> tuple[_Version, ...]:
@@ -121,7 +121,8 @@ def _version(path: Path, remake: str) -> _Version:
 def _in_todays_columns(
     known: Study[Any], folder: Path, remake: str, versions: tuple[_Version, ...]
 ) -> dict[str, pd.DataFrame]:
-    """The tables of a folder, read once as long as its files are the same: a page asks for a study's several times."""
+    """Return the tables of a folder, read once as long as its files are the same: a page asks for a study's several
+    times."""
     stored = {path.stem: _read_table(path, remake) for path, *_ in versions}
     # A campaign from before the study had a table has no rows of it.
     stored |= {name: tidy.without_rows(schema) for name, schema in known.schemas.items() if name not in stored}
@@ -132,7 +133,7 @@ def _in_todays_columns(
 
 
 def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """The stored tables and provenance of a campaign, the reader's own before the shipped ones.
+    """Return the stored tables and provenance of a campaign, the reader's own before the shipped ones.
 
     Raises:
         NoTables: neither is there; names the command that makes them.
@@ -149,7 +150,7 @@ def read_tables(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict
 
 
 def _stored_folder(study: str, profile: str) -> Path | None:
-    """The reader's own before the shipped one."""
+    """Return the reader's own before the shipped one."""
     folders = (root / profile / study for root in (home.tidy_dir(), home.shipped_dir()))
     return next((folder for folder in folders if (folder / "provenance.json").exists()), None)
 

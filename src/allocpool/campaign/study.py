@@ -55,7 +55,7 @@ class StudyProfile(BaseModel):
 
 @dataclass(frozen=True)
 class Planned:
-    """A spec of a plan; ``unavailable`` says why it can't run anywhere, or here, and is None where it can."""
+    """A spec of a plan; ``unavailable`` is why it can't run anywhere, or here; None where it can."""
 
     spec: TrialSpec
     unavailable: str | None = None
@@ -113,7 +113,7 @@ class Study(Generic[Profile]):
         notebook: stem of its notebook, and of its YAML in each profile.
         question: in one sentence.
         modes: the kinds of trials that are this study's own; it may plan those of others, too.
-        profile_model: what its YAML may say.
+        profile_model: the keys of its YAML.
         plan: profile and machine to planned trials: a pure function, no I/O, in the order of the blocks.
         tidy: records to tables.
         schemas: of these tables.

@@ -1,6 +1,6 @@
 """From records to tidy tables: the columns every study shares, and how tables are made, checked and written.
 
-A study says which rows a record becomes (``rows_of``); everything else is here. A table is written only after its
+A study defines which rows a record becomes (``rows_of``); everything else is here. A table is written only after its
 schema held.
 """
 
@@ -47,22 +47,22 @@ _Measurement = TypeVar("_Measurement", bound=Mapping[str, object])
 
 
 def text(description: str, *, nullable: bool = False) -> Column:
-    """A column of strings."""
+    """Return a column of strings."""
     return Column("string", nullable=nullable, description=description)
 
 
 def choice(valid: Iterable[str], description: str, *, nullable: bool = False) -> Column:
-    """A column of strings out of a closed list."""
+    """Return a column of strings out of a closed list."""
     return Column("string", Check.isin(list(valid)), nullable=nullable, description=description)
 
 
 def number(description: str, check: Check | None = COUNT) -> Column:
-    """A column of numbers that a trial without a measurement leaves empty."""
+    """Return a column of numbers that a trial without a measurement leaves empty."""
     return Column("Float64", check, nullable=True, description=description)
 
 
 def whole(description: str, check: Check | None = COUNT) -> Column:
-    """A column of whole numbers that a trial without a measurement leaves empty."""
+    """Return a column of whole numbers that a trial without a measurement leaves empty."""
     return Column("Int64", check, nullable=True, description=description)
 
 
@@ -163,7 +163,7 @@ class Trial(Generic[_Measurement]):
 
     @property
     def peak_rss_mb(self) -> float | None:
-        """Peak resident memory, MiB; told also by a trial whose memory was exhausted before it had measured."""
+        """Peak resident memory, MiB; recorded also by a trial whose memory was exhausted before it had measured."""
         return (self.record.measurement or {}).get("peak_rss_mb")
 
 
@@ -173,7 +173,8 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def read_trial(record: TrialRecord, kind: type[_Measurement]) -> Trial[_Measurement]:
-    """The record with its measurement, which is checked to be of this kind, a TypedDict; the only way in for tables.
+    """Return the record with its measurement, which is checked to be of this kind, a TypedDict; the only way in for
+    tables.
 
     A trial that did not end well may have measured all the same, or a part, which then counts as nothing.
 
@@ -205,7 +206,7 @@ def check_cost(record: TrialRecord, study: Study[Any]) -> None:
 
 
 def trial_row(record: TrialRecord) -> Row:
-    """The shared columns of one trial, but the study, which `tables_of` knows, and the steady state."""
+    """Return the shared columns of one trial, but the study, which `tables_of` knows, and the steady state."""
     return {
         "trial_id": record.trial_id, "mode": record.spec["mode"], "block": record.spec["block"],
         "status": record.status, "reason": record.reason, "wall_s": record.wall_s, "cpu_s": record.cpu_s,
@@ -217,7 +218,7 @@ def trial_row(record: TrialRecord) -> Row:
 
 
 def _noise_row(noise: Noise | None) -> Row:
-    """What went on around a trial; empty where its record is of an earlier version."""
+    """Return what went on around a trial; empty where its record is of an earlier version."""
     if noise is None:
         return {}
     row = {name: value for name, value in noise if name not in ("before", "after", "usual_compute_ns")}
@@ -229,12 +230,12 @@ def _noise_row(noise: Noise | None) -> Row:
 
 
 def steady_states_of(records: Sequence[TrialRecord]) -> list[str | None]:
-    """The `allocpool.campaign.steady.steady_state` of each trial that has measured iterations and ended well."""
+    """Return the `allocpool.campaign.steady.steady_state` of each trial that has measured iterations and ended well."""
     return steady_states([_costs(record) for record in records])
 
 
 def _costs(record: TrialRecord) -> list[float]:
-    """What an item cost in each measured iteration."""
+    """Return what an item cost in each measured iteration."""
     iterations = (record.measurement or {}).get("iterations")
     measured = iterations.get("measured") if isinstance(iterations, Mapping) else None
     if record.status not in ("ok", "disturbed") or not measured:
@@ -243,7 +244,8 @@ def _costs(record: TrialRecord) -> list[float]:
 
 
 def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
-    """What the collector did between two instants of CLOCK_MONOTONIC; empty where there is no collector's log."""
+    """Return what the collector did between two instants of CLOCK_MONOTONIC; empty where there is no collector's
+    log."""
     stops = stops_of(record)
     if stops is None:
         return dict.fromkeys(GC_COLUMNS)
@@ -260,7 +262,7 @@ def gc_row(record: TrialRecord, start_ns: int, end_ns: int) -> Row:
 def cpu_rows(record: TrialRecord, cpu: CpuTime, *beside: tuple[str, int]) -> list[Row]:
     """CPU time of the trial's measured window by thread group.
 
-    ``beside`` are threads, by name and nanoseconds, that told their own time because they ended before the window did.
+    ``beside`` are threads, by name and nanoseconds, that recorded their time because they ended before the window.
     """
     spent = cpu_ns_by_group([*cpu["threads"], *beside], cpu["process_ns"])
     return [{"trial_id": record.trial_id, "thread_group": group, "cpu_ns": ns} for group, ns in spent.items()]
@@ -273,7 +275,7 @@ def ns_per_item(iterations: Sequence[tuple[int, ...]]) -> float | None:
 
 
 def drift_percent(iterations: Sequence[tuple[int, ...]]) -> float | None:
-    """How much dearer an item is in the second half of the rows than in the first, percent."""
+    """Return how much dearer an item is in the second half of the rows than in the first, percent."""
     half = len(iterations) // 2
     first, second = ns_per_item(iterations[:half]), ns_per_item(iterations[half:])
     return 100 * (second / first - 1) if first and second else None
@@ -282,7 +284,7 @@ def drift_percent(iterations: Sequence[tuple[int, ...]]) -> float | None:
 def frames(
     records: Iterable[TrialRecord], rows_of: Callable[[TrialRecord], Tables], schemas: Mapping[str, DataFrameSchema]
 ) -> dict[str, pd.DataFrame]:
-    """A table for each schema, of the rows of each record, checked.
+    """Return a table for each schema, of the rows of each record, checked.
 
     A record, or a log, that can't be read, or that holds a number which can't be, is in no table, and is named in one
     line on standard error.
@@ -357,19 +359,19 @@ def check_rows(record: TrialRecord, study: Study[Any]) -> None:
 
 
 def with_columns(table: pd.DataFrame, rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
-    """The table with the columns of these rows, one for each of its own, in the types of the schema."""
+    """Return the table with the columns of these rows, one for each of its own, in the types of the schema."""
     added = pd.DataFrame(list(rows), index=table.index)
     return table.join(added.astype({name: str(schema.columns[str(name)].dtype) for name in added}))
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:
-    """The rows of a table, by the names of its columns."""
+    """Return the rows of a table, by the names of its columns."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def completed(table: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
-    """A stored table of an earlier version with the columns that have come since: empty, or what their ``metadata``
-    gives for ``older`` records; in the order of the schema, a column that is no more last."""
+    """Return a stored table of an earlier version with the columns that have come since: empty, or what their
+    ``metadata`` gives for ``older`` records; in the order of the schema, a column that is no more last."""
     lacking = {name: column for name, column in schema.columns.items() if name not in table}
     values = {
         name: pd.Series((column.metadata or {}).get("older"), index=table.index, dtype=str(column.dtype))
@@ -380,13 +382,13 @@ def completed(table: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
 
 
 def frame(rows: Sequence[Row], schema: DataFrameSchema) -> pd.DataFrame:
-    """The rows as a table whose columns, types and ranges are those of the schema, but for the study's name."""
+    """Return the rows as a table whose columns, types and ranges are those of the schema, but for the study's name."""
     return _frame(_columns_of([rows], schema), schema)
 
 
 def without_rows(schema: DataFrameSchema) -> pd.DataFrame:
-    """The table of no rows, in the types of the schema: there is nothing to check of it, which takes longest. A page
-    asks for hundreds, so each is made once."""
+    """Return the table of no rows, in the types of the schema: there is nothing to check of it, which takes longest. A
+    page asks for hundreds, so each is made once."""
     if id(schema) not in _WITHOUT_ROWS:
         types = {name: column.dtype.type for name, column in schema.columns.items() if name != STUDY}
         table = pd.DataFrame({name: pd.Series([], dtype=of_column) for name, of_column in types.items()})
@@ -399,7 +401,7 @@ _WITHOUT_ROWS: dict[int, tuple[DataFrameSchema, pd.DataFrame]] = {}
 
 
 def _columns_of(parts: Sequence[Sequence[Row] | Columns], schema: DataFrameSchema) -> Columns:
-    """The values of each column of the schema but the study's name; None where a row has none."""
+    """Return the values of each column of the schema but the study's name; None where a row has none."""
     rows = [row for part in parts if not isinstance(part, dict) for row in part]
     whole = [part for part in parts if isinstance(part, dict)]
     return {
@@ -418,7 +420,8 @@ def _frame(columns: Columns, schema: DataFrameSchema) -> pd.DataFrame:
 
 
 def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
-    """The values in the type of their column; those of plain numbers are left for the schema to convert, or refuse."""
+    """Return the values in the type of their column; those of plain numbers are left for the schema to convert, or
+    refuse."""
     if dtype in ("Int64", "Float64"):
         return pd.Series(pd.to_numeric(pd.Series(values, dtype=object)), dtype=dtype)
     if dtype in ("int64", "float64") and values:
@@ -427,7 +430,7 @@ def _typed(values: Sequence[Any], dtype: str) -> pd.Series:
 
 
 def tables_of(study: Study[Any], records: Sequence[TrialRecord]) -> dict[str, pd.DataFrame]:
-    """The study's tables of these trials, with its name in those that have a column for it.
+    """Return the study's tables of these trials, with its name in those that have a column for it.
 
     Here and nowhere else: a trial may belong to several studies, and modules of tables are shared by some.
     """
@@ -450,8 +453,8 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]
 
 
 def _encodings(table: pd.DataFrame) -> dict[str, Any]:
-    """How columns lie in a file: counts and times as differences, other numbers byte by byte, all else by its distinct
-    values. Of numbers that follow each other it takes a third less than one way for all."""
+    """Return how columns lie in a file: counts and times as differences, other numbers byte by byte, all else by its
+    distinct values. Of numbers that follow each other it takes a third less than one way for all."""
     encoding = {
         name: "DELTA_BINARY_PACKED" if pd.api.types.is_integer_dtype(kind) else "BYTE_STREAM_SPLIT"
         for name, kind in table.dtypes.items()

@@ -302,39 +302,38 @@ def effect_of(margin: str) -> float:
     "--margin",
     default=f"{100 * (decisions.EFFECT - 1):.4g}%",
     show_default=True,
-    help="The smallest difference that matters, as 5%.",
+    help="Equivalence margin, for example 5%.",
 )
 @click.option(
     "--alpha",
     default=decisions.ALPHA,
     show_default=True,
-    help="Share of what is decided that may be false, at any time.",
+    help="Share of decided benchmarks that may be wrong.",
 )
 @click.option(
     "--fail-on",
     metavar="|".join(FAIL_ON),
-    help="End with status 1 where a benchmark is slower, or is not shown not to be.",
+    help="End with status 1 if a benchmark is slower; unproven: or inconclusive.",
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 @click.option("--markdown", is_flag=True, help="Print a table for a pull request.")
 def compare_command(
     files: tuple[Path, ...], margin: str, alpha: float, fail_on: str | None, json_: bool, markdown: bool
 ) -> None:
-    """Did it get slower? Decide by the trials that a benchmark tool wrote: two files, or one with both sides.
+    """Decide whether NEW is slower than BASE, from the files that a benchmark tool wrote.
 
-    Formats are recognised by content: JMH JSON, hyperfine JSON, pyperf JSON, Google Benchmark JSON, Go benchmark text,
-    and CSV with the columns block, side (a or base, b or new) and value, where a value is a cost in any unit, and
-    maybe cell. One file may hold both sides as CSV or as commands of hyperfine, of which the first is BASE.
-
-    A trial is a process. Files of several processes may be joined (`cat`). All benchmarks are decided together. Look
-    as often as you like, and stop when you like: the verdicts stay valid.
+    Reads JMH, hyperfine, pyperf and Google Benchmark JSON, Go benchmark text, and CSV with the columns block, side and
+    value; docs/compare.md describes the formats. One file may hold both sides. The verdicts stay valid however often
+    you look and whenever you stop.
 
     \b
     slower, faster   the whole interval of NEW / BASE (costs) lies above 1, or below
     equivalent       it lies within the margin
-    inconclusive     not decided; `more trials` is about how many more would do
+    inconclusive     not decided; the last column estimates how many more trials would do
 
-    Status: 0; 1 where --fail-on applies; 2 where a file or an option is wrong.
+    Exit status: 0; 1 where --fail-on applies; 2 where a file or an option is wrong.
+
+    Example: allocpool compare base.json new.json --margin 5% --fail-on slower
     """
     if len(files) not in (1, 2):
         raise UserError(f"{plural(len(files), 'file')} given: give BASE and NEW, or one file with both sides")

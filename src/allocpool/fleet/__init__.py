@@ -1,1 +1,1 @@
-"""The same plan on many machines, through Dask distributed; each machine is a block of its own."""
+"""The same plan on many machines, through Dask distributed; each machine is a block."""

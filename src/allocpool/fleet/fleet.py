@@ -1,7 +1,7 @@
 """Campaigns on all machines of a Dask scheduler at once: what is next is asked per host, and every record is kept here.
 
 The client decides what runs, host by host, as it would on one machine; a Dask task is one trial. Workers carry the
-resource `TRIAL`, one each, so that nothing else runs beside one. Nothing is known to Dask alone: a worker that is lost
+resource `TRIAL`, one each, so that nothing else runs then. Nothing is known to Dask alone: a worker that is lost
 costs its trial, a scheduler that is lost costs those that run, and the same command goes on.
 """
 
@@ -66,7 +66,7 @@ def scheduler_at(address: str) -> Iterator[Client]:
     from distributed import Client
 
     for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what is lost is told here, in a line
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what is lost is reported here, in a line
     try:
         client = Client(address, timeout=f"{_FIRST_S:g}s", set_as_default=False)
     except (OSError, ValueError) as error:
@@ -80,7 +80,7 @@ def scheduler_at(address: str) -> Iterator[Client]:
 
 @contextmanager
 def local_workers(count: int, settings: Sequence[Mapping[str, str]] = ()) -> Iterator[Client]:
-    """A client of a scheduler on this machine with so many workers, each a host by name with data of its own.
+    """A client of a scheduler on this machine with so many workers, each a host by name with its own data.
 
     They listen on loopback only, and measure in turns. ``settings`` are environment variables of each beside that.
     """
@@ -123,7 +123,7 @@ class RemoteHost:
         return self.host.name or self.machine.split()[0]
 
     def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
-        """What a function returns on this host; a worker that is lost meanwhile costs one more attempt.
+        """Return what a function returns on this host; a worker that is lost costs one more attempt.
 
         Raises:
             Lost: the host has had no worker for long, or the scheduler is lost.
@@ -142,7 +142,7 @@ class RemoteHost:
                 self.fleet.require_scheduler()
 
     def _answer(self, future: Any, addresses: set[str]) -> tuple[bool, object]:
-        """Whether there is an answer, and which; there is none where nobody is left to give it."""
+        """Return whether there is an answer, and which; there is none where nobody is left to give it."""
         from distributed import KilledWorker
 
         while True:
@@ -174,7 +174,7 @@ class Fleet:
         self._lock = threading.RLock()
 
     def require_scheduler(self) -> None:
-        """That the scheduler is there; Lost where it is not."""
+        """Check that the scheduler is there; Lost where it is not."""
         if self.client.status not in ("running", "newly-created"):
             raise Lost("the scheduler is lost: nothing finished is; start it again, and the same command goes on")
 
@@ -189,11 +189,11 @@ class Fleet:
         return cast(dict[str, Any], told["workers"])
 
     def alive(self) -> set[str]:
-        """Addresses of all workers."""
+        """Return the addresses of all workers."""
         return set(self._workers())
 
     def workers_of(self, host: RemoteHost) -> set[str]:
-        """The addresses of a host's workers, waited for where there is none just now."""
+        """Return the addresses of a host's workers, waited for where there is none just now."""
         ends_s = time.monotonic() + LOST_AFTER_S
         while not (living := host.addresses & self.alive()):
             if time.monotonic() > ends_s:
@@ -203,7 +203,7 @@ class Fleet:
         return living
 
     def look(self) -> None:
-        """Have new workers examined, and take in those that have been; who takes no part is told in a line, once."""
+        """Have new workers examined, and take in those that have been; print in a line, once, who takes no part."""
         with self._lock:
             workers = self._workers()
             for address, told in workers.items():
@@ -246,7 +246,7 @@ class Fleet:
 
 
 class _RemoteLauncher(AnsweredLauncher):
-    """What another machine says to specs."""
+    """What another machine answers to specs."""
 
     def __init__(self, remote: RemoteHost) -> None:
         super().__init__({})
@@ -378,7 +378,7 @@ def _run_host(
         result.problem = str(lost)
     except (UserError, OSError) as error:
         result.problem = f"{host.name}: {error}"
-    except Exception as error:  # of any kind: that of a thread is told by nobody else
+    except Exception as error:  # of any kind: that of a thread is reported by nobody else
         result.problem = f"{host.name}: {type(error).__name__}: {' '.join(str(error).split())}"
     for own in here:  # of what is finished, however it ended
         asked = (own.study.name, own.profile, own.host, own.cores, own.launcher.answers)

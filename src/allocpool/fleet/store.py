@@ -26,7 +26,7 @@ Answer = tuple[str | None, str]
 
 
 class AnsweredLauncher(Launcher):
-    """What a machine has said to specs; repetitions have one answer."""
+    """What a machine has answered to specs; repetitions have one answer."""
 
     def __init__(self, answers: Mapping[TrialSpec, Answer]) -> None:
         self.answers = dict(answers)
@@ -77,7 +77,7 @@ def make_tables(
 
 
 def table_makers() -> Executor:
-    """The processes that make tables: as many as there are processors, each started when it is needed."""
+    """Return the processes that make tables: as many as there are processors, each started when it is needed."""
     return ProcessPoolExecutor(usable_cores(), multiprocessing.get_context("spawn"), initializer=_keep_all)
 
 

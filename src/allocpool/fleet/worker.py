@@ -1,4 +1,4 @@
-"""What a worker does on its machine: it is examined, says what it can run, and runs one trial after the other.
+"""What a worker does on its machine: it is examined, reports what it can run, and runs one trial after the other.
 
 Trials run as on one machine, in children, into the worker's own data folder. So a trial that ends while nobody waits
 for it any more is found there, and handed over when it is asked for again.
@@ -39,7 +39,7 @@ class Checkout:
 
 @dataclass(frozen=True)
 class Examined:
-    """A machine that was looked at; ``refused`` says why it takes no part, in one line, and is None where it does."""
+    """A machine that was looked at; ``refused`` is why it takes no part, in one line, and is None where it does."""
 
     host: Host
     cores: int
@@ -49,7 +49,7 @@ class Examined:
 
 
 def checkout(host: Host) -> Checkout:
-    """The checkout that this process runs, on a machine that has been read."""
+    """Return the checkout that this process runs, on a machine that has been read."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256(code_hash(*source_sets()).encode())
     for file in sorted(package.rglob("*.py")):
@@ -59,7 +59,7 @@ def checkout(host: Host) -> Checkout:
 
 @cache
 def _checkout_at_start() -> Checkout:
-    """The one whose modules this process has."""
+    """Return the one whose modules this process has."""
     return checkout(read_host())
 
 
@@ -112,8 +112,8 @@ def _why_not(asked: Checkout, own: Checkout) -> str | None:
 
 
 def answers(specs: Sequence[TrialSpec], try_flags: bool) -> list[tuple[str | None, str]]:
-    """What this machine says to each spec; with ``try_flags`` after it has tried the flags that they start a JVM with.
-    Of what can't run the hash is empty."""
+    """Return for each spec why this machine can't run it (None if it can), and its code hash (empty if it can't).
+    With ``try_flags`` the flags of their JVMs are tried first."""
     launcher = _here().launcher
     if try_flags:
         launcher.prepare(specs)

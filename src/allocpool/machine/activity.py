@@ -1,4 +1,4 @@
-"""What the kernel has counted of the whole machine since it started; two readings tell of the time between them."""
+"""What the kernel has counted of the whole machine since it started; two readings give the time between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VMSTAT = Path("/proc/vmstat")
 
 @dataclass(frozen=True)
 class Activity:
-    """Totals over all processors, s, and of huge pages; None where the system does not tell.
+    """Totals over all processors, s, and of huge pages; None where the system does not report them.
 
     Attributes:
         total_s: time of all processors, idle or not.
@@ -30,7 +30,7 @@ class Activity:
 
 
 def read_activity() -> Activity:
-    """The totals as they are now; takes a fraction of a millisecond."""
+    """Return the totals as they are now; takes a fraction of a millisecond."""
     times = psutil.cpu_times()
     # A guest's time is part of "user" already.
     told = {name: float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq")}
@@ -47,7 +47,7 @@ def read_activity() -> Activity:
 
 
 def frequency_mhz() -> float | None:
-    """Clock frequency of the processors, their mean as the system tells it; a virtual machine may tell a constant."""
+    """Return the mean clock frequency of the processors, as the system reports it; virtual ones may be constant."""
     try:
         frequency = psutil.cpu_freq()
     except (OSError, RuntimeError, NotImplementedError):  # psutil raises each of them somewhere

@@ -21,7 +21,7 @@ def output_of(command: list[str], text_in: str = "") -> tuple[int, str]:
 
 
 def find_compiler() -> tuple[str, str]:
-    """The C++ compiler (``CXX``, else the first of c++, g++, clang++): its path and its version line.
+    """Return the C++ compiler (``CXX``, else the first of c++, g++, clang++): its path and its version line.
 
     Raises:
         UserError: there is none, or it does not compile C++17.

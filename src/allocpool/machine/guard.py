@@ -32,12 +32,12 @@ for group in groups:
 
 
 MAKE = "ALLOCPOOL_MAKE"
-"""Environment variable in which `make` tells a command its process id."""
+"""Environment variable in which `make` gives a command its process id."""
 _PR_SET_PDEATHSIG = 1
 
 
 def end_with_make() -> None:
-    """Have this process told to end (SIGTERM) when the `make` that started it has died, even killed; on Linux."""
+    """Have this process end (SIGTERM) when the `make` that started it has died, even killed; on Linux."""
     make = os.environ.pop(MAKE, "")
     if not make.isdecimal() or sys.platform != "linux":
         return

@@ -1,6 +1,6 @@
-"""The machine that a trial ran on: what may explain its numbers, and the part of it that tells hosts apart.
+"""The machine that a trial ran on: what may explain its numbers, and the part of it that distinguishes hosts.
 
-Whatever a system does not tell is None, never a guess. Linux tells most; macOS a little.
+Whatever a system does not report is None, never a guess. Linux reports most; macOS a little.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Host(BaseModel):
         transparent_huge_pages: ``always``, ``madvise`` or ``never``.
         clock_source: the kernel's clock source, for example ``tsc``.
         tsc_invariant: whether the time-stamp counter ticks at one rate in every power state.
-        tsc_flags: what the processor says of its time-stamp counter.
+        tsc_flags: what the processor reports of its time-stamp counter.
         hypervisor: the virtual machine's kind, ``unknown`` for one that hides its name, None on bare metal.
         load_average: over 1, 5 and 15 minutes.
         python_version: of this process.
@@ -111,7 +111,7 @@ def _digest(lasting: tuple[object, ...]) -> str:
 
 
 def read_host() -> Host:
-    """Looks at the machine as it is now; takes a few milliseconds, and one call of git."""
+    """Look at the machine as it is now; takes a few milliseconds, and one call of git."""
     memory = psutil.virtual_memory()
     cpu = _cpu_info()
     tsc_flags = tuple(f for f in cpu.get("flags", "").split() if "tsc" in f)
@@ -143,7 +143,7 @@ def read_host() -> Host:
 
 
 def usable_cores() -> int:
-    """Processors that this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -161,7 +161,7 @@ def cpu_quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/
 
 
 def transparent_huge_pages() -> str | None:
-    """The kernel's setting: ``always``, ``madvise`` or ``never``; None where there is none."""
+    """Return the kernel's setting: ``always``, ``madvise`` or ``never``; None where there is none."""
     chosen = re.search(r"\[(\w+)\]", _first_line("/sys/kernel/mm/transparent_hugepage/enabled") or "")
     return chosen.group(1) if chosen else None
 
@@ -180,7 +180,7 @@ def _last_level_cache_mb() -> float | None:
 
 
 def _cpu_info() -> dict[str, str]:
-    """The first processor of ``/proc/cpuinfo``."""
+    """Return the first processor of ``/proc/cpuinfo``."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
     except OSError:
@@ -215,7 +215,7 @@ def _git_commit() -> str | None:
 
 
 def _output(command: list[str]) -> str:
-    """What a command prints, or nothing if it is not there or fails."""
+    """Return what a command prints, or nothing if it is not there or fails."""
     try:
         done = subprocess.run(
             command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30

@@ -11,7 +11,7 @@ from allocpool.runtimes.embedded import is_provisioned, provision
 
 
 def main(arguments: list[str]) -> int:
-    """Fetches the named feature releases, or all; returns the exit status."""
+    """Fetch the named feature releases, or all; return the exit status."""
     try:
         for word in arguments:
             if not word.isdigit():

@@ -25,14 +25,15 @@ _PATTERNS = (
 
 
 def group_of(name: str) -> str:
-    """The group of a thread: one of ``GROUPS``."""
+    """Return the group of a thread: one of ``GROUPS``."""
     if name.startswith(_ANY_COLLECTORS) or any(name.startswith(row.thread_names) for row in COLLECTORS.values()):
         return GC
     return next((group for group, pattern in _PATTERNS if pattern.match(name)), OTHER)
 
 
 def cpu_ns_by_group(threads: Iterable[tuple[str, int]], process_ns: int) -> dict[str, int]:
-    """Nanoseconds of CPU by group, as measured per thread; ``process_ns`` is the whole process in the same window.
+    """Return nanoseconds of CPU by group, as measured per thread; ``process_ns`` is the whole process in the same
+    window.
 
     What the process spent beyond its threads belongs to threads that ended in between; it counts as ``other``. Reading
     the threads one after the other can make them sum to a little more than the process; nothing is then added.

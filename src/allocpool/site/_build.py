@@ -28,7 +28,7 @@ def build_site(executed_dir: Path, output_dir: Path, notebooks: Iterable[Path]) 
     findings.
 
     A notebook without an executed copy, or whose copy lacks the end mark, gets a page that says so.
-    ``output_dir`` is replaced where an earlier site is in it; sites beside it are told of each other.
+    ``output_dir`` is replaced where an earlier site is in it; sites in one folder link to each other.
 
     Raises:
         UserError: there are no notebooks; ``output_dir`` holds something else; or Sphinx fails, and where its log is.
@@ -75,7 +75,7 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
 
 
 def _about(pages: list[_pages.Page], output_dir: Path) -> dict[str, Any]:
-    """What other sites are told of this one: its folder, a label (campaign, machine, when) and its pages."""
+    """Return what other sites show of this one: its folder, a label (campaign, machine, when) and its pages."""
     provenance = next((page.provenance for page in pages if page.provenance), None)
     facts = [output_dir.name]
     if provenance is not None:

@@ -1,4 +1,4 @@
-"""Execute notebooks beside each other; ``python -m allocpool.site._execute JOBS NOTEBOOKS`` is the process that does.
+"""Execute notebooks in parallel; ``python -m allocpool.site._execute JOBS NOTEBOOKS`` is the process that does.
 
 Starting a kernel and importing what notebooks import takes longer than most notebooks run for. So it is imported once,
 and every notebook is a fork of this process: papermill puts its parameters in and keeps its copy, the cells run in
@@ -77,7 +77,7 @@ class _InThisProcess(Engine):
 
 
 def _outputs(shown: CapturedIO) -> list[NotebookNode]:
-    """What a cell showed, as a notebook keeps it."""
+    """Return what a cell showed, as a notebook keeps it."""
     streams = [
         v4.new_output("stream", name=name, text=text)
         for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr))

@@ -28,7 +28,7 @@ class Page:
     """One notebook as the site shows it.
 
     ``notebook`` is None when it was not executed; ``mark`` is its end mark, None unless it ran to its end;
-    ``problem`` is one line that says what went wrong, None when nothing did.
+    ``problem`` is in one line what went wrong, None when nothing did.
     """
 
     name: str
@@ -55,8 +55,7 @@ class Page:
 
 
 def read_page(source: Path, executed: Path) -> Page:
-    """The page of one notebook: ``source`` as stored, ``executed`` where its executed copy is or should
-    be."""
+    """Return the page of one notebook: ``source`` as stored, ``executed`` where its executed copy is or should be."""
     title = _title(_read(source)) or source.stem
     reason = executed.with_suffix(ERROR_SUFFIX)
     failure = reason.read_text(encoding="utf-8").strip() if reason.is_file() else None
@@ -94,7 +93,7 @@ def _end_mark(notebook: NotebookNode) -> Mapping[str, Any] | None:
 
 
 def _last_error(notebook: NotebookNode) -> str:
-    """The last line of the last error in a notebook that did not reach its end."""
+    """Return the last line of the last error in a notebook that did not reach its end."""
     errors = [output for output in _outputs(notebook) if output.output_type == "error"]
     if not errors:
         return "the notebook stopped before its end without an error: its kernel died or was stopped"
@@ -112,7 +111,8 @@ _GROUPS = {
 
 
 def provenance_box(provenance: Mapping[str, Any] | None) -> str:
-    """The HTML box on every page: one line always in sight, every recorded fact when opened, by what it is about."""
+    """Return the HTML box on every page: one line always in sight, every recorded fact when opened, by what it is
+    about."""
     if provenance is None:
         return '<div class="provenance"><p>No provenance: nothing on this page was measured.</p></div>'
     known = {name for _, names in _GROUPS.values() for name in names}
@@ -134,7 +134,7 @@ def provenance_box(provenance: Mapping[str, Any] | None) -> str:
 
 
 def _setting(name: str, value: str, study: str) -> str:
-    """A row of the settings: in words, as one types it, and what the profile's model says of it."""
+    """Return a row of the settings: in words, as one types it, and its description in the profile's model."""
     keys = name.removeprefix("profile.").split(".")
     return (
         f'<tr><th scope="row">{html.escape(in_words(name))}</th><td><code>{html.escape(value)}</code> '
@@ -143,7 +143,8 @@ def _setting(name: str, value: str, study: str) -> str:
 
 
 def _meaning(keys: list[str], study: str) -> str:
-    """The description of a profile's key, inside the models in it; empty where there is none, or no such key today."""
+    """Return the description of a profile's key, inside the models in it; empty where there is none, or no such key
+    today."""
     model: Any = study_named(study).profile_model if study in STUDY_NAMES else None
     told = ""
     for key in keys:
@@ -155,7 +156,7 @@ def _meaning(keys: list[str], study: str) -> str:
 
 
 def _item_of(model: Any) -> Any:
-    """What a mapping or a list of a profile holds, each item under its name or its place."""
+    """Return what a mapping or a list of a profile holds, each item under its name or its place."""
     return next((one for one in get_args(model) if get_args(one) or hasattr(one, "model_fields")), None)
 
 
@@ -163,7 +164,7 @@ _UNITS = {"mb": "in MB", "seconds": "in s", "ns": "in ns", "ms": "in ms", "utc":
 
 
 def in_words(name: str) -> str:
-    """A recorded name as a reader reads it: ``host.memory_mb`` is ``memory, in MB``."""
+    """Return a recorded name as a reader reads it: ``host.memory_mb`` is ``memory, in MB``."""
     *words, last = name.removeprefix("host.").removeprefix("profile.").replace(".", ": ").split("_")
     unit = _UNITS.get(last) if words else None
     told = " ".join(words) if unit else " ".join((*words, last))
@@ -204,7 +205,7 @@ def flattened(facts: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str
 
 
 def banner(page: Page) -> str:
-    """A banner for a page whose notebook or campaign is not whole; empty when nothing is missing."""
+    """Return a banner for a page whose notebook or campaign is not whole; empty when nothing is missing."""
     if page.mark is None:
         heading = "This notebook failed" if page.notebook is not None else "This page is a gap"
         return _banner("failed", heading, page.problem or "")
@@ -231,7 +232,7 @@ _WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
 def prepared(executed: NotebookNode) -> NotebookNode:
-    """An executed notebook as the site shows it: tables in the site's dress, links to the first page, no bars of
+    """Return an executed notebook as the site shows it: tables in the site's dress, links to the first page, no bars of
     progress, the end mark's code left out, nothing said on the way to what was not measured."""
     notebook: NotebookNode = nbformat.from_dict(executed)
     notebook.metadata.pop("widgets", None)
@@ -265,7 +266,7 @@ def _shorten_empty_sections(notebook: NotebookNode) -> None:
 
 
 def gap_page(page: Page) -> NotebookNode:
-    """The page of a notebook that has no executed copy: a notebook too, so that links to it stay good."""
+    """Return the page of a notebook that has no executed copy: a notebook too, so that links to it stay good."""
     text = f"# {page.title}\n\nThere is nothing to see here: {_one_line(page.problem or '')}."
     cell = nbformat.v4.new_markdown_cell(text)
     gap: NotebookNode = nbformat.v4.new_notebook(cells=[cell])
@@ -273,7 +274,7 @@ def gap_page(page: Page) -> NotebookNode:
 
 
 def list_of_pages(pages: list[Page]) -> NotebookNode:
-    """The end of the first page: every page with its state."""
+    """Return the end of the first page: every page with its state."""
     others = [page for page in pages if page.name != FINDINGS]
     listed = "\n".join(f"| [{page.title}]({page.name}) | {_one_line(page.state)} |" for page in others)
     contents = "\n".join(page.name for page in others)
@@ -288,7 +289,7 @@ _LANDMARKS = {'<aside class="sidebar-drawer': "Pages", '<aside class="toc-drawer
 
 
 def with_names(page: str) -> str:
-    """A page whose two asides have names, by which who can't see them tells them apart."""
+    """Return a page whose two asides have names, by which who can't see them tells them apart."""
     for aside, name in _LANDMARKS.items():
         page = page.replace(aside, aside.replace("<aside ", f'<aside aria-label="{name}" '))
     return page

@@ -32,8 +32,8 @@ _PAGE_S = 8.0
 
 
 def pages_seconds(profile: str) -> float:
-    """About how long `render` takes with as many jobs as processors: as long as ever before, or what so many notebooks
-    take where it has not run."""
+    """Return about how long `render` takes with as many jobs as processors: as long as ever before, or what so many
+    notebooks take where it has not run."""
     took_s = _durations().get(profile)
     return max(float(took_s or 0.0), _PAGE_S * len(notebooks_of(profile)))
 
@@ -100,7 +100,7 @@ def require_whole(executed_dir: Path) -> None:
 def _execute(
     sources: Sequence[Path], parameters: Path, executed_dir: Path, jobs: int, show_only: bool
 ) -> Iterator[tuple[Path, str | None]]:
-    """Execute notebooks; each as it ends, with what went wrong or None. The reason is kept beside the executed copy for
+    """Execute notebooks; each as it ends, with what went wrong or None. The reason is kept with the executed copy for
     the site."""
     asked = []
     for source in sources:
@@ -126,7 +126,7 @@ def _execute(
 
 
 def _statuses(asked: Sequence[Mapping[str, str]], jobs: int, show_only: bool) -> Iterator[tuple[Path, int]]:
-    """The notebooks as they end, with the exit status of their processes, which all end with this one."""
+    """Yield the notebooks as they end, with the exit status of their processes, which all end with this one."""
     environment = {**os.environ, SHOW_ONLY: "1"} if show_only else None
     start_guard()
     child = subprocess.Popen(

@@ -77,7 +77,7 @@ def _rows(output: NotebookNode) -> dict[str, str] | None:
 
 
 def _written(rows: dict[str, str], page: str, folder: Path, names: set[str]) -> str:
-    """The rows as two files; returns their address without what they end with."""
+    """Write the rows as two files; return their address without its ending."""
     stem = _NO_WORD.sub("-", rows["title"].lower()).strip("-")[:_LONGEST].strip("-") or "rows"
     name = next(each for each in (stem, *(f"{stem}-{n}" for n in range(2, len(names) + 3))) if each not in names)
     names.add(name)
@@ -101,7 +101,8 @@ def _links(address: str, title: str, sources: str) -> NotebookNode:
 
 
 def _imported(notebook: NotebookNode) -> dict[str, Any]:
-    """What the notebook's first cell imports from this package, by name; nothing where it can't be read or imported."""
+    """Return what the notebook's first cell imports from this package, by name; nothing where it can't be read or
+    imported."""
     found: dict[str, Any] = {}
     code = next((cell.source for cell in notebook.cells if cell.cell_type == "code"), "")
     for statement in _statements(code):
@@ -112,7 +113,7 @@ def _imported(notebook: NotebookNode) -> dict[str, Any]:
 
 
 def _resolved(module: str, name: str) -> Any:
-    """What is imported by that name, or None: an executed notebook may be older than the code beside it."""
+    """Return what is imported by that name, or None: an executed notebook may be older than the code."""
     try:
         holder = importlib.import_module(module)
         return getattr(holder, name) if hasattr(holder, name) else importlib.import_module(f"{module}.{name}")
@@ -128,7 +129,7 @@ def _statements(code: str) -> list[ast.stmt]:
 
 
 def _sources(code: str, imported: dict[str, Any], folder: Path) -> str:
-    """Links to the functions of this package that a cell calls, machinery of notebooks apart."""
+    """Return links to the functions of this package that a cell calls, machinery of notebooks apart."""
     called = [
         node.func for statement in _statements(code) for node in ast.walk(statement) if isinstance(node, ast.Call)
     ]
@@ -147,7 +148,7 @@ def _sources(code: str, imported: dict[str, Any], folder: Path) -> str:
 
 
 def _listing(module: ModuleType | None, folder: Path) -> str:
-    """A page with the module's source, its lines as anchors."""
+    """Return a page with the module's source, its lines as anchors."""
     name = module.__name__ if module else "allocpool"
     address = f"{FOLDER}/source/{name}.html"
     path = folder / address

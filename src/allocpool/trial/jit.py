@@ -34,7 +34,7 @@ class Compilations:
 
 
 def read_jit_log(log: Path, start_ns: int, end_ns: int) -> Compilations | None:
-    """What the log tells of the time between two instants of CLOCK_MONOTONIC; None where there is none."""
+    """Return what the log records of the time between two instants of CLOCK_MONOTONIC; None where there is none."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -35,7 +35,7 @@ class Launcher:
     """Resolves specs against this machine as it is now.
 
     Its answers are kept for its own lifetime only: a notebook's kernel lives for days, and a source that was edited
-    meanwhile must be built and named anew by the next campaign.
+    since must be built and named anew by the next campaign.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Launcher:
         self._native_refused = cache(_why_no_native)
 
     def refusal(self, spec: TrialSpec) -> str | None:
-        """One line that says why this machine can't run the spec, or None when it can. Starts nothing."""
+        """Return in one line why this machine can't run the spec; None when it can. Start nothing."""
         return self._refusal(cell_of(spec))
 
     def _why_not(self, spec: TrialSpec) -> str | None:
@@ -76,12 +76,12 @@ class Launcher:
             try:
                 try_flags(self._runtime(jvm.runtime), flags_of(jvm))
             except UserError:
-                continue  # no such runtime: said where the trial is refused
+                continue  # no such runtime: reported where the trial is refused
         self._jvm_refused.cache_clear()
         self._refusal.cache_clear()
 
     def code_hash(self, spec: TrialSpec) -> str:
-        """The hash of all that the trial of this spec runs; builds nothing.
+        """Return the hash of all that the trial of this spec runs; builds nothing.
 
         Another version of a preloaded library, of headers that are not ours or of a runtime, or other flags of the
         compiler, make another program.
@@ -102,7 +102,7 @@ class Launcher:
         if needs.native and (flags := os.environ.get("CXXFLAGS")):
             others.append(f"CXXFLAGS={flags}")
         if needs.jvm:
-            with suppress(UserError):  # no such runtime: said where the trial is refused
+            with suppress(UserError):  # no such runtime: reported where the trial is refused
                 others.append(self._runtime(needs.jvm.runtime).version)
         return hashlib.sha256(" ".join((sources, *others)).encode()).hexdigest()[:16] if others else sources
 
@@ -129,7 +129,8 @@ class Launcher:
             self.launch_of(spec)
 
     def pace_meter(self) -> PaceMeter:
-        """What reads the machine's pace between trials; reads nothing where the native library is not built yet."""
+        """Return what reads the machine's pace between trials; reads nothing where the native library is not built
+        yet."""
         built = compiled.native_library_if_built()
         return PaceMeter({"native": _native_launch(built).model_dump(mode="json")} if built else None)
 
@@ -158,12 +159,12 @@ class Launcher:
 
 @lru_cache(maxsize=4096)
 def cell_of(spec: TrialSpec) -> TrialSpec:
-    """What the repetitions of a trial have in common."""
+    """Return what the repetitions of a trial have in common."""
     return spec if spec.block == 0 else spec.model_copy(update={"block": 0})
 
 
 def flags_of(jvm: Jvm) -> tuple[str, ...]:
-    """The flags of a trial's JVM, without its class path."""
+    """Return the flags of a trial's JVM, without its class path."""
     flags = jvm_flags(
         jvm.collector,
         jvm.runtime,
@@ -193,13 +194,13 @@ def _native_launch(built: compiled.NativeBuild) -> NativeLaunch:
 
 
 def _preloaded(allocator: str | None) -> Path | None:
-    """The library that serves C++ ``new`` in place of the C library."""
+    """Return the library that serves C++ ``new`` in place of the C library."""
     return find_allocator(allocator) if allocator and allocator in ALLOCATORS else None
 
 
 def _why_no_native(allocator: str | None, boost: bool, memory_mb: int, memory_setting: str) -> str | None:
-    """Why the allocator of a C++ trial can't be had here, or its buffers don't fit into this machine's memory; or
-    None."""
+    """Return why the allocator of a C++ trial can't be had here, or its buffers don't fit into this machine's memory;
+    or None."""
     try:
         if boost:
             check_boost()

@@ -1,4 +1,4 @@
-"""Whether the JVM's log of a trial is whole: a log with a hole would tell of too few pauses, in silence.
+"""Whether the JVM's log of a trial is whole: a log with a hole would report too few pauses, in silence.
 
 Disks fill up and files have limits; the JVM goes on and loses lines. Collections are numbered from 0 without gaps, and
 a trial's JVM is made to stop its threads once more after the measured window (`allocpool.trial.child.jvm.mark_end`), so
@@ -18,8 +18,8 @@ _TAIL_BYTES = 1 << 16
 
 
 def log_fault(log: Path, measurement: Mapping[str, Any] | None, needed: bool = True) -> str | None:
-    """What is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``, to
-    cover a window.
+    """Return what is missing in a log, in a line; None where nothing is, or where there is none and none is ``needed``,
+    to cover a window.
 
     ``measurement`` says with ``cpu`` when the window ended, in nanoseconds of CLOCK_MONOTONIC; a search in which no
     interval passed has none, and its logs are those of its processes.

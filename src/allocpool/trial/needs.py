@@ -44,17 +44,17 @@ class Jvm:
     flags: tuple[str, ...] = ()
 
     def with_heap(self, heap_mb: int) -> Jvm:
-        """The same with another largest heap, MiB."""
+        """Return the same with another largest heap, MiB."""
         return replace(self, heap_mb=heap_mb)
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Everything that a trial takes beside its spec.
+    """Everything that a trial takes in addition to its spec.
 
     Attributes:
         jvm: the JVM of a Java trial.
-        second_jvm: one that the trial starts where it can, and tells where it can't.
+        second_jvm: one that the trial starts where it can, and reports where it can't.
         native: the C++ project whose library the child loads.
         allocator: what serves C++ ``new``, by its name; None where the language is Java.
         boost: whether boost::pool takes part.
@@ -76,7 +76,7 @@ class Needs:
 
     @property
     def most_mb(self) -> int:
-        """What heaps and buffers of all its processes come to, MiB; what a runtime takes beside is not in it."""
+        """What heaps and buffers of all its processes come to, MiB; what a runtime takes in addition is not in it."""
         if self.jvm is None:
             return self.memory_mb
         heap_mb = max(jvm.heap_mb for jvm in (self.jvm, self.second_jvm) if jvm)

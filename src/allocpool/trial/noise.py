@@ -42,7 +42,7 @@ class Pace(BaseModel):
 
 
 class Noise(BaseModel):
-    """What went on around one trial; None where the system does not tell.
+    """What went on around one trial; None where the system does not report it.
 
     Attributes:
         before, after: the machine's pace.
@@ -86,7 +86,7 @@ class PaceMeter:
         self._compute_ns: list[float] = []
 
     def read(self) -> Pace | None:
-        """The pace just now; takes about 15 ms."""
+        """Return the pace just now; takes about 15 ms."""
         pace = self._read()
         self._last = (time.monotonic(), pace)
         if pace:
@@ -94,7 +94,7 @@ class PaceMeter:
         return pace
 
     def recent(self) -> Pace | None:
-        """The last reading, where nothing can have happened since, else a new one."""
+        """Return the last reading, where nothing can have happened since, else a new one."""
         if self._last and time.monotonic() - self._last[0] < _STILL_VALID_S:
             return self._last[1]
         return self.read()
@@ -125,7 +125,8 @@ class Watch:
         self._activity = read_activity()
 
     def close(self) -> tuple[Noise, float]:
-        """What went on since this object was made, and the CPU time that the children took which ended since, s."""
+        """Return what went on since this object was made, and the CPU time that the children took which ended since,
+        s."""
         activity = read_activity()
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = self._children
@@ -170,7 +171,7 @@ def _more(begin: int | None, end: int | None) -> int | None:
 
 
 def disturbance(noise: Noise, limit: float | None) -> str | None:
-    """What disturbed a trial beyond the limit, in words; None where nothing did, or there is no limit.
+    """Return what disturbed a trial beyond the limit, in words; None where nothing did, or there is no limit.
 
     Of the pace only computing counts. Readings of memory stray by more than the limit from one to the next on a shared
     machine: they are recorded, for those who ask whether they explain a figure.
@@ -211,7 +212,8 @@ class Calm(BaseModel):
 
 
 def look(meter: PaceMeter, seconds: float) -> Calm:
-    """How noisy the machine is now: its pace again and again for so many seconds, and who else runs meanwhile."""
+    """Return how noisy the machine is now: its pace again and again for so many seconds, and who else runs
+    meanwhile."""
     begun_s = time.monotonic()
     watch = Watch(meter)
     paces = []

@@ -26,7 +26,7 @@ Status = Literal[
 record keeps how it ended."""
 
 FORMAT: Literal[2] = 2
-"""Of records. One that says another is of another version of this package, and is not read."""
+"""Of records. One with another is of another version of this package, and is not read."""
 RESULT = "result.json"
 SPEC = "spec.json"
 MEASUREMENT = "measurement.json"
@@ -65,7 +65,7 @@ class NativeLaunch(BaseModel):
 
 
 class Launch(BaseModel):
-    """Everything that a child needs beside its spec; depends on this machine, so it is no part of the spec."""
+    """Everything that a child needs in addition to its spec; depends on this machine, so it is no part of the spec."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -75,7 +75,7 @@ class Launch(BaseModel):
     jvm: JvmLaunch | None = None
     native: NativeLaunch | None = None
     larger_heap: JvmLaunch | str | None = None
-    """The JVM of a search's second heap, or one line that says why this machine can't run it."""
+    """The JVM of a search's second heap, or in one line why this machine can't run it."""
     environment: dict[str, str] = {}
 
 
@@ -124,7 +124,7 @@ def trial_id(spec: TrialSpec, code_hash: str, host_id: str) -> str:
 
 
 def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
-    """The row of a planned trial that this machine can't run; it is made anew each time and never stored."""
+    """Return the row of a planned trial that this machine can't run; it is made anew each time and never stored."""
     return TrialRecord(
         trial_id=trial_id(spec, "unavailable", host.fingerprint()), spec=spec.model_dump(mode="json"),
         status="unavailable", reason=reason, launch=Launch(code_hash=""), command=(), exit_code=None, host=host,
@@ -133,7 +133,7 @@ def unavailable_record(spec: TrialSpec, reason: str, host: Host) -> TrialRecord:
 
 
 def read_record(directory: Path) -> TrialRecord | None:
-    """The record in a trial's folder, or None when the trial did not finish.
+    """Return the record in a trial's folder, or None when the trial did not finish.
 
     A record that can't be read, for whatever reason, counts as not run and is named in one line on stderr.
     """
@@ -144,7 +144,7 @@ def read_record(directory: Path) -> TrialRecord | None:
 
 
 def checked_record(directory: Path) -> TrialRecord | None:
-    """As `read_record`; UserError says in one line why it can't be read."""
+    """As `read_record`; a UserError gives in one line why it can't be read."""
     path = f"{directory}/{RESULT}"  # of many records, making Path objects takes as long as reading them
     try:
         mode = os.stat(path).st_mode
@@ -185,7 +185,7 @@ def _check_numbers(value: Any, where: str) -> None:
 
 
 def size_of(path: Path) -> int | None:
-    """Bytes of a file; None where there is none."""
+    """Return the size of a file in bytes; None where there is none."""
     try:
         return path.stat().st_size
     except OSError:

@@ -90,7 +90,7 @@ class Task:
     attempt: int = 1
 
     def again(self) -> Task:
-        """The second attempt, with a name and a folder of its own, so that both are kept."""
+        """Return the second attempt, with another name and folder, so that both are kept."""
         name = f"{self.trial_id}-2"
         return Task(name, self.spec, self.folder.with_name(name), attempt=2)
 
@@ -115,7 +115,7 @@ def shuffled_in_blocks(items: Iterable[tuple[int, _T]], order_seed: int) -> list
 
 @contextmanager
 def alone(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the machine for measuring into ``folder``: a second campaign beside the first would spoil both.
+    """Hold the machine for measuring into ``folder``: a second campaign at the same time would spoil both.
 
     It is waited for ``patience_s`` seconds at most.
 
@@ -213,13 +213,13 @@ def _empty(folder: Path) -> None:
 
 
 def _logs(launch: Launch) -> bool:
-    """Whether the trial's JVM is to leave a log of its collections."""
+    """Return whether the trial's JVM is to leave a log of its collections."""
     return launch.jvm is not None and any(GC_LOG in flag for flag in launch.jvm.flags)
 
 
 def _compilations(folder: Path, measurement: dict[str, Any] | None) -> dict[str, Any]:
-    """What the JVM compiled in the window that a trial measured, where it says which that is, and its log is whole as
-    far as it knows: what a full disk swallows of this log is told on stderr only."""
+    """Return what the JVM compiled in the window that a trial measured, where it says which that is, and its log is
+    whole as far as it knows: what a full disk swallows of this log is reported on stderr only."""
     window = (measurement or {}).get("cpu")
     if f"file={JIT_LOG}" in _tail(folder):
         return {}
@@ -269,7 +269,7 @@ def _ended(child: subprocess.Popen[bytes], seconds: float) -> int | None:
 
 
 def _stood_still(child: int) -> str | None:
-    """Whether a job-control signal has stopped the child, or let it go on again, since it was last asked."""
+    """Return whether a job-control signal has stopped the child, or let it go on again, since it was last asked."""
     with suppress(ChildProcessError):
         if os.waitid(os.P_PID, child, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
             return "a signal stopped it for a while"
@@ -277,7 +277,8 @@ def _stood_still(child: int) -> str | None:
 
 
 def child_environment(launch: Launch) -> dict[str, str]:
-    """The whole environment of a trial's process: a short list of what is inherited, and what the launch sets."""
+    """Return the whole environment of a trial's process: a short list of what is inherited, and what the launch
+    sets."""
     inherited = {
         name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
     }
@@ -286,7 +287,7 @@ def child_environment(launch: Launch) -> dict[str, str]:
 
 
 def _outcome(folder: Path, exit_code: int | None, spec: TrialSpec) -> tuple[Status, str | None, dict[str, Any] | None]:
-    """What happened, in the words of the record."""
+    """Return what happened, in the words of the record."""
     path = folder / MEASUREMENT
     if path.exists():
         measurement = json.loads(path.read_text(encoding="utf-8"))
@@ -316,7 +317,7 @@ def _signal_name(number: int) -> str:
 
 
 def _tail(folder: Path) -> str:
-    """The last lines of what the child printed, errors last."""
+    """Return the last lines of what the child printed, errors last."""
     lines: list[str] = []
     for name in (STDOUT, STDERR):
         path = folder / name

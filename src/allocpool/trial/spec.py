@@ -44,21 +44,21 @@ class TrialSpec(BaseModel):
 
     @abstractmethod
     def needs(self) -> Needs:
-        """What the trial takes to start. Pure: the same on every machine."""
+        """Return what the trial takes to start. Pure: the same on every machine."""
 
     def impossible(self) -> str | None:
-        """One line that says why the trial makes no sense on any machine, or None."""
+        """Return in one line why the trial makes no sense on any machine, or None."""
         return None
 
     def refused_here(self) -> str | None:
-        """One line that says why this machine can't run the trial, beside what it needs; None when it can.
+        """Return in one line why this machine can't run the trial, apart from what it needs; None when it can.
 
         Looks, but starts nothing.
         """
         return None
 
     def longest_seconds(self) -> float:
-        """After so long a trial without a ``timeout_s`` of its own is given up."""
+        """Return the seconds after which a trial without a ``timeout_s`` is given up."""
         return DEFAULT_TIMEOUT_S
 
     @property
@@ -67,9 +67,9 @@ class TrialSpec(BaseModel):
         return self.timeout_s if self.timeout_s is not None else self.longest_seconds()
 
     def expected_seconds(self) -> float:
-        """About how long the trial takes, for plans; no longer than it is allowed."""
+        """Return about how long the trial takes, for plans; no longer than it is allowed."""
         return self.allowed_seconds
 
     def configuration(self) -> str:
-        """What a trial runs, as plans print it; empty where the mode says it all."""
+        """Return what a trial runs, as plans print it; empty where the mode is all of it."""
         return ""
