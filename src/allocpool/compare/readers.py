@@ -388,9 +388,9 @@ def _read_csv(text: str, path: Path, two_files: bool) -> dict[str, list[Benchmar
     ordered = "block" in columns and not two_files
     sides: dict[str, list[Benchmark]] = {}
     for (side, cell), own in frame.groupby([frame["side"].map(SIDES), "cell"], sort=False):
-        one = Benchmark(cell, processes=list(zip(own["value"].tolist())))
+        one = Benchmark(str(cell), processes=list(zip(own["value"].tolist())))
         one.starts = own["block"].tolist() if ordered else [None] * len(own)
-        sides.setdefault(side, []).append(one)
+        sides.setdefault(str(side), []).append(one)
     return sides
 
 
