@@ -4,7 +4,7 @@ Versions used: JMH 1.37 on JDK 21, hyperfine 1.15.0 (Debian 12) and 2.0.0, Googl
 2.11.0, Go 1.26. Each program sums numbers; that of the new side has eight times as much to sum.
 
     python tests/make_compare_data.py data TOOL...      # BASE and NEW of each tool, into tests/compare_data
-    python tests/make_compare_data.py twins TOOL N      # N times BASE against BASE: how often a difference is shown
+    python tests/make_compare_data.py twins N TOOL...   # N times BASE against BASE, into data/checked/compare_twins.csv
 
 Programs are found by these variables: HYPERFINE1, HYPERFINE2, PYPERF (a python that has it), GBENCH (a folder with
 include and lib), JAVA and JMH (a class path).
@@ -22,13 +22,17 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 from click.testing import CliRunner
 
 from allocpool.cli import main
+from allocpool.compare.command import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 
 Maker = Callable[[str, Path, int], str]
 """Returns what so many processes of a side write; works in a folder."""
 DATA = Path(__file__).resolve().parent / "compare_data"
+PAGE = DATA.parents[1] / "docs" / "compare.md"
+TWINS = DATA.parents[1] / "data" / "checked" / "compare_twins.csv"
 SIZES = {"base": 3_000, "new": 24_000}
 PROCESSES = 8
 
@@ -144,17 +148,52 @@ def in_turns(maker: Maker, sides: tuple[str, str], built: Path) -> list[str]:
     return texts
 
 
-def twins(tool: str, times: int, built: Path) -> Counter[str]:
-    """Count the verdicts of a program against itself, of which all but ``equivalent`` and ``inconclusive`` are
-    false."""
-    counted: Counter[str] = Counter()
+VERSIONS: dict[str, Callable[[str], str]] = {
+    "jmh": lambda text: _found(r'"jmhVersion" : "(.*?)"', text),
+    "hyperfine-1": lambda _: run(os.environ["HYPERFINE1"], "--version").split()[1],
+    "hyperfine-2": lambda _: run(os.environ["HYPERFINE2"], "--version").split()[1],
+    "google": lambda _: _found(r"so\.([\d.]+)$", os.path.realpath(f"{os.environ['GBENCH']}/lib/libbenchmark.so")),
+    "pyperf": lambda text: _found(r'"perf_version":"(.*?)"', text),
+    "go": lambda _: _found(r"go([\d.]+) ", run("go", "version")),
+}
+"""The version of a tool, from what it wrote or by asking it."""
+
+
+def _found(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    assert found is not None, pattern
+    return found[1]
+
+
+def twins(tool: str, times: int, built: Path) -> dict[str, str | int]:
+    """Return a row of `TWINS`: how ``times`` comparisons of a program with itself ended.
+
+    One is false where any of its benchmarks (Go has several units) is slower or faster, and equivalent where all are.
+    """
+    ended: Counter[str] = Counter()
     files = (built / "left", built / "right")
     for _ in range(times):
-        for file, text in zip(files, in_turns(MAKERS[tool][0], ("base", "base"), built), strict=True):
+        texts = in_turns(MAKERS[tool][0], ("base", "base"), built)
+        for file, text in zip(files, texts, strict=True):
             file.write_text(text, encoding="utf-8")
         ran = CliRunner().invoke(main, ["compare", *map(str, files), "--json"])
-        counted.update(row["verdict"] for row in json.loads(ran.stdout)["benchmarks"])
-    return counted
+        verdicts = {row["verdict"] for row in json.loads(ran.stdout)["benchmarks"]}
+        ended["false" if verdicts & {SLOWER, FASTER} else INCONCLUSIVE if INCONCLUSIVE in verdicts else EQUIVALENT] += 1
+    return {
+        "tool": tool, "version": VERSIONS[tool](texts[0]), "trials_a_side": PROCESSES, "repetitions": times,
+        "false_verdicts": ended["false"], "inconclusive": ended[INCONCLUSIVE], "equivalent": ended[EQUIVALENT],
+    }  # fmt: skip
+
+
+def keep(row: dict[str, str | int]) -> None:
+    """Write a row into `TWINS`, in place of an earlier one of its tool, and the table of all into `PAGE`."""
+    rows = pd.read_csv(TWINS, dtype={"version": str}).to_dict("records") if TWINS.exists() else []
+    others = [other for other in rows if other["tool"] != row["tool"]]
+    kept = pd.DataFrame([*others, row]).sort_values("tool")
+    kept.to_csv(TWINS, index=False)
+    table = kept.rename(columns=lambda name: name.replace("_", " ")).to_markdown(index=False, disable_numparse=True)
+    page = re.sub(r"(?m)^\| tool +\| version .*\n(\|.*\n)*", lambda _: f"{table}\n", PAGE.read_text(encoding="utf-8"))
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def data(tool: str, built: Path) -> None:
@@ -173,7 +212,8 @@ def data(tool: str, built: Path) -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         if sys.argv[1] == "twins":
-            print(sys.argv[2], dict(twins(sys.argv[2], int(sys.argv[3]), Path(folder))))
+            for tool in sys.argv[3:]:
+                keep(twins(tool, int(sys.argv[2]), Path(folder)))
         else:
             for tool in sys.argv[2:]:
                 data(tool, Path(folder))

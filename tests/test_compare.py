@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy
 from click.testing import CliRunner, Result
 
 from allocpool.cli import main
 from allocpool.compare import readers
 from allocpool.compare.command import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
-from allocpool.decisions import decide, decide_together
+from allocpool.decisions import ALPHA, FEWEST, decide, decide_together
 
 DATA = Path(__file__).resolve().parent / "compare_data"
 
@@ -258,7 +260,7 @@ def test_cells_are_decided_together(tmp_path: Path) -> None:
     assert [row["verdict"] for row in found.values()] == [SLOWER, INCONCLUSIVE]
 
 
-@pytest.mark.parametrize("block", ["{}", "run{}", "2026-01-01T00:{:02}"])
+@pytest.mark.parametrize("block", ["{}", "run{}", "2026-01-01T00:{:02}", "x" + "9" * 5_000 + "-{}"])
 def test_blocks_are_in_order_of_their_numbers(tmp_path: Path, block: str) -> None:
     a, b = costs(13), costs(13, 105.0, seed=2)
     file = csv(tmp_path / "x.csv", a, b, block)
@@ -298,6 +300,7 @@ def test_delimiter_decimal_comma_and_byte_order_mark_are_recognised(
         ("block,side,value\n", "has no trial"),
         ("", "is empty"),
         ("hello", "no known format"),
+        (f"value,{'x' * 200_000}", "as CSV: field larger"),
         (b"\x00\xff\xff", "is no text"),
         ('{"results": [{"command": "a", "times": [1, 2', "no complete JSON"),
         ("[" * 100_000, "nested"),
@@ -413,6 +416,23 @@ def test_all_of_many_trials_are_used(tmp_path: Path) -> None:
 def test_costs_at_the_ends_of_what_a_number_holds_are_compared(tmp_path: Path) -> None:
     assert rows(csv(tmp_path / "x.csv", [1e-308] * 6, [1e308] * 6))[""]["verdict"] == SLOWER
     assert run(tmp_path / "x.csv").exit_code == 0
+
+
+# Each tool against itself
+
+
+def test_a_tool_against_itself_differs_no_more_often_than_stated() -> None:
+    rows = pd.read_csv(DATA.parents[1] / "data" / "checked" / "compare_twins.csv", dtype={"version": str})
+    assert {tool.split("-")[0] for tool in rows["tool"]} == {"jmh", "hyperfine", "pyperf", "google", "go"}
+    assert (rows["trials_a_side"] >= FEWEST).all()
+    assert (rows["repetitions"] >= 20).all()
+    assert (rows[["false_verdicts", "inconclusive", "equivalent"]].sum(axis=1) == rows["repetitions"]).all()
+    for false, of in zip(rows["false_verdicts"], rows["repetitions"], strict=True):
+        # As many false ones as that come by chance in more than 1% where the rate is as stated.
+        assert scipy.stats.binomtest(false, of, ALPHA, "greater").pvalue > 0.01
+    page = (DATA.parents[1] / "docs" / "compare.md").read_text(encoding="utf-8")
+    shown = {tuple(word.strip() for word in line.strip("|").split("|")) for line in page.splitlines() if "|" in line}
+    assert shown >= {tuple(map(str, row)) for row in rows.itertuples(index=False)}
 
 
 # What is printed for others to copy

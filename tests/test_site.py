@@ -24,7 +24,7 @@ from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from allocpool import notebook
+from allocpool import home, notebook
 from allocpool.campaign.hosts import called
 from allocpool.errors import UserError
 from allocpool.evidence import style, tables
@@ -32,6 +32,7 @@ from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, 
 from allocpool.evidence.shown import Nothing, Shown
 from allocpool.notebook import FINISHED_MIME
 from allocpool.site import build_site, render, require_whole
+from allocpool.site._build import _stage
 from allocpool.site._pages import Page, gap_page, in_words, list_of_pages, prepared, provenance_box
 
 v4: Any = nbformat.v4
@@ -145,6 +146,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(executed, root / "sites" / "html", sources.glob("*.ipynb")).parent
 
 
+def test_the_page_on_comparing_is_in_the_navigation(tmp_path: Path) -> None:
+    _stage(tmp_path, [Page("01_x", "X", None, None, "not run")], tmp_path)
+    assert (tmp_path / "compare.md").read_text(encoding="utf-8").startswith("# Compare two builds\n")
+    contents = nbformat.read(tmp_path / "index.ipynb", as_version=4).cells[-1].source
+    toctree = re.search(r"```{toctree}\n(?::.*\n)*\n(.*?)```", contents, re.DOTALL)
+    assert toctree is not None
+    assert toctree[1].split() == ["01_x", "compare"]
+
+
 def page(site: Path, name: str) -> BeautifulSoup:
     return BeautifulSoup((site / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
 
@@ -158,7 +168,7 @@ PAGES = ("index", "01_partial", "02_failed", "03_dead", "04_absent", "05_unavail
 
 
 def test_every_page_carries_a_provenance_box(site: Path) -> None:
-    assert {path.stem for path in site.glob("*.html")} == {*PAGES, "search"}
+    assert {path.stem for path in site.glob("*.html")} == {*PAGES, "compare", "search"}
     for name in PAGES:
         assert len(page(site, name).select(".provenance")) == 1, name
 
@@ -565,6 +575,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of its own with notebooks that end in every way there is, rendered by papermill."""
     root = tmp_path_factory.mktemp("checkout")
     (root / "pyproject.toml").write_text('name = "allocpool"\n', encoding="utf-8")
+    (root / "docs").symlink_to(home.home() / "docs")
     configs = root / "papermill-configs" / "tiny"
     configs.mkdir(parents=True)
     for name, code in CHECKOUT_NOTEBOOKS.items():

@@ -7,6 +7,7 @@ one after the other. Where all is of one process, each of its values counts as a
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import math
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from allocpool.errors import UserError, unknown_choice
 
@@ -44,7 +46,7 @@ class Benchmark:
     name: str
     unit: str = ""
     larger: bool = False
-    processes: list[list[float]] = field(default_factory=list)
+    processes: list[tuple[float, ...]] = field(default_factory=list)
     starts: list[float | None] = field(default_factory=list)
     twin: bool = False
     problem: str = ""
@@ -58,7 +60,7 @@ class Benchmark:
         """Return the trials in order of time, as costs: where larger is better, one over the value."""
         values = [each[0] if len(each) == 1 else math.fsum(each) / len(each) for each in self.processes]
         if self.iterations_only:
-            values = self.processes[0]
+            values = list(self.processes[0])
         elif None not in self.starts:
             values = [values[k] for k in np.argsort(np.array(self.starts, dtype=float), kind="stable")]
         return [1 / value for value in values] if self.larger else values
@@ -84,21 +86,22 @@ class _Collected:
         self.warnings: list[str] = []
 
     def add(
-        self, name: str, values: Iterable[Any], unit: str, larger: bool = False, start: float | None = None,
+        self, name: str, numbers: list[float], unit: str, larger: bool = False, start: float | None = None,
         twin: bool = False,
     ) -> None:  # fmt: skip
         """Add the values of one process."""
         name = plain(name)
-        one = self.benchmarks.setdefault(name, Benchmark(name, unit, larger, twin=twin))
-        numbers = [_number(value) for value in values]
+        one = self.benchmarks.get(name)
+        if one is None:
+            one = self.benchmarks[name] = Benchmark(name, unit, larger, twin=twin)
         if (one.unit, one.larger) != (unit, larger):
             one.problem = f"its units differ: {plain(one.unit)} and {plain(unit)}"
         if not numbers:
             return
-        if any(not (0 < value < math.inf) for value in numbers):
-            wrong = next(value for value in numbers if not (0 < value < math.inf))
-            one.problem = one.problem or f"{wrong:g} is not a positive number"
-        one.processes.append(numbers)
+        for value in numbers:
+            if not 0 < value < math.inf:
+                one.problem = one.problem or f"{value:g} is not a positive number"
+        one.processes.append(tuple(numbers))
         one.starts.append(start)
 
     def done(self) -> tuple[list[Benchmark], list[str]]:
@@ -107,7 +110,10 @@ class _Collected:
 
 def plain(text: object) -> str:
     """Return a stranger's text without characters that a terminal obeys."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _number(value: Any) -> float:
@@ -125,6 +131,7 @@ _SECONDS = {
 }  # fmt: skip
 
 
+@functools.lru_cache
 def _in_seconds(unit: str) -> tuple[str, float]:
     """Return the unit with seconds in place of another time, and what a value is to be multiplied by."""
     top, slash, bottom = unit.partition("/")
@@ -273,6 +280,7 @@ def _read_pyperf(document: Any, into: _Collected) -> None:
 # Go: lines `BenchmarkName-8  100  12.3 ns/op  4 B/op`; each process starts with lines as `goos: linux`.
 
 _GO_LINE = re.compile(r"^Benchmark\S*\s+\d+\s+\S+\s+\S+", re.MULTILINE)
+_GO_KEY = re.compile(r"(goos|goarch|pkg|cpu):\s*(.*)")
 _GO_LARGER = {"lower": False, "higher": True}
 
 
@@ -283,8 +291,7 @@ def _is_go(text: str) -> bool:
 def _read_go(text: str, into: _Collected) -> None:
     better: dict[str, bool] = {}
     lines = text.splitlines()
-    for line in lines:
-        words = line.split()
+    for words in (line.split() for line in lines if line.startswith("Unit")):
         if len(words) > 2 and words[0] == "Unit":
             told = dict(word.partition("=")[::2] for word in words[2:])
             if told.get("better") in _GO_LARGER:
@@ -300,13 +307,12 @@ def _read_go(text: str, into: _Collected) -> None:
         values.clear()
 
     for line in lines:
-        if key := re.match(r"(goos|goarch|pkg|cpu):\s*(.*)", line):
-            if not in_header:
-                end_process()
-            in_header = True
-            package = key[2] if key[1] == "pkg" else package
-            continue
         if not _GO_LINE.match(line):
+            if key := _GO_KEY.match(line):
+                if not in_header:
+                    end_process()
+                in_header = True
+                package = key[2] if key[1] == "pkg" else package
             continue
         in_header = False
         name, _, *pairs = line.split()
@@ -340,15 +346,8 @@ def _is_csv(text: str) -> bool:
 
 def _read_csv(text: str, path: Path, two_files: bool) -> dict[str, list[Benchmark]]:
     delimiter = next((c for c in text.split("\n", 1)[0] if c in ",;\t|"), ";")
-    try:
-        rows = [
-            (k, row)
-            for k, row in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True), 1)
-            if row
-        ]
-    except csv.Error as error:
-        raise UserError(f"{path} can't be read as CSV: {error}") from None
-    header = [word.strip() for word in rows[0][1]]
+    rows = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    header = [word.strip() for word in next(rows)]
     for column in header:
         if column not in _COLUMNS:
             raise unknown_choice("column", column, _COLUMNS)
@@ -360,47 +359,58 @@ def _read_csv(text: str, path: Path, two_files: bool) -> dict[str, list[Benchmar
             raise UserError(f"{path} has no column {column!r}: it needs block, side, value and may have cell")
     if two_files and "side" in header:
         raise UserError(f"{path} has a column 'side': give it alone, or two files without that column")
-    if len(rows) == 1:
-        raise UserError(f"{path} has no trial: it needs a line for each")
-    at = {column: header.index(column) for column in header}
-    for k, row in rows[1:]:
-        if len(row) != len(header):
+    lines: list[int] = []
+    words: list[str] = []
+    for k, row in enumerate(rows, 2):
+        if row and len(row) != len(header):
             raise UserError(f"{path}, line {k} has {len(row)} fields: the first line has {len(header)}")
-    columns = {column: [row[place].strip() for _, row in rows[1:]] for column, place in at.items()}
+        if row:
+            lines.append(k)
+            words += row
+    if not lines:
+        raise UserError(f"{path} has no trial: it needs a line for each")
+    columns = {column: [word.strip() for word in words[k :: len(header)]] for k, column in enumerate(header)}
     texts = columns["value"]
     if delimiter != "," and any("," in value for value in texts):  # a decimal comma; a point then is no number
         texts = [value.replace(".", "?").replace(",", ".") for value in texts]
     values = [_parsed(value) for value in texts]
-    for (k, _), told, value in zip(rows[1:], columns["value"], values, strict=True):
+    for k, told, value in zip(lines, columns["value"], values, strict=True):
         if not 0 < value < math.inf:
             raise UserError(f"{path}, line {k}: value {plain(told)} is not a positive number")
-    words = columns.get("side", [BASE] * len(values))
-    for word in words:
+    named = columns.get("side", [BASE] * len(values))
+    for word in set(named):
         if word not in SIDES:
             raise unknown_choice("side", word, SIDES)
-    blocks = _in_order(columns["block"]) if "block" in columns else np.arange(len(values))
-    sides: dict[str, dict[str, Benchmark]] = {}
-    cells = columns.get("cell", [""] * len(values))
-    names = {cell: plain(cell) for cell in set(cells)}
+    blocks = _in_order(columns["block"]) if "block" in columns else np.arange(len(values), dtype=float)
+    cells = [plain(cell) for cell in columns["cell"]] if "cell" in columns else ""
+    frame = pd.DataFrame({"side": named, "cell": cells, "value": values, "block": blocks})
+    frame = frame.sort_values("block", kind="stable")
     ordered = "block" in columns and not two_files
-    for k in np.argsort(blocks, kind="stable"):
-        side, cell = SIDES[words[k]], names[cells[k]]
-        one = sides.setdefault(side, {}).setdefault(cell, Benchmark(cell))
-        one.processes.append([values[k]])
-        one.starts.append(float(blocks[k]) if ordered else None)
-    return {side: list(found.values()) for side, found in sides.items()}
+    sides: dict[str, list[Benchmark]] = {}
+    for (side, cell), own in frame.groupby([frame["side"].map(SIDES), "cell"], sort=False):
+        one = Benchmark(str(cell), processes=list(zip(own["value"].tolist())))
+        one.starts = own["block"].tolist() if ordered else [None] * len(own)
+        sides.setdefault(str(side), []).append(one)
+    return sides
 
 
 def _in_order(words: list[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the rank of each block: by number where all are, else numbers inside of words count as numbers."""
-    numbers = np.array([_parsed(word) for word in words])
-    if np.isfinite(numbers).all():
-        return numbers
-    parts = {
-        word: tuple((int(p), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", word)) for word in words
-    }
-    ranks = {word: rank for rank, word in enumerate(sorted(parts, key=lambda word: parts[word]))}
-    return np.array([float(ranks[word]) for word in words])
+    try:
+        ranks = {word: float(word) for word in dict.fromkeys(words)}
+    except ValueError:
+        ranks = {"": math.nan}
+    if not all(map(math.isfinite, ranks.values())):
+        ranks = {word: float(rank) for rank, word in enumerate(sorted(dict.fromkeys(words), key=_natural))}
+    return np.array([ranks[word] for word in words])
+
+
+def _natural(word: str) -> list[Any]:
+    """Return the parts of a word as they sort: text and numbers take turns, a number by its length and its digits."""
+    parts: list[Any] = re.split(r"(\d+)", word)
+    digits = [part.lstrip("0") for part in parts[1::2]]
+    parts[1::2] = [(len(part), part) for part in digits]
+    return parts
 
 
 @dataclass(frozen=True)
@@ -431,21 +441,24 @@ def read(path: Path, two_files: bool) -> Trials:
     text = _text(path)
     into = _Collected(two_files)
     if text.lstrip()[:1] in ("{", "["):
-        documents = list(_documents(text, path))
-        found = {next((one for one in JSON_FORMATS if one.recognises(document)), None) for document in documents}
-        kind = found.pop()
-        if found or kind is None:
-            raise (
-                _unknown(path) if kind is None or None in found else UserError(f"{path} mixes formats: give each alone")
-            )
-        for document in documents:
+        kind: Format | None = None
+        for document in _documents(text, path):
+            known, kind = kind, next((one for one in JSON_FORMATS if one.recognises(document)), None)
+            if kind is None:
+                raise _unknown(path)
+            if known not in (kind, None):
+                raise UserError(f"{path} mixes formats: give each alone")
             kind.reads(document, into)
+        assert kind is not None
         name = kind.name
     elif _is_go(text):
         name = GO
         _read_go(text, into)
     elif _is_csv(text):
-        return Trials(CSV, _read_csv(text, path, two_files))
+        try:
+            return Trials(CSV, _read_csv(text, path, two_files))
+        except csv.Error as error:
+            raise UserError(f"{path} can't be read as CSV: {error}") from None
     else:
         raise _unknown(path)
     benchmarks, warnings = into.done()

@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 
+from allocpool import home
 from allocpool.errors import UserError
 from allocpool.site import _pages, _taken
 
@@ -71,6 +72,8 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
     if "index" not in told:
         first = nbformat.v4.new_notebook(cells=[_pages.list_of_pages(pages)])
         nbformat.write(first, staging / "index.ipynb")
+    for name in _pages.DOCS:
+        shutil.copy(home.home() / "docs" / f"{name}.md", staging)
     (staging / "pages.json").write_text(json.dumps(told), encoding="utf-8")
 
 

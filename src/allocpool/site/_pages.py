@@ -20,6 +20,8 @@ from allocpool.evidence.shown import NOTHING_MIME
 from allocpool.notebook import FINISHED_MIME
 
 FINDINGS = "00_findings"
+DOCS = ("compare",)
+"""Pages of ``docs/`` that the site has too."""
 ERROR_SUFFIX = ".error.txt"
 
 
@@ -277,7 +279,7 @@ def list_of_pages(pages: list[Page]) -> NotebookNode:
     """Return the end of the first page: every page with its state."""
     others = [page for page in pages if page.name != FINDINGS]
     listed = "\n".join(f"| [{page.title}]({page.name}) | {_one_line(page.state)} |" for page in others)
-    contents = "\n".join(page.name for page in others)
+    contents = "\n".join([*(page.name for page in others), *DOCS])
     cell: NotebookNode = nbformat.v4.new_markdown_cell(
         f"## Pages\n\n| page | state |\n| --- | --- |\n{listed}\n\n"
         f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{contents}\n```\n"
