@@ -13,7 +13,7 @@ import pandas as pd
 
 from allocpool.errors import UserError
 from allocpool.gclog import tables
-from allocpool.gclog.decorations import UPTIME
+from allocpool.gclog.decorations import MONOTONIC_OR_UPTIME, UPTIME
 from allocpool.gclog.reader import Records, UnreadLine, read_records
 from allocpool.gclog.wrapping import Stripped
 
@@ -133,10 +133,11 @@ def _rotated(file: Path) -> tuple[Path, str]:
 
 def _follows(earlier: GcLog, later: GcLog) -> bool:
     """Whether a file can go on where another ends; an uptime is that of one run, so collections number on."""
-    if earlier.span_ns is None or later.span_ns is None or earlier.clock[:4] != later.clock[:4]:
+    same_clock = earlier.clock == later.clock or MONOTONIC_OR_UPTIME in (earlier.clock, later.clock)
+    if earlier.span_ns is None or later.span_ns is None or not same_clock:
         return False
     numbers = [log.pauses["gc_id"].max() for log in (earlier, later) if log.pauses["gc_id"].notna().any()]
-    restarts = later.clock == UPTIME and len(numbers) == 2 and numbers[1] <= numbers[0]
+    restarts = later.clock in (UPTIME, MONOTONIC_OR_UPTIME) and len(numbers) == 2 and numbers[1] <= numbers[0]
     return later.span_ns[0] >= earlier.span_ns[1] - _OVERLAP_NS and not restarts
 
 

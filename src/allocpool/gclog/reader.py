@@ -184,12 +184,12 @@ class _Reader:
         except ValueError:  # a 31st of February
             self._unreadable(line, number, "a stop-the-world line with a time that does not exist")
             return True
-        if self._is_repeated((collection or b"") + message, at_ns, layout is not self._layout):
-            self.records.repeated += 1
-            return True
         gc_id = int(collection) if collection else None
         if self._begins_a_run(message, at_ns, gc_id, later):
             return False
+        if self._is_repeated((collection or b"") + message, at_ns, layout is not self._layout):
+            self.records.repeated += 1
+            return True
         self._first_ns = at_ns if self._first_ns is None else self._first_ns
         self._last_ns = at_ns
         self._highest_id = max(self._highest_id, gc_id or 0)
