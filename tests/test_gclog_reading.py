@@ -504,6 +504,7 @@ FULL = b"[9.301s] GC(55) Pause Full GC (Collect on allocation) 400.19M->214.69M 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
+        (as_json(RUN, "msg", ""), "is JSON"),
         (OPENJ9, "OpenJ9"),
         (OPENJ9[OPENJ9.index(b"<excl") :], "OpenJ9"),
         (OPENJ9.decode().encode("utf-16"), "OpenJ9"),

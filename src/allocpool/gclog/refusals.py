@@ -48,6 +48,11 @@ def refuse(path: Path, first: bytes, *, only_if_hopeless: bool = False) -> None:
         return
     if not first:
         raise UserError(f"{path} is empty: {_ASK_FOR}")
+    if head.startswith(b"{"):
+        raise UserError(
+            f"{path} is JSON without a garbage collection log in its fields log or message: take the log out first, as "
+            "with jq -r .FIELD"
+        )
     if _OPENJ9.search(head):
         raise UserError(f"{path} is a verbose log of OpenJ9 (XML); read are unified logs of HotSpot, JDK 11 to 27")
     if _NATIVE_IMAGE.search(head):
