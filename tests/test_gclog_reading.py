@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 from allocpool.errors import UserError
-from allocpool.gclog import GcLog, read_gc_log, self_check, summarise
+from allocpool.gclog import GcLog, read_gc_log, read_runs, self_check, summarise
 from allocpool.gclog.command import gclog_command
 from allocpool.gclog.tables import CONCURRENT_PHASES, HEAP, PAUSES, SAFEPOINTS, STALLS
 
@@ -112,10 +117,168 @@ def test_plain_gzip_and_several_gzip_members_read_the_same(tmp_path: Path) -> No
         assert other.span_ns == plain.span_ns
 
 
+def zstd(content: bytes) -> bytes:
+    return pa.compress(content, "zstd", asbytes=True)  # type: ignore[no-any-return]
+
+
+def as_json(content: bytes, field: str, end: str) -> bytes:
+    lines = content.decode().splitlines()
+    return b"".join(json.dumps({"time": "t", field: line + end}).encode() + b"\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda text: text.decode().encode("utf-16"),
+        lambda text: text.decode().encode("utf-16-le"),
+        lambda text: text.decode().encode("utf-16-be"),
+        lambda text: gzip.compress(text.decode().encode("utf-16"), mtime=0),
+        bz2.compress,
+        lambda text: lzma.compress(text[:20_000]) + lzma.compress(text[20_000:]),
+        lambda text: zstd(text[:20_000]) + zstd(text[20_000:]),
+        lambda text: as_json(text, "log", "\n"),
+        lambda text: as_json(text, "message", ""),
+        lambda text: b"{a program}\n{\"level\": 7}\n" + as_json(text, "log", "\r\n").replace(b"\n", b"\r\n"),
+    ],
+)  # fmt: skip
+def test_what_a_log_is_wrapped_in_changes_nothing_and_is_said(
+    wrap: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = golden_bytes("17-g1-steady")
+    plain = read_gc_log(write(tmp_path, content, "plain.log"))
+    assert not plain.stripped.utf_16 and plain.stripped.json_lines == 0
+    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", 9_999)  # an odd number parts what is two bytes wide
+    wrapped = wrap(content)
+    log = read_gc_log(write(tmp_path, wrapped))
+    assert log.pauses.equals(plain.pauses) and log.safepoints.equals(plain.safepoints)
+    assert log.span_ns == plain.span_ns and log.unread_count == 0
+    assert log.stripped.json_lines == (content.count(b"\n") if wrapped.startswith(b"{") else 0)
+    said = len(summarise(tmp_path / "gc.log").notes) - len(summarise(tmp_path / "plain.log").notes)
+    assert said == (log.stripped.utf_16 or wrapped.startswith(b"{"))
+
+
+@pytest.mark.parametrize("packing", ["bz2", "xz", "zst"])
+def test_other_compressed_files_cut_short_yield_what_they_hold(packing: str, tmp_path: Path) -> None:
+    content = b"".join(b"[%d.000s][info][gc] GC(%d) Pause Remark 1M->1M(9M) 0.%03dms\n" % (n, n, n * n % 997)
+                       for n in range(20_000))  # fmt: skip
+    pack = {"bz2": lambda text: bz2.compress(text, 1), "xz": lambda text: lzma.compress(text, preset=0), "zst": zstd}
+    packed = pack[packing](content)
+    log = read_gc_log(write(tmp_path, packed[: len(packed) // 2]))
+    assert 0 < len(log.pauses) < 20_000 and log.stripped.cut_short
+    with pytest.raises(UserError, match="cut short"):
+        read_gc_log(write(tmp_path, packed[:20]))
+
+
+# Lines of two runs: what the second begins with, on which clock.
+RUN = b"""[0.010s][info][gc] Using G1
+[1.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(256M) 10.000ms
+[5.000s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(256M) 20.000ms
+[9.000s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(256M) 30.000ms
+"""
+HEADERLESS = RUN[RUN.index(b"\n") + 1 :]
+STOPPED = (
+    b'[0.500s][info][safepoint] Safepoint "G1", Time since last: 1 ns, Reaching safepoint: 1 ns, Total: 301000 ns\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("second", "block"),
+    [
+        (RUN, 50),
+        (RUN, 1000),
+        (HEADERLESS, 50),
+        (HEADERLESS, 1000),
+        (STOPPED + HEADERLESS, 1000),
+        (RUN.replace(b"s]", b"s][7]"), 1000),
+    ],
+)
+def test_two_runs_in_one_file_are_summed_apart(
+    second: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", block)
+    path = write(tmp_path, RUN + second)
+    told = json.loads(CliRunner().invoke(gclog_command, [str(path), "--json"]).output)
+    assert [(one["pauses"], one["pause_total_ms"]) for one in told] == [(3, 60.0), (3, 60.0)]
+    assert [one["safepoints"] for one in told] == [0, second.count(b"Safepoint")]
+    assert [one["span_ms"] for one in told] == [8990.0, pytest.approx(8500.0, abs=500)]
+    assert all("run" in one["notes"][0] for one in told)
+    with pytest.raises(UserError):
+        read_gc_log(path)
+
+
+@pytest.mark.parametrize("clock", [b"", b"[2026-01-05T10:00:00.123+0000]", b"[123456789012ns]"])
+def test_runs_on_a_clock_that_goes_on_are_parted_where_the_collector_is_named(clock: bytes, tmp_path: Path) -> None:
+    once = re.sub(rb"(?m)^\[.{6}\]", clock, RUN)
+    assert [len(log.pauses) for log in read_runs(write(tmp_path, once * 2))] == [3, 3]
+
+
+@pytest.mark.parametrize("line", [1, 2, 3])
+def test_one_damaged_stamp_begins_no_run(line: int, tmp_path: Path) -> None:
+    lines = RUN.splitlines(keepends=True)
+    later = [b"[%d0.000s][info][gc] GC(2) Concurrent Mark 3.000ms\n" % n for n in range(1, 5)]
+    for stamp in (b"[0.001s]", b"[99999.000s]"):
+        damaged = [*lines, *later]
+        damaged[line] = stamp + damaged[line][8:]
+        assert len(read_gc_log(write(tmp_path, b"".join(damaged))).pauses) == 3
+
+
+def test_a_jvm_that_collected_nothing_before_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path, RUN[: RUN.index(b"\n") + 1] + RUN)
+    log = read_gc_log(path)
+    assert len(log.pauses) == 3 and log.times_named == 2
+    assert len(summarise(path).notes) == len(summarise(write(tmp_path, RUN, "once.log")).notes) + 1
+
+
+def test_parts_of_a_rotated_log_are_summed_as_one_run(tmp_path: Path) -> None:
+    content = golden_bytes("17-g1-decorations.default-gc-star")
+    plain = summarise(write(tmp_path, content, "plain.log"))
+    lines = content.splitlines(keepends=True)
+    third = len(lines) // 3
+    write(tmp_path, b"".join(lines[:third]), "gc.log.1")
+    write(tmp_path, gzip.compress(b"".join(lines[third : 2 * third])), "gc.log.0.gz")
+    write(tmp_path, b"".join(lines[2 * third :]))
+    other = write(tmp_path, RUN, "other.log")
+    files = [str(tmp_path / name) for name in ("gc.log.0.gz", "gc.log", "gc.log.1")]
+    one, alone = json.loads(CliRunner().invoke(gclog_command, [*files, str(other), "--json"]).output)
+    same = ["collector", "pauses", "pause_total_ms", "safepoints", "span_ms", "mmu_stopped", "unread", "violations"]
+    assert {name: one[name] for name in same} == json.loads(json.dumps({name: getattr(plain, name) for name in same}))
+    assert one["file"] == ", ".join([files[2], files[0], files[1]])
+    assert alone["pauses"] == 3 and alone["file"] == str(other)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (RUN, RUN),  # both begin at 0
+        (HEADERLESS, re.sub(rb"\[(\d)", rb"[9\1", HEADERLESS)),  # a later uptime, but the same collections again
+        (RUN, re.sub(rb"(?m)^\[.{6}\]", b"", RUN)),
+        (RUN, re.sub(rb"(?m)^\[.{6}\]", b"[2026-01-05T10:00:00.123+0000]", RUN)),
+    ],
+)
+def test_parts_of_different_runs_are_summed_apart(first: bytes, second: bytes, tmp_path: Path) -> None:
+    files = [str(write(tmp_path, first, "gc.log.0")), str(write(tmp_path, second))]
+    told = json.loads(CliRunner().invoke(gclog_command, [*files, "--json"]).output)
+    assert sorted((one["file"], one["pauses"]) for one in told) == [(files[1], 3), (files[0], 3)]
+    assert all("apart" in note for one in told for note in one["notes"][:1])
+
+
+def test_a_part_that_is_no_log_leaves_the_others(tmp_path: Path) -> None:
+    files = [str(write(tmp_path, RUN, "gc.log.0")), str(write(tmp_path, b""))]
+    result = CliRunner().invoke(gclog_command, [*files, "--json"])
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)[0]["pauses"] == 3
+
+
+def test_a_damaged_number_of_a_collection_ends_nothing(tmp_path: Path) -> None:
+    for number in (b"9" * 15, b"9" * 5000):
+        log = read_gc_log(write(tmp_path, RUN + b"[9.100s][info][gc] GC(" + number + b") Concurrent Mark\n"))
+        assert len(log.pauses) == 3 and len(log.missing_collections) in (0, 100_000)
+
+
 def test_lines_across_blocks_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = golden_bytes("25-g1-steady")
     whole = read_gc_log(write(tmp_path, content))
-    monkeypatch.setattr("allocpool.gclog.lines.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("allocpool.gclog.wrapping.BLOCK_BYTES", 1000)
     pieces = read_gc_log(write(tmp_path, content))
     assert pieces.pauses.equals(whole.pauses) and pieces.safepoints.equals(whole.safepoints)
     assert pieces.span_ns == whole.span_ns
@@ -172,7 +335,7 @@ def test_lines_of_other_programs_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_log_that_starts_late_in_the_output_of_a_program_is_found(tmp_path: Path) -> None:
     content = golden_bytes("17-g1-decorations.default-gc-star")
-    before = b"2024-01-01 12:00:00 INFO [main] starting, please wait [ok]\n" * 60_000
+    before = b"2024-01-01 12:00:00 INFO [main] starting, please wait [ok]\n" * 20_000
     log = read_gc_log(write(tmp_path, before + content))
     assert log.pauses.equals(read_gc_log(LOGS / f"{SAME_RUN}.default-gc-star.log.gz").pauses)
     assert log.clock == "uptime" and log.span_ns is not None
@@ -226,7 +389,7 @@ def test_each_line_is_read_by_its_own_decorations(decorations: bytes, tmp_path: 
         b"[info][gc][xs]" + LONG,
         b"[0.520s][info][gc,future]" + LONG,
         b"[0.5[0.520s" + LONG,
-        b'{"log":"[0.520s][info][gc]' + LONG + b'\\n","stream":"stdout"}',
+        b'{"msg":"[0.520s][info][gc]' + LONG + b'\\n","stream":"stdout"}',
         b"[0.510s][info][gc] GC(0) Pause Yo[0.520s][info][gc]" + LONG,
         SHORT.rstrip() + b"[0.520s][info][gc]" + LONG,
     ],
@@ -262,13 +425,12 @@ def test_two_outputs_of_one_run_are_counted_once(tmp_path: Path) -> None:
     assert log.repeated == 3 and log.unread_count == 0
 
 
-def test_pauses_of_a_native_image_are_counted_with_their_sizes(tmp_path: Path) -> None:
-    content = b"[0.135s] GC(0) Pause Full GC (Collect on allocation) 8.25M->0.25M 1.234ms\n"
-    log = read_gc_log(write(tmp_path, content))
+def test_a_pause_without_a_capacity_is_counted_with_its_sizes(tmp_path: Path) -> None:
+    log = read_gc_log(write(tmp_path, b"[0.135s] GC(0) Pause Sideways (Why Not) 8.25M->0.25M 1.234ms\n"))
     assert log.pauses[["duration_ns", "heap_before_mb", "heap_after_mb"]].to_numpy().tolist() == [
         [1_234_000, 8.25, 0.25]
     ]
-    assert log.unfamiliar == ("Full GC",) and log.unread_count == 0
+    assert log.unfamiliar == ("Sideways",) and log.unread_count == 0
 
 
 def test_neighbouring_safepoints_in_one_millisecond_are_no_contradiction(tmp_path: Path) -> None:
@@ -328,9 +490,34 @@ STOPPED_8 = b"""Total time for which application threads were stopped: 0.01 seco
 """
 
 
+OPENJ9 = b"""<?xml version="1.0" encoding="UTF-8"?>
+
+<verbosegc xmlns="http://www.ibm.com/j9/verbosegc" version="84cdc9b">
+<exclusive-start id="2" timestamp="2021-03-05T12:05:08.121" intervalms="121.000">
+  <response-info timems="0.004" idlems="0.004" threads="0" lastid="0000000000059C00" lastname="main" />
+</exclusive-start>
+"""
+INCREMENTAL = b"[1.201s] GC(0) Pause Incremental GC (Collect on allocation) 8.25M->0.25M 1.234ms\n"
+FULL = b"[9.301s] GC(55) Pause Full GC (Collect on allocation) 400.19M->214.69M 318.384ms\n"
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
+        (as_json(RUN, "msg", ""), "is JSON"),
+        (OPENJ9, "OpenJ9"),
+        (OPENJ9[OPENJ9.index(b"<excl") :], "OpenJ9"),
+        (OPENJ9.decode().encode("utf-16"), "OpenJ9"),
+        (INCREMENTAL + FULL, "native image"),
+        (FULL, "native image"),
+        (b"hello\n" * 300_000 + FULL, "native image"),
+        (b"[Incremental GC (CollectOnAllocation) 261116K->3200K, 0.0011 secs]\n", "native image"),
+        (b"[[195665366158579 GC: before  epoch: 8  cause: CollectOnAllocationHeap:\n", "native image"),
+        (JDK_8.decode().encode("utf-16-be"), "is a log of JDK 8"),
+        (b'{"log": "0.123: [GC (Allocation Failure)  33280K->5208K(125952K), 0.0051 secs]\\n"}\n', "is a log of JDK 8"),
+        (b"\x28\xb5\x2f\xfd" + b"\xff" * 100, "can't unpack"),
+        (b"\xfd7zXZ\0" + b"\xff" * 100, "can't unpack"),
+        (b"BZh9" + b"\xff" * 100, "can't unpack"),
         (b"", "is empty"),
         (gzip.compress(b"", mtime=0), "is empty"),
         (b"hello\nworld\n", "is not a garbage collection log"),

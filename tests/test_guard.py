@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -86,7 +88,7 @@ def test_what_is_left_of_a_group_ends_with_its_work() -> None:
 
 
 @pytest.mark.parametrize("goal", ["findings", "bench-some"])
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_what_make_has_started_ends_with_make(tmp_path: Path, how: signal.Signals, goal: str) -> None:
     program = tmp_path / "allocpool"
     program.write_text(
@@ -94,10 +96,34 @@ def test_what_make_has_started_ends_with_make(tmp_path: Path, how: signal.Signal
         "end_with_make()\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n", encoding="utf-8"
     )  # fmt: skip
     program.chmod(0o755)
-    command = ["make", "--silent", "--old-file=setup", goal, f"BIN={tmp_path}"]
-    make = subprocess.Popen(command, cwd=home.home(), stdout=subprocess.PIPE, text=True)
-    assert make.stdout is not None
-    started = int(make.stdout.readline())
+    make, output = start_make(tmp_path, goal)
+    started = int(output.readline())
     make.send_signal(how)
     make.wait()
     assert all_end([started])
+
+
+def test_an_interrupt_that_all_of_a_terminal_get_is_told_once(tmp_path: Path) -> None:
+    program = tmp_path / "allocpool"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, signal, time\nfrom allocpool.machine import guard\n"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)\nguard._WATCH_S = 0.01\nguard.end_with_make()\n"
+        "try:\n    print(os.getpid(), flush=True)\n    time.sleep(600)\nexcept KeyboardInterrupt:\n"
+        "    time.sleep(0.5)\n    print('ended in order', flush=True)\n", encoding="utf-8"
+    )  # fmt: skip
+    program.chmod(0o755)
+    make, output = start_make(tmp_path, "findings")
+    started = int(output.readline())
+    os.killpg(make.pid, signal.SIGINT)
+    assert output.read() == "ended in order\n"
+    make.wait()
+    assert all_end([started])
+
+
+def start_make(folder: Path, goal: str) -> tuple[subprocess.Popen[str], IO[str]]:
+    """`make` in a process group of its own with signals as in a terminal; ``folder`` has the program it starts."""
+    command = ["make", "--silent", "--old-file=setup", goal, f"BIN={folder}"]
+    program = ["env", "--default-signal=INT,HUP", *command]  # tests may run in the background, or under nohup
+    make = subprocess.Popen(program, cwd=home.home(), stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert make.stdout is not None
+    return make, make.stdout

@@ -5,30 +5,35 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from allocpool.errors import UserError
-from allocpool.gclog.summary import GcLogSummary, summarise
+from allocpool.gclog.log import GcLog, join_parts, read_runs
+from allocpool.gclog.summary import GcLogSummary, summary_of
 
 
 @click.command("gclog")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="One JSON object; for several files a JSON array of them.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object; for several files or runs an array of them.")
 def gclog_command(files: tuple[str, ...], as_json: bool) -> None:
-    """Summarise garbage collection logs of JDK 11 to 27, plain or gzip.
+    """Summarise garbage collection logs of JDK 11 to 27, plain, compressed, UTF-16 or as lines of JSON.
 
     Shows the collector, pauses by kind, safepoints and the time to reach them, allocation stalls and the minimum
-    mutator utilisation. Each FILE is summarised on its own, also those of a rotated set. A file that is no log is told
-    in one line, the others are summarised, and the exit status is 1.
+    mutator utilisation. Parts of a rotated log (gc.log.0 gc.log.1 gc.log) that are given together are summed as one,
+    in the order of their time stamps; other files, and runs of a JVM within a file, each on their own. A file that is
+    no log is told in one line, the others are summarised, and the exit status is 1.
     """
-    summaries, refused = [], []
-    for file in files:
+    read: dict[Path, tuple[GcLog, ...]] = {}
+    refused = []
+    for file in map(Path, files):
         try:
-            summaries.append(summarise(file))
+            read[file] = read_runs(file)
         except UserError as error:
             refused.append(str(error))
-    if as_json and len(files) > 1:
+    summaries = [summary_of(log) for log in join_parts(read)]
+    if as_json and (len(files) > 1 or len(summaries) > 1):
         click.echo(json.dumps([asdict(one) for one in summaries]))
     elif as_json and summaries:
         click.echo(summaries[0].to_json())

@@ -7,7 +7,6 @@ decided later, so a false hit costs a microsecond and a missed one would cost a 
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,10 +16,9 @@ import pyarrow.compute as pc
 
 from allocpool.errors import UserError
 from allocpool.gclog.refusals import refuse
+from allocpool.gclog.wrapping import Stripped, chunks, without_json
 
-BLOCK_BYTES = 2 << 20  # small enough to stay in the cache while it is looked at three times
 LONGEST_LINE_BYTES = 64 << 20
-_GZIP_MAGIC = b"\x1f\x8b"
 
 _INTERESTING = "|".join(
     (
@@ -45,18 +43,18 @@ _INTERESTING = "|".join(
 )
 
 
-def blocks(path: Path) -> Iterator[bytes]:
-    """The content of a plain or gzip file in blocks of whole lines; only the last may lack its final newline.
+def blocks(path: Path, stripped: Stripped) -> Iterator[bytes]:
+    """The text of a log in blocks of whole lines; only the last may lack its final newline.
 
-    A gzip file that was cut short yields what can be unpacked. Raises :class:`UserError` for a file that can't be
-    opened, a damaged gzip stream, and a line that no log would have.
+    Raises :class:`UserError` for a file that can't be opened, a damaged compressed one, and a line that no log would
+    have.
     """
     rest = b""
     try:
-        for chunk in _chunks(path):
+        for chunk in chunks(path, stripped):
             end = chunk.rfind(b"\n") + 1
             if end:
-                yield rest + chunk[:end]
+                yield without_json(rest + chunk[:end], stripped)
                 rest = chunk[end:]
             else:
                 rest += chunk
@@ -64,10 +62,8 @@ def blocks(path: Path) -> Iterator[bytes]:
                     refuse(path, rest)
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror or error}") from error
-    except zlib.error as error:
-        raise UserError(f"can't unpack {path}: {error}") from error
     if rest:
-        yield rest
+        yield without_json(rest, stripped)
 
 
 def interesting_lines(block: bytes) -> tuple[list[int], list[bytes], int]:
@@ -84,23 +80,3 @@ def interesting_lines(block: bytes) -> tuple[list[int], list[bytes], int]:
     hits = pc.match_substring_regex(lines, pattern=f"(?m:{_INTERESTING})")
     indices = np.flatnonzero(hits.to_numpy(zero_copy_only=False))
     return indices.tolist(), [line.rstrip(b"\r\n") for line in lines.filter(hits).to_pylist()], len(ends)
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        chunk = file.read(BLOCK_BYTES)
-        if not chunk.startswith(_GZIP_MAGIC):
-            while chunk:
-                yield chunk
-                chunk = file.read(BLOCK_BYTES)
-            return
-        unpack = zlib.decompressobj(wbits=31)
-        while chunk:
-            unpacked = unpack.decompress(chunk, BLOCK_BYTES)
-            if unpacked:
-                yield unpacked
-            if unpack.eof:  # gzip files may be several members after each other
-                chunk = unpack.unused_data or file.read(BLOCK_BYTES)
-                unpack = zlib.decompressobj(wbits=31)
-            else:
-                chunk = unpack.unconsumed_tail or file.read(BLOCK_BYTES)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
 
 import pandas as pd
 
+from allocpool.errors import UserError
 from allocpool.gclog import tables
+from allocpool.gclog.decorations import MONOTONIC_OR_UPTIME, UPTIME
 from allocpool.gclog.reader import Records, UnreadLine, read_records
+from allocpool.gclog.wrapping import Stripped
+
+_PART = re.compile(r"(\.\d+)?(\.(gz|bz2|xz|zst))?$")
+_OVERLAP_NS = 10**6
+_MISSING_KEPT = 100_000
 
 _CONCURRENT_KINDS = {
     "g1": {"Cleanup"},
@@ -38,7 +48,11 @@ class GcLog:
     ``unfamiliar``: kinds of pauses, counted, that are not known here. ``repeated``: lines that stand a second time
     behind other decorations, counted once. ``text_before``: lines read with other text before their decorations.
     ``following_safepoint``: for each pause the row of the safepoint whose line comes next. ``missing_collections``:
-    numbers between the first and the last that no line has: left out by the JVM, or lines were lost.
+    numbers between the first and the last that no line has, at most 100,000: left out by the JVM, or lines
+    were lost.
+    ``parts``: the files that were read as one, the oldest first; ``run`` of ``runs``: which of the runs of a JVM that
+    they hold; ``apart``: given together with files that are named as parts of the same log, but are of another run.
+    ``times_named``: how often the run names its collector. ``stripped``: what was taken off all parts.
     ``unfinished_pauses`` were seen to start but not to end; ``cut_tail`` is the last line if it was cut.
     """
 
@@ -62,6 +76,12 @@ class GcLog:
     missing_collections: tuple[int, ...]
     unfinished_pauses: int
     cut_tail: str | None
+    times_named: int
+    stripped: Stripped
+    parts: tuple[Path, ...]
+    run: int
+    runs: int
+    apart: bool = False
 
     @property
     def outermost(self) -> pd.DataFrame:
@@ -70,16 +90,61 @@ class GcLog:
 
 
 def read_gc_log(path: str | PathLike[str]) -> GcLog:
-    """Reads a unified garbage collection log of JDK 11 to 27, plain or gzip, of any collector and with any decorations.
+    """Reads a unified garbage collection log of JDK 11 to 27 of any collector and with any decorations.
+
+    Compressed (gzip, bzip2, xz, zstd), UTF-16 and lines of JSON are unwrapped.
 
     Raises :class:`allocpool.errors.UserError` for a file that can't be read, is empty, is binary, comes from JDK 8,
-    or has nothing of a garbage collection log in it.
+    OpenJ9 or a native image, has nothing of a garbage collection log in it, or has several runs of a JVM.
     """
-    path = Path(path)
-    records = read_records(path)
+    first, *others = read_runs(path)
+    if others:
+        raise UserError(f"{path} holds {first.runs} runs of a JVM: sum them apart, as `allocpool gclog` does")
+    return first
+
+
+def read_runs(*paths: str | PathLike[str]) -> tuple[GcLog, ...]:
+    """Reads each run of a JVM that a log holds, as :func:`read_gc_log`; ``paths`` are its parts, the oldest first."""
+    parts = tuple(map(Path, paths))
+    runs = read_records(*parts)
+    return tuple(_log(records, parts, number, len(runs)) for number, records in enumerate(runs, start=1))
+
+
+def join_parts(read: Mapping[Path, tuple[GcLog, ...]]) -> Iterator[GcLog]:
+    """The runs of several files, those that are named as parts of one rotated log read as one where their times fit."""
+    groups: dict[tuple[Path, str], list[Path]] = {}
+    for file in read:
+        groups.setdefault(_rotated(file), []).append(file)
+    for group in groups.values():
+        files = sorted(group, key=lambda file: read[file][0].span_ns or (0, 0))
+        alone = [log for file in files for log in read[file]]
+        if len(files) == 1:
+            yield from alone
+        elif len(files) == len(alone) and all(_follows(*pair) for pair in pairwise(alone)):
+            yield from read_runs(*files)
+        else:
+            yield from (replace(log, apart=True) for log in alone)
+
+
+def _rotated(file: Path) -> tuple[Path, str]:
+    """What the parts of a rotated log have in common: ``gc.log.0.gz``, ``gc.log.1`` and ``gc.log`` are one."""
+    return file.parent, _PART.sub("", file.name)
+
+
+def _follows(earlier: GcLog, later: GcLog) -> bool:
+    """Whether a file can go on where another ends; an uptime is that of one run, so collections number on."""
+    same_clock = earlier.clock == later.clock or MONOTONIC_OR_UPTIME in (earlier.clock, later.clock)
+    if earlier.span_ns is None or later.span_ns is None or not same_clock:
+        return False
+    numbers = [log.pauses["gc_id"].max() for log in (earlier, later) if log.pauses["gc_id"].notna().any()]
+    restarts = later.clock in (UPTIME, MONOTONIC_OR_UPTIME) and len(numbers) == 2 and numbers[1] <= numbers[0]
+    return later.span_ns[0] >= earlier.span_ns[1] - _OVERLAP_NS and not restarts
+
+
+def _log(records: Records, parts: tuple[Path, ...], run: int, runs: int) -> GcLog:
     collector = _collector(records)
     return GcLog(
-        path=path,
+        path=parts[0],
         collector=collector,
         jvm_version=records.jvm_version,
         clock=records.clock,
@@ -99,11 +164,17 @@ def read_gc_log(path: str | PathLike[str]) -> GcLog:
         missing_collections=_missing(records.collection_ids),
         unfinished_pauses=records.unfinished_pauses,
         cut_tail=records.cut_tail,
+        times_named=records.times_named,
+        stripped=records.stripped,
+        parts=parts,
+        run=run,
+        runs=runs,
     )
 
 
 def _missing(numbers: set[int]) -> tuple[int, ...]:
-    return tuple(sorted(set(range(min(numbers), max(numbers))) - numbers)) if numbers else ()
+    gaps = (number for before, after in pairwise(sorted(numbers)) for number in range(before + 1, after))
+    return tuple(islice(gaps, _MISSING_KEPT))  # a damaged number may be any
 
 
 def _collector(records: Records) -> str:

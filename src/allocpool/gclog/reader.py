@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from allocpool.gclog import messages as m
@@ -26,7 +27,8 @@ from allocpool.gclog.decorations import (
 )
 from allocpool.gclog.lines import blocks, interesting_lines
 from allocpool.gclog.nesting import Nesting
-from allocpool.gclog.refusals import looks_like_jdk_8, refuse
+from allocpool.gclog.refusals import looks_like_jdk_8, refuse, refuse_native_image
+from allocpool.gclog.wrapping import Stripped
 
 _PAUSE_TAGS = (b"gc", b"gc,phases")
 _START_TAGS = (b"gc,start", b"gc,phases,start")
@@ -34,9 +36,11 @@ _CONCURRENT_TAGS = (b"gc", b"gc,phases", b"gc,marking")
 _ENDS_BYTES = 65536  # how much of either end is searched for a time stamp
 _UNREAD_KEPT = 100
 _NAN = float("nan")
-_COLLECTION = re.compile(rb"GC\((\d+)\)")
+_COLLECTION = re.compile(rb"GC\((\d{1,15})\)")
 _STOP = re.compile(rb'GC\(\d+\) (?:[yYO]: )?Pause .{0,300}\dms|Safepoint ".{0,500}Total: *\d|were stopped: \d')
 _REPEATED_WITHIN_NS = 10**9
+_GOES_BACK_NS = 10**9  # lines of one run are out of order by less
+_LOOKED_AHEAD = 20
 _REMEMBERED = 10_000
 
 Row = tuple[object, ...]
@@ -65,8 +69,10 @@ class Records:
     unfamiliar: set[str] = field(default_factory=set)
     repeated: int = 0
     text_before: int = 0
+    stripped: Stripped = field(default_factory=Stripped)
     following_safepoint: list[int] = field(default_factory=list)
     collector_named: str | None = None
+    times_named: int = 0
     jvm_version: str | None = None
     header_ns: int | None = None
     clock: str = NO_CLOCK
@@ -78,41 +84,65 @@ class Records:
     young_collector: str | None = None
     collection_ids: set[int] = field(default_factory=set)
 
+    def has_rows(self) -> bool:
+        """Whether anything was read but who writes."""
+        return any((self.pauses, self.safepoints, self.stalls, self.concurrent_phases, self.heap))
+
     def empty(self) -> bool:
         """Whether nothing in the file was part of a garbage collection log."""
-        tables = (self.pauses, self.safepoints, self.stalls, self.concurrent_phases, self.heap)
-        return not any(tables) and self.collector_named is None
+        return not self.has_rows() and self.collector_named is None
+
+    def of_native_image(self) -> bool:
+        """Whether the pauses are those of GraalVM's own serial collector, which never names itself."""
+        return self.collector_named is None and any(row[1] in ("Full GC", "Incremental GC") for row in self.pauses)
 
 
 _YOUNG_GENERATION_OF = {b"PSYoungGen: ": "parallel", b"ParNew: ": "cms", b"DefNew: ": "serial"}
 
 
-def read_records(path: Path) -> Records:
-    """Everything a log tells; raises :class:`allocpool.errors.UserError` for what is no unified log."""
+def read_records(*paths: Path) -> list[Records]:
+    """Everything that a log tells, for each run of a JVM in it; ``paths`` are its parts, the oldest first.
+
+    Raises :class:`allocpool.errors.UserError` for what is no unified log.
+    """
+    stripped = Stripped()
+    runs: list[Records] = []
     reader: _Reader | None = None
     first = last = b""
     lines_before = 0
-    for block in blocks(path):
+    for block in chain.from_iterable(blocks(path, stripped) for path in paths):
         first, last = first or block, block
         layout = None if reader else layout_in(block)
         if layout is not None:
             reader = _Reader(layout, block)
         if reader is None:
             lines_before += block.count(b"\n")
-            refuse(path, first, only_if_hopeless=True)
+            refuse(paths[0], first, only_if_hopeless=True)
             continue
-        reader.records.collection_ids.update(map(int, _COLLECTION.findall(block)))
         indices, lines, count = interesting_lines(block)
-        for index, line in zip(indices, lines, strict=True):
-            reader.line(line, lines_before + index + 1)
+        begins = 0
+        for position, (index, line) in enumerate(zip(indices, lines, strict=True)):
+            number = lines_before + index + 1
+            if not reader.line(line, number, lines[position + 1 : position + _LOOKED_AHEAD]):
+                *before, last = last.split(b"\n", index - begins)
+                reader.collections_in(b"\n".join(before))
+                runs.append(reader.finish(b""))
+                begins = index
+                reader = _Reader(layout_in(last) or layout_of(line), last)
+                reader.line(line, number, [])
+        reader.collections_in(last)
         lines_before += count
     if reader is None:
-        refuse(path, first)
-    reader.finish(last)
-    undecorated = reader.records.clock == NO_CLOCK  # JDK 8 can write safepoints in the words of JDK 11
-    if reader.records.empty() or (undecorated and looks_like_jdk_8(first)):
-        refuse(path, first)
-    return reader.records
+        refuse(paths[0], first)
+    runs.append(reader.finish(last))
+    undecorated = all(run.clock == NO_CLOCK for run in runs)  # JDK 8 can write safepoints in the words of JDK 11
+    if all(run.empty() for run in runs) or (undecorated and looks_like_jdk_8(first)):
+        refuse(paths[0], first)
+    if any(run.of_native_image() for run in runs):
+        refuse_native_image(paths[0])
+    for run in runs:
+        run.stripped = stripped
+    return runs
 
 
 class _Reader:
@@ -128,31 +158,42 @@ class _Reader:
         self._first = first
         self._first_ns = next(self._stamps(first[:_ENDS_BYTES].split(b"\n")), None)
         self._last_ns = 0
+        self._latest_ns = [0, 0]
+        self._highest_id = -1
 
-    def line(self, line: bytes, number: int) -> None:
-        """Reads one line that may matter."""
+    def line(self, line: bytes, number: int, later: list[bytes]) -> bool:
+        """Reads one line that may matter; False, and nothing is read, where another run begins with it.
+
+        ``later`` are lines that follow.
+        """
         match = self._layout.expression.fullmatch(line)
-        layout = self._layout
+        layout, text_before = self._layout, False
         if match is None:
             decorated = decorated_part(line)
             layout = layout_of(decorated)
             match = layout.expression.fullmatch(decorated)
+            if match and self.records.has_rows() and m.COLLECTOR.fullmatch(match[5]):
+                return False
             if match is None or layout.clock != self._layout.clock:
                 self._unreadable(line, number, "a stop-the-world line behind damaged decorations, or on another clock")
-                return
-            self.records.text_before += len(decorated) < len(line)
+                return True
+            text_before = len(decorated) < len(line)
         stamp, level, tags, collection, message = match.groups()
         try:
             at_ns = layout.stamp_ns(stamp)
         except ValueError:  # a 31st of February
             self._unreadable(line, number, "a stop-the-world line with a time that does not exist")
-            return
+            return True
+        gc_id = int(collection) if collection else None
+        if self._begins_a_run(message, at_ns, gc_id, later):
+            return False
         if self._is_repeated((collection or b"") + message, at_ns, layout is not self._layout):
             self.records.repeated += 1
-            return
+            return True
         self._first_ns = at_ns if self._first_ns is None else self._first_ns
         self._last_ns = at_ns
-        gc_id = int(collection) if collection else None
+        self._highest_id = max(self._highest_id, gc_id or 0)
+        self.records.text_before += text_before
         if tags == b"safepoint":
             self._safepoint(message, at_ns, line, number)
         elif not tags.startswith(b"gc"):
@@ -171,6 +212,24 @@ class _Reader:
                     self._unreadable(line, number, "a stop-the-world line behind other tags")
         elif message in m.TROUBLES:
             self._trouble[gc_id] = m.TROUBLES[message]
+        return True
+
+    def _begins_a_run(self, message: bytes, at_ns: int, gc_id: int | None, later: list[bytes]) -> bool:
+        """Whether a JVM names its collector anew, or its clock went back and its numbers of collections start again.
+
+        One damaged line looks so too: the line before the last and the next one have to agree.
+        """
+        if message.startswith(b"Using "):
+            return self.records.has_rows() and m.COLLECTOR.fullmatch(message) is not None
+        if at_ns < min(self._latest_ns) - _GOES_BACK_NS:
+            still_back_ns = max(self._latest_ns) - _GOES_BACK_NS
+            if all(stamp < still_back_ns for stamp in self._stamps(later[:1])):
+                numbers = [gc_id] if gc_id is not None else map(int, _COLLECTION.findall(b"\n".join(later)))
+                number = next(iter(numbers), None)
+                if number is None or number <= self._highest_id:
+                    return number is not None
+        self._latest_ns = [self._latest_ns[1], at_ns]
+        return False
 
     def _is_repeated(self, text: bytes, at_ns: int, otherwise: bool) -> bool:
         """Whether the same words stood, shortly before, behind decorations of the other kind."""
@@ -183,8 +242,12 @@ class _Reader:
         mine[text] = at_ns
         return False
 
-    def finish(self, last: bytes) -> None:
-        """Settles what only the end of the file can tell."""
+    def collections_in(self, lines: bytes) -> None:
+        """Remembers the numbers of collections, also in lines that do not matter otherwise."""
+        self.records.collection_ids.update(map(int, _COLLECTION.findall(lines)))
+
+    def finish(self, last: bytes) -> Records:
+        """Settles what only the end of the run can tell, whose last lines are ``last``."""
         records, layout = self.records, self._layout
         inside = self._nesting.inside
         records.pauses = [(*row, index in inside, inside.get(index)) for index, row in enumerate(records.pauses)]
@@ -200,6 +263,7 @@ class _Reader:
         for name, collector in _YOUNG_GENERATION_OF.items():
             if name in self._first or name in last:
                 records.young_collector = collector
+        return records
 
     def _stamps(self, lines: Iterable[bytes]) -> Iterator[int]:
         """The time stamps of those lines that have one."""
@@ -332,6 +396,7 @@ class _Reader:
         elif m.UPGRADED.search(message):
             self._trouble[gc_id] = m.UPGRADED_TO_FULL
         elif match := m.COLLECTOR.fullmatch(message):
+            records.times_named += 1
             records.collector_named = m.COLLECTORS[match[1]]
             records.header_ns = self._known(at_ns)
         elif match := m.VERSION.match(message):

@@ -12,12 +12,23 @@ _HEAD_BYTES = 1 << 20
 _JDK_8 = re.compile(
     rb"\[(?:Full )?GC[ (]|\(1\.[5-8]\.0_|^CommandLine flags: |\bStopping threads took: [\d.]+ seconds$", re.M
 )
+_OPENJ9 = re.compile(rb'<verbosegc\b|<(?:exclusive|cycle|gc|af)-start id="')
+_NATIVE_IMAGE = re.compile(
+    rb"Pause (?:Incremental|Full) GC \(|\[Incremental GC \(|^\[\[?\d+ GC: (?:before|after) |"
+    rb"\[Full GC \((?:CollectOnAllocation|JavaLangSystemGC)",
+    re.M,
+)
 _ASK_FOR = "run java with -Xlog:gc*:file=gc.log"
 
 
 def looks_like_jdk_8(first: bytes) -> bool:
     """Whether a file begins as the logs of -XX:+PrintGCDetails do."""
     return _JDK_8.search(first[:_HEAD_BYTES]) is not None
+
+
+def refuse_native_image(path: Path) -> NoReturn:
+    """Raises the :class:`UserError` for what GraalVM's own collector writes."""
+    raise UserError(f"{path} is a log of a native image (GraalVM); read are unified logs of HotSpot, JDK 11 to 27")
 
 
 @overload
@@ -37,6 +48,15 @@ def refuse(path: Path, first: bytes, *, only_if_hopeless: bool = False) -> None:
         return
     if not first:
         raise UserError(f"{path} is empty: {_ASK_FOR}")
+    if head.startswith(b"{"):
+        raise UserError(
+            f"{path} is JSON without a garbage collection log in its fields log or message: take the log out first, as "
+            "with jq -r .FIELD"
+        )
+    if _OPENJ9.search(head):
+        raise UserError(f"{path} is a verbose log of OpenJ9 (XML); read are unified logs of HotSpot, JDK 11 to 27")
+    if _NATIVE_IMAGE.search(head):
+        refuse_native_image(path)
     if looks_like_jdk_8(head):
         raise UserError(f"{path} is a log of JDK 8 or earlier; read are unified logs of JDK 11 to 27 ({_ASK_FOR})")
     raise UserError(f"{path} is not a garbage collection log: it has no line of collections or safepoints ({_ASK_FOR})")

@@ -86,7 +86,7 @@ def summary_of(log: GcLog) -> GcLogSummary:
     checked = self_check(log)
     pause_stops = _stops(pauses)
     return GcLogSummary(
-        file=str(log.path),
+        file=", ".join(map(str, log.parts)),
         collector=log.collector,
         jvm_version=log.jvm_version,
         clock=log.clock,
@@ -141,6 +141,23 @@ def _mmu(log: GcLog, stops: _Stops) -> dict[str, float | None]:
 
 def _notes(log: GcLog, violations: int) -> list[str]:
     notes = []
+    if log.runs > 1:
+        notes.append(f"run {log.run} of {log.runs} of a JVM, summed apart: the clock or the collections start again")
+    if log.times_named > 1:
+        notes.append(
+            f"the collector is named {log.times_named} times: several JVMs may have written to this log at once"
+        )
+    if len(log.parts) > 1:
+        notes.append(f"{len(log.parts)} parts of a rotated log were read as one, in the order of their time stamps")
+    if log.apart:
+        notes.append("read apart from the other files of its name: their time stamps or collections do not go on from "
+                     "each other")  # fmt: skip
+    if log.stripped.utf_16:
+        notes.append("the text was UTF-16")
+    if log.stripped.cut_short:
+        notes.append("the compressed file was cut short, and read as far as it goes")
+    if log.stripped.json_lines:
+        notes.append(f"{log.stripped.json_lines} lines were JSON, of which the field log or message was read")
     if log.unread_count:
         notes.append(f"{log.unread_count} lines about stopped threads were not understood, the first is line "
                      f"{log.unread[0].number}: {log.unread[0].text}")  # fmt: skip
@@ -151,8 +168,8 @@ def _notes(log: GcLog, violations: int) -> list[str]:
     if log.repeated:
         notes.append(f"{log.repeated} lines stand a second time behind other decorations and were counted once")
     if missing := log.missing_collections:
-        notes.append(f"no line has {len(missing)} numbers of collections, the first is GC({missing[0]}): the JVM left "
-                     "them out, or lines were lost")  # fmt: skip
+        notes.append(f"no line has {len(missing):,} numbers of collections, the first is GC({missing[0]}): the JVM "
+                     "left them out, or lines were lost")  # fmt: skip
     if log.cut_tail is not None:
         notes.append(f"the log was cut in mid-line: {log.cut_tail}")
     if log.unfinished_pauses:

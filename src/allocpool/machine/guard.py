@@ -12,8 +12,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
 
 _PROGRAM = """
 import os, signal, sys
@@ -34,16 +37,48 @@ for group in groups:
 MAKE = "ALLOCPOOL_MAKE"
 """Environment variable in which `make` gives a command its process id."""
 _PR_SET_PDEATHSIG = 1
+_ENDS_MAKE = sum(1 << (number - 1) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT))
+_WATCH_S = 0.5
 
 
 def end_with_make() -> None:
-    """Have this process end (SIGTERM) when the `make` that started it has died, even killed; on Linux."""
+    """End this process (SIGTERM) when the `make` that started it has died, even killed, or was interrupted alone; on
+    Linux."""
     make = os.environ.pop(MAKE, "")
     if not make.isdecimal() or sys.platform != "linux":
         return
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != int(make):  # it died before
         os.kill(os.getpid(), signal.SIGTERM)
+    if caught := _caught_by(make):  # none, where a shell has it run in the background
+        told = threading.Event()
+
+        def end(number: int, frame: FrameType | None) -> None:
+            told.set()  # Ctrl-C tells all of a terminal's processes: this one ends already
+            signal.default_int_handler(number, frame)
+
+        signal.signal(signal.SIGINT, end)
+        threading.Thread(target=_watch, args=(make, caught, told), daemon=True).start()
+
+
+def _caught_by(process: str) -> int:
+    """The signals among those that end GNU make which a process catches, as a mask; 0 where it is gone."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    return int(status.partition("SigCgt:")[2].split()[0], 16) & _ENDS_MAKE
+
+
+def _watch(make: str, caught: int, told: threading.Event) -> None:
+    """End this process once `make` no longer catches a signal that it did: it does so when it ends, and then waits for
+    what it has started without telling it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the main thread
+    while not told.wait(_WATCH_S):
+        if _caught_by(make) != caught:
+            if not told.wait(_WATCH_S):
+                os.kill(os.getpid(), signal.SIGTERM)
+            return
 
 
 class _Guard:
