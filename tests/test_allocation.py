@@ -321,6 +321,15 @@ def test_a_claim_is_put_to_the_collectors_of_its_set_up_only() -> None:
     assert found["small-java", allocation_claims.NOW] == REFUTED
 
 
+def test_today_is_the_newest_release_in_the_data() -> None:
+    trials = several_blocks({})
+    newer = trials[trials["runtime"] == 25].assign(runtime=29, served_by="G1 / 29")
+    newer.loc[newer["technique"] == "byte_array", "ns_per_alloc"] *= 10.0
+    found = verdicts(pd.concat([trials, newer], ignore_index=True))
+    assert found["small-java", allocation_claims.THEN] == REPRODUCED
+    assert found["small-java", allocation_claims.NOW] == REFUTED
+
+
 @pytest.mark.parametrize(
     ("claim", "left_out"),
     [

@@ -28,6 +28,16 @@ def finished(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[trials["status"] == "ok"]
 
 
+def newest_release(trials: pd.DataFrame, after: int, otherwise: int) -> int:
+    """Return the newest feature release of Java that ``trials`` ran on: what "today" means on them.
+
+    ``after``: the release of the source's own set-up, which is not today's, however new. ``otherwise``: where they ran
+    on none that is newer.
+    """
+    newest = trials["runtime"].astype(float).max()
+    return int(newest) if newest > after else otherwise
+
+
 class Gap(NamedTuple):
     """Why there is no figure: ``word`` is the outcome in a word or two, ``reason`` what was told of it, or None."""
 
