@@ -11,7 +11,7 @@ import pandas as pd
 from allocpool.campaign import hosts
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.comparisons import AS_FAR, UNDECIDED
+from allocpool.packets.comparisons import UNDECIDED
 from allocpool.stats import plural, significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import proof
@@ -85,13 +85,17 @@ def elsewhere(profile: str, tables: Mapping[str, pd.DataFrame]) -> str:
 def _headline(pool: int, alloc: int, equal: int, asked: int) -> str:
     """Who keeps up with more, in a few words, from how many boundaries are shown to lie which way round."""
     decided = pool + alloc + equal
-    if not decided:
+    if decided < _LEAST_DECIDED or 2 * decided < asked:
         return f"**{UNDECIDED}.**"
     word = (
         "no difference that matters" if 2 * equal > decided
         else "pool" if not alloc else "allocate" if not pool else "it depends"
     )  # fmt: skip
-    return f"**With a deadline: {word}{AS_FAR if 2 * decided < asked else ''}.**"
+    return f"**With a deadline: {word}.**"
+
+
+_LEAST_DECIDED = 2
+"""Boundaries, and half of those that were asked: fewer have no answer in common."""
 
 
 def caption(tables: Mapping[str, pd.DataFrame]) -> str:

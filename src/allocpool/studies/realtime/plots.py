@@ -283,7 +283,7 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     reader's own: messages alive, messages a second. Grey: no figure there. A deadline within which no boundary is known
     has no panels, and collectors stand side by side where one is left.
     """
-    found = maps.boundaries(tables["map"])
+    found = within_tried(tables["map"])
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return nothing("no boundary is known yet")
@@ -309,6 +309,19 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     return finish(grid, text, 3, handles=[*handles, *regions, *own], x="messages alive", y="messages a second")
 
 
+def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the boundaries of a map, none of them at a higher rate than was tried there: ``edge_ns`` is the shortest
+    interval tried, in ns, and ``at_least`` True, where the fit puts it at a shorter one."""
+    found = maps.boundaries(trials)
+    side = ["solution", "strategy", "live_messages"]
+    done = finished(trials)
+    live = pd.Series([maps.live_in(row) for row in records(done)], index=done.index, dtype="int64")
+    least = done.assign(live_messages=live).groupby(side, observed=True)["interval_ns"].min().astype(float)
+    tried = pd.Series([least.get(key, math.nan) for key in found[side].itertuples(index=False, name=None)], found.index)
+    edge = found["edge_ns"].astype(float)
+    return found.assign(edge_ns=edge.where(~(edge < tried), tried), at_least=edge < tried)
+
+
 def _map_in_words(known: pd.DataFrame) -> str:
     """Of each panel and strategy the boundary from the smallest to the largest live set."""
     told = []
@@ -316,7 +329,10 @@ def _map_in_words(known: pd.DataFrame) -> str:
         sides = []
         for strategy, side in panel.sort_values("live_messages").groupby("strategy", observed=True):
             ends = side.drop_duplicates("live_messages").iloc[[0, -1] if len(side) > 1 else [0]]
-            rates = [f"{significant(1e9 / row.edge_ns)} with {row.live_messages:,} alive" for row in records(ends)]
+            rates = [
+                f"{'at least ' * row.at_least}{significant(1e9 / row.edge_ns)} with {row.live_messages:,} alive"
+                for row in records(ends)
+            ]
             sides.append(f"{strategy} keeps up to {' and to '.join(rates)}")
         told.append(f"{solution} within {deadline_ms:g} ms: {'; '.join(sides)}.")
     return " ".join(told)
