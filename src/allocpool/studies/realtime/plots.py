@@ -266,11 +266,12 @@ def sweeps(trials: pd.DataFrame) -> Figure:
 
 _REGION_STYLE = {
     maps.EITHER: ("#ffffff", ""),
-    maps.POOL_ONLY: ("#dcebf5", "///"),
-    maps.ALLOCATE_ONLY: ("#fbe8cf", "..."),
-    maps.NEITHER: ("#c9c9c9", ""),
+    maps.POOL_ONLY: (f"{style.BLUE}26", "///"),
+    maps.ALLOCATE_ONLY: (f"{style.VERMILION}26", "..."),
+    maps.NEITHER: (f"{style.GREY}66", ""),
 }
-"""Colour and hatch: without colours they differ by the hatch and by how dark they are."""
+"""Colour, through which the page shows, light or dark, and hatch: without colours they differ by the hatch and by how
+dark they are."""
 _LINES: Mapping[str, Literal["-", "--"]] = {"alloc": "-", "pool": "--"}
 _LANDSCAPE = 60
 
