@@ -72,10 +72,9 @@ def overview(judged: pd.DataFrame) -> Figure:
         mine = mine.assign(at=mine["solution"].map(order.index) + np.array(apart))
         axis.hlines(mine["at"], mine["low"], mine["high"], colors=mine["kind"].map(_KINDS), linewidth=0.8, alpha=0.7)
         for is_open, marker, width in ((True, "|", 1.2), (False, "o", 0.0)):
-            sns.scatterplot(
-                mine[(mine["verdict"] == "open") == is_open], x="ratio", y="at", hue="kind", hue_order=kinds,
-                palette=_KINDS, legend=False, ax=axis, marker=marker, linewidth=width, s=36, zorder=3,
-            )  # fmt: skip
+            part = mine[(mine["verdict"] == "open") == is_open]
+            axis.scatter(part["ratio"], part["at"], c=part["kind"].map(_KINDS), marker=marker, linewidth=width, s=36,
+                         zorder=3)  # fmt: skip
         axis.set_yticks(range(len(order)), order)
         axis.set(title=topology, ylabel="", ylim=(len(order) - 0.5, -0.5))
         axis.grid(False, axis="y")
