@@ -541,7 +541,7 @@ def test_certainty_says_how_far_trials_of_one_thing_lie_apart() -> None:
 )
 def test_a_page_says_whether_the_machine_was_quiet(others: float, paces: tuple[float, float], word: str) -> None:
     rows = pd.DataFrame({
-        "steal_share": [None] * 10, "other_cpu_share": [others] * 10,
+        "status": "ok", "steal_share": [None] * 10, "other_cpu_share": [others] * 10,
         "compute_before_ns": [paces[0]] * 10, "compute_after_ns": [paces[1]] * 10,
     })  # fmt: skip
     assert f"was **{word}** meanwhile" in quiet_or_noisy(rows)

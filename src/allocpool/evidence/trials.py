@@ -79,8 +79,9 @@ def quiet_or_noisy(trials: pd.DataFrame) -> str:
     """Whether the machine was quiet or noisy while these trials ran, as they recorded it, in one sentence.
 
     Noisy: in more than a tenth of them, others or the hypervisor took more than `DISTURBED_BEYOND` of the machine, or
-    its pace changed by twice that.
+    its pace changed by twice that. Of a trial that ran again, the attempt that counts.
     """
+    trials = counted(trials)
     shares = trials[["steal_share", "other_cpu_share"]].astype(float)
     paces = trials[["compute_before_ns", "compute_after_ns"]].astype(float)
     known = shares.notna().any(axis=1) | paces.notna().all(axis=1)
