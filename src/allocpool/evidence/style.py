@@ -197,8 +197,9 @@ def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high"
     """
     known = table.dropna(subset=[value])
     held = known[(known[low] <= known[value]) & (known[value] <= known[high])]
-    ends = [held.assign(**{value: held[end], _END: True}) for end in (low, high)]
-    return pd.concat([known.assign(**{_END: False}), *ends], ignore_index=True).astype({value: float})
+    ends = [held.assign(**{value: held[end]}) for end in (low, high)]
+    parts = [part.assign(**{_END: place > 0}) for place, part in enumerate([known, *ends])]
+    return pd.concat(parts, ignore_index=True).astype({value: float})
 
 
 def stack(

@@ -72,12 +72,11 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     each = [looks(sorted(cells.loc[cells["panel"] == panel, "name"])) for panel in shown]
     # Colours are the two of all figures; what serves the memory is told by markers and by the name beside each line.
     sides = cells.drop_duplicates("name").set_index("name")["strategy"]
-    styles = {
-        "palette": {name: COLOURS[side] for name, side in sides.items()},
-        "markers": {name: look for one in each for name, look in one["markers"].items()},
-    }
+    palette = {str(name): COLOURS[str(side)] for name, side in sides.items()}
+    markers = {name: look for one in each for name, look in one["markers"].items()}
     grid = sns.relplot(stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False,
-                       **styles, **style.BARS, legend=False, **panels("panel", shown, 3.6, 1))  # fmt: skip
+                       palette=palette, markers=markers, **style.BARS, legend=False,
+                       **panels("panel", shown, 3.6, 1))  # fmt: skip
     log_axes(grid, "x", cells["bytes"], most=3)
     log_axes(grid, "y", [*cells["ns"], 10], 1.5, most=5)
     for panel, axis, mine in by_panel(grid, cells):
@@ -85,7 +84,7 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
         axis.plot(theirs["bytes"], theirs["ns"], linestyle="", marker="x", color=style.INK, markersize=7, zorder=5)
         last = mine.sort_values("bytes").groupby("name")["ns"].last()
         old = theirs.groupby("technique", observed=True)["ns"].last()
-        named = [(float(ns), _briefly(str(name), panel), styles["palette"][str(name)]) for name, ns in last.items()]
+        named = [(float(ns), _briefly(str(name), panel), palette[str(name)]) for name, ns in last.items()]
         theirs_named = [
             (float(ns), _briefly(f"2012 {_PUBLISHED[str(one)]}", panel), style.INK) for one, ns in old.items()
         ]

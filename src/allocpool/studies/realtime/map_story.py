@@ -99,21 +99,18 @@ _LEAST_DECIDED = 2
 
 
 def caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    """How the map is read, on how many trials it rests, and which boundaries it lacks, by reason."""
+    """How the map is read, and on how many trials it rests; which boundaries it lacks stands in `table`."""
     trials = tables["map"]
     found = maps.boundaries(trials)
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return "No boundary is known yet."
     seconds = significant(finished(trials)["seconds"].astype(float).median(), 2)
-    text = (
+    return (
         f"Boundaries are where every other trial of {seconds} s loses, each fitted to "
         f"{plural(int(known['trials'].min()), 'trial')} or more; a longer trial sees more losses. Bands: 95%, whenever "
         "one looks."
     )
-    gaps = found[found["gap"].notna()].drop_duplicates(["solution", "strategy", "deadline_ms", "gap"])
-    lacking = [f"{row.solution} with {row.strategy} within {row.deadline_ms:g} ms ({row.gap})" for row in records(gaps)]
-    return f"{text} Without a boundary: {'; '.join(lacking)}." if lacking else text
 
 
 def table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends,
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, HEAP, LOSES, PLACED, QUEUE, UNSCALED, curves
+from allocpool.studies.realtime.placed import live_in
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import LISTED_SLIP_NS
 
@@ -291,7 +292,10 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     found = found[found["deadline_ms"].isin(known["deadline_ms"])]
     lives = [*found["live_messages"], *(point[:1] if point else ())]
     rates = [*1e9 / tables["map"]["interval_ns"].astype(float), *(point[1:] if point else ())]
-    found = found.assign(panel=found["solution"] + found["deadline_ms"].map("\nwithin {:g} ms".format))
+    found = found.assign(
+        panel=found["solution"].str.replace("generational", "gen.")
+        + found["deadline_ms"].map("\nwithin {:g} ms".format)
+    )
     names = found.sort_values("deadline_ms", kind="stable").groupby("solution", sort=False)["panel"].unique().explode()
     grid = sns.FacetGrid(found, **panels("panel", names, 3, max(2, found["deadline_ms"].nunique())))
     limits = min(rates) / 2, max(rates) * 2
@@ -316,7 +320,7 @@ def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
     found = maps.boundaries(trials)
     side = ["solution", "strategy", "live_messages"]
     done = finished(trials)
-    live = pd.Series([maps.live_in(row) for row in records(done)], index=done.index, dtype="int64")
+    live = done.index.map({row.Index: live_in(row) for row in records(done)})
     least = done.assign(live_messages=live).groupby(side, observed=True)["interval_ns"].min().astype(float)
     tried = pd.Series([least.get(key, math.nan) for key in found[side].itertuples(index=False, name=None)], found.index)
     edge = found["edge_ns"].astype(float)

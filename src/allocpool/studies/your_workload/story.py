@@ -453,8 +453,9 @@ def verdict(advice: Advice | None, verdicts: Sequence[Verdict]) -> str:
     outcomes = ", ".join(
         f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
     )
-    asked = advice is not None and advice.trials and not advice.is_example
-    said = f"{_whose(advice)}{answer(advice)}" if asked else "Your own program was not measured yet."
+    said = "Your own program was not measured yet."
+    if advice is not None and advice.trials and not advice.is_example:
+        said = f"{_whose(advice)}{answer(advice)}"
     return f"{said} Of {len(verdicts)} claims: {outcomes}."
 
 
