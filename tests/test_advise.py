@@ -660,16 +660,30 @@ def test_an_advice_in_a_file_is_the_same_and_says_where_it_was_measured(tmp_path
     assert story.verdict(again, []).startswith(f"On {place}: **Pool.**")
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_page_shows_the_readers_own_last_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path))
+    told = ask(Laboratory(lambda _: 1.4), minutes=6.0, kept="1%")
+    if kept:
+        saved.keep(told)
+    else:
+        (tmp_path / "advice.json").write_text("{}")
+    shown = advice_for(NOTHING_GIVEN)
+    assert shown.is_example != kept and (shown.measured == told.measured) == kept
+
+
 def test_without_a_program_of_the_readers_the_page_shows_a_whole_example_and_says_so() -> None:
     example = advice_for(NOTHING_GIVEN)
     assert example.answer in ("allocate", "pool", "either")
     assert len(plots.overview(example).axes) == 3, "cost, head-room and delays"
     assert any(turn.up_to is not None for turn in example.turns)
     told = story.opening(example, tidy.frame([], study_named("your_workload").schemas["trials"]))
-    assert told.startswith(f"**An example, measured on {example.machine}, until you ask for your own**")
-    assert story.answer(example) in told and story.understood(example.workload) in told
+    assert story.answer(example) not in told, "it is of another program, on another machine"
+    assert example.machine in told and story.understood(example.workload) in told
     assert story.as_understood(example) == "", "it is told once"
-    assert story.verdict(example, []).startswith(f"The example, on {example.machine}: ")
+    assert story.answer(example) not in story.verdict(example, [])
 
 
 @pytest.mark.parametrize(

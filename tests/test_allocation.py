@@ -321,6 +321,15 @@ def test_a_claim_is_put_to_the_collectors_of_its_set_up_only() -> None:
     assert found["small-java", allocation_claims.NOW] == REFUTED
 
 
+def test_today_is_the_newest_release_in_the_data() -> None:
+    trials = several_blocks({})
+    newer = trials[trials["runtime"] == 25].assign(runtime=29, served_by="G1 / 29")
+    newer.loc[newer["technique"] == "byte_array", "ns_per_alloc"] *= 10.0
+    found = verdicts(pd.concat([trials, newer], ignore_index=True))
+    assert found["small-java", allocation_claims.THEN] == REPRODUCED
+    assert found["small-java", allocation_claims.NOW] == REFUTED
+
+
 @pytest.mark.parametrize(
     ("claim", "left_out"),
     [
@@ -390,12 +399,12 @@ def test_each_claim_can_fail() -> None:
     assert outcomes(turned)["free-cheaper"] == REFUTED
 
 
-def pooled(ratio: float, noise: float, blocks: int = 6) -> pd.DataFrame:
+def pooled(ratio: float, noise: float, touch: str = "page", blocks: int = 6) -> pd.DataFrame:
     """Fresh buffers that cost so many times as much as pooled ones."""
     random = np.random.default_rng(3)
     return pd.DataFrame(
         {
-            "mode": "allocation", "status": "ok", "technique": "malloc", "served_by": "glibc", "touch": "none",
+            "mode": "allocation", "status": "ok", "technique": "malloc", "served_by": "glibc", "touch": touch,
             "bytes": 64, "strategy": strategy, "block": block, "ns_per_buffer": cost_ns * random.lognormal(0, noise),
         }
         for block in range(blocks)
@@ -418,6 +427,14 @@ def test_what_a_pool_saves_turns_on_the_data(ratio: float, noise: float, said: s
     (row,) = allocation_report.pooling_saves(trials).to_dict("records")
     assert row["n"] == 6 and (noise > 0.1) == row["fresh over pooled"].startswith("open")
     assert "still open" in allocation_report.verdict(trials[trials["block"] < 4])
+
+
+def test_no_answer_is_what_untouched_buffers_save() -> None:
+    untouched = pooled(3090.0, 0.05, touch="none")
+    touched = allocation_report.verdict(pd.concat([untouched, pooled(2.0, 0.05)]))
+    assert touched == allocation_report.verdict(pooled(2.0, 0.05)) and "2.0" in touched
+    (told,) = allocation_report.pooling_saves(untouched).to_dict("records")
+    assert str(told["fresh over pooled"]).split(" ")[0] not in allocation_report.verdict(untouched)
 
 
 def test_nothing_measured_is_open_and_drawn_as_such() -> None:

@@ -541,7 +541,7 @@ def test_certainty_says_how_far_trials_of_one_thing_lie_apart() -> None:
 )
 def test_a_page_says_whether_the_machine_was_quiet(others: float, paces: tuple[float, float], word: str) -> None:
     rows = pd.DataFrame({
-        "steal_share": [None] * 10, "other_cpu_share": [others] * 10,
+        "status": "ok", "steal_share": [None] * 10, "other_cpu_share": [others] * 10,
         "compute_before_ns": [paces[0]] * 10, "compute_after_ns": [paces[1]] * 10,
     })  # fmt: skip
     assert f"was **{word}** meanwhile" in quiet_or_noisy(rows)
@@ -573,3 +573,11 @@ def test_failures_and_processor_time_are_told_in_words() -> None:
     assert failures(trials) == "Every trial that was started ended well."
     failed = synthetic.fail(trials, "heap / G1 / 25", "alloc", "C")
     assert failures(failed) == "Not ended well: 2 out of memory."
+
+
+def test_today_is_the_newest_release_in_the_data() -> None:
+    made_up = [(*row[:3], 29, None, str(row[5]).replace("/ 25", "/ 29")) for row in java(NOW, "epsilon")]
+    found = verdicts(true_to_article, "others-collapse-c", "pool-everywhere-batch", solutions=(*ALL, *made_up))
+    for id in ("others-collapse-c", "pool-everywhere-batch"):
+        names = " ".join([*found[id, NOW].evidence["larger"], *found[id, NOW].evidence["smaller"]])
+        assert "/ 29" in names and "/ 25" not in names

@@ -195,6 +195,18 @@ def outcomes(trials: pd.DataFrame, set_up: str = echo_claims.NOW) -> dict[str, s
     return {verdict.claim.id: verdict.outcome for verdict in verdicts if verdict.set_up == set_up}
 
 
+def test_today_is_the_newest_release_in_the_data() -> None:
+    trials = published_trials()
+    newer = trials[trials["runtime"] == 25].assign(runtime=29)
+    newer["variant"] = newer["variant"].str.replace("25", "29")
+    with_newer = pd.concat([trials, newer], ignore_index=True)
+    (found,) = (
+        verdict for verdict in echo_claims.evaluate(with_newer)
+        if verdict.claim.id == "larger-buffers-cost-memory" and verdict.set_up == echo_claims.NOW
+    )  # fmt: skip
+    assert found.evidence["larger"].str.contains("29").all()
+
+
 UNPUBLISHED = ("memory-evicts", "best-size-is-the-messages")
 DENIED = {"default-is-the-dearest": "denied in 1 of 8", "two-byte-chars": "denied in 1 of 1"}
 

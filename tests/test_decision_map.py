@@ -283,6 +283,12 @@ def test_a_map_is_measured_stopped_and_resumed_by_what_its_trials_showed(
     beyond = [edge < tried.get(key, 0) for key, edge in zip(keys, found["edge_ns"], strict=True)]
     assert shown[["alloc, ns", "pool, ns"]].stack().str.contains("at least .* a second").sum() == sum(beyond)
 
+    bounded = plots.within_tried(tables["map"])
+    assert sum(bounded["at_least"]) == sum(beyond)
+    assert (bounded["edge_ns"].dropna() >= tables["map"]["interval_ns"].min()).all()
+    faster = tables["map"].assign(interval_ns=2 * tables["map"]["interval_ns"].min())
+    assert (plots.within_tried(faster)["edge_ns"].dropna() >= faster["interval_ns"].min()).all()
+
     # What is decided comes first.
     undecided = three(search(), search(strategy="alloc"))
     searches, mapped = story.verdict(undecided), map_story.verdict(tables)

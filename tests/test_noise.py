@@ -14,12 +14,12 @@ import pytest
 from allocpool import notebook
 from allocpool.campaign import campaign, store, tidy
 from allocpool.campaign.registry import study_named
-from allocpool.evidence.trials import counted, disturbances, failures, finished
+from allocpool.evidence.trials import counted, disturbances, disturbed_by, failures, finished
 from allocpool.machine.activity import Activity, read_activity
 from allocpool.packets.cells import cells
 from allocpool.trial import noise
 from allocpool.trial.jit import Compilations, read_jit_log
-from allocpool.trial.noise import Noise, Pace, PaceMeter, disturbance, look
+from allocpool.trial.noise import REASONS, Noise, Pace, PaceMeter, disturbance, look
 from allocpool.trial.runner import run_trial
 
 LIMIT = 0.1
@@ -60,6 +60,19 @@ def test_a_trial_is_disturbed_by_what_took_more_than_the_limit(changes: dict[str
     around = Noise(**{**QUIET, **changes})
     assert disturbance(around, LIMIT) == reason
     assert disturbance(around, None) is None
+
+
+def test_each_reason_is_counted_apart() -> None:
+    told = [
+        disturbance(Noise(**{**QUIET, **changes}), LIMIT)
+        for changes in (
+            {"before": pace(2.0), "after": pace(2.5)}, {"before": pace(2.5), "after": pace(2.0), "steal_share": 0.2},
+            {"before": pace(2.4), "after": pace(2.5), "usual_compute_ns": 2.0}, {"other_cpu_share": 0.5}, {},
+        )
+    ]  # fmt: skip
+    assert {REASONS[begins]: count for begins, count in zip(REASONS, (1, 1, 2, 1), strict=True)} == disturbed_by(
+        pd.DataFrame({"disturbed": told})
+    )
 
 
 @pytest.fixture
@@ -105,9 +118,7 @@ def test_a_disturbed_trial_is_run_again_once_and_both_are_kept(data: Path, machi
     assert again["trial_id"] in set(finished(trials)["trial_id"]) and len(finished(trials)) == len(counted(trials)) == 2
     assert (cells(trials)["trials"] == 1).all() and cells(trials)["partial"].isna().all()
     assert failures(trials) == "Every trial that was started ended well."
-    said = disturbances(trials, LIMIT)
-    assert said.startswith("Of 2 trials that count none had more than 10% of the machine taken by others. ")
-    assert " 1 trial disturbed so ran again, and figures count the other attempt. " in said
+    assert not disturbed_by(counted(trials)) and set(disturbed_by(trials).values()) == {1}
     assert opened.provenance()["statuses"] == {"ok": 2}
     told = notebook.progress(opened.provenance())
     assert told.sentence() == "All 2 planned trials finished. 1 had been disturbed and ran again."
@@ -123,7 +134,7 @@ def test_a_trial_disturbed_twice_counts_and_is_marked(data: Path, machine: list[
     assert opened.run().repeated == 2
     counting = counted(attempts(opened))
     assert list(counting["attempt"]) == [2, 2] and counting["disturbed"].notna().all()
-    assert disturbances(attempts(opened), LIMIT).startswith("Of 2 trials that count 2 had more than 10% of the machine")
+    assert list(disturbed_by(counting).values()) == [2]
 
 
 def test_no_more_trials_are_run_again_than_the_profile_allows(data: Path, machine: list[float]) -> None:

@@ -25,13 +25,14 @@ from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_play
 from playwright.sync_api import Page as Tab
 
 from allocpool import home, notebook
+from allocpool.campaign import store
 from allocpool.campaign.hosts import called
 from allocpool.errors import UserError
 from allocpool.evidence import style, tables
 from allocpool.evidence.claims import AS_PUBLISHED, OTHER_WAY, Claim, Evidence, evaluate
 from allocpool.evidence.shown import Nothing, Shown
 from allocpool.notebook import FINISHED_MIME
-from allocpool.site import build_site, render, require_whole
+from allocpool.site import _taken, build_site, render, require_whole
 from allocpool.site._build import _stage
 from allocpool.site._pages import Page, gap_page, in_words, list_of_pages, prepared, provenance_box
 
@@ -277,6 +278,18 @@ def test_what_a_page_shows_can_be_taken_along(site: Path) -> None:
     assert drawn[["series", "x", "y"]].to_dict("list") == {"series": ["pool"] * 2, "x": [1, 2], "y": [3, 4]}
     notebook_link = page(site, "index").select_one(".page-tools a[download]")
     assert notebook_link is not None and (site / str(notebook_link["href"])).is_file()
+
+
+def test_the_trials_of_a_page_are_those_of_its_own_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOCPOOL_DATA", str(tmp_path / "data"))
+    left, provenance = store.stored("batch", "standard")
+    assert provenance is not None
+    own = json.loads(json.dumps({**provenance, "profile": {"profile": "standard"}}))
+    address = _taken.of_campaign(own, "02_batch", tmp_path)
+    assert len(pd.read_parquet(tmp_path / f"{address}.parquet")) == len(left["trials"]) > 0
+    assert list(pd.read_csv(tmp_path / f"{address}.csv")["trial_id"]) == list(left["trials"]["trial_id"])
+    assert _taken.of_campaign({**own, "last_trial_utc": "2020-01-01"}, "02_batch", tmp_path) == ""
+    assert _taken.of_campaign(None, "02_batch", tmp_path) == ""
 
 
 def test_search_has_an_index(site: Path) -> None:

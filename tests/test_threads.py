@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from shared_jvm import records_of
 
@@ -381,8 +382,12 @@ def test_the_overview_shows_every_comparison_and_which_are_decided() -> None:
     assert "20 comparisons, 20 of them decided" in alt(drawn)
     assert "virtual: 2 cheaper than allocating, 2 dearer" in alt(drawn)
     assert [axis.get_title() for axis in drawn.axes] == list(TOPOLOGIES)
-    points = sum(len(np.asarray(marks.get_offsets())) for axis in drawn.axes for marks in axis.collections)
-    assert points == len(judged)
+    marks = [each for axis in drawn.axes for each in axis.collections]
+    strokes = [line for each in marks if isinstance(each, LineCollection) for line in each.get_segments()]
+    points = [place for each in marks if isinstance(each, PathCollection) for place in np.asarray(each.get_offsets())]
+    assert sorted(x for x, _ in points) == pytest.approx(sorted(judged["ratio"]))
+    assert sorted(line[0][0] for line in strokes) == pytest.approx(sorted(judged["low"])), "each with its interval"
+    assert sorted(line[1][0] for line in strokes) == pytest.approx(sorted(judged["high"]))
     noisy = sure.assign(cpu_ns_per_packet=sure["cpu_ns_per_packet"] * np.where(sure["block"] % 2, 9.0, 1.0))
     open_ones = story.judged(noisy)
     assert set(open_ones["verdict"]) == {"open"} and ", 0 of them decided" in alt(plots.overview(open_ones))

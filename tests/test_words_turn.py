@@ -216,7 +216,10 @@ def test_who_keeps_up_in_real_time_turns() -> None:
         (0, 3, 0, 3, "**With a deadline: allocate.**"),
         (2, 2, 0, 4, "**With a deadline: it depends.**"),
         (1, 0, 2, 3, "**With a deadline: no difference that matters.**"),
-        (1, 0, 0, 6, "**With a deadline: pool, as far as it is decided.**"),
+        (3, 0, 0, 6, "**With a deadline: pool.**"),
+        (2, 0, 0, 6, "**Open.**"),
+        (1, 0, 0, 8, "**Open.**"),
+        (1, 0, 0, 1, "**Open.**"),
         (0, 0, 0, 6, "**Open.**"),
     ],
 )

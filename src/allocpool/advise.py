@@ -103,6 +103,7 @@ def _advise(pcap: str | None, jfr: str | None, minutes: str, save: str | None, a
     workload, notes = workload_of(stated, pcap, jfr)
     advice = advise(workload, limit, Machine(starts=limit is not None), notes)
     click.echo(json.dumps(advice.as_json(), indent=1) if as_json else report(advice))
+    saved.keep(advice)
     if file is not None:
         saved.save(advice, file)
 

@@ -202,7 +202,8 @@ def figure(drawing: Figure, caption: str) -> None:
     if len(picture) > _HEAVY:
         picture = _pixels(drawing, words)
     picture = f'<figure class="drawn" style="margin:0;max-width:{_SCREEN_PX}px">{picture}</figure>'
-    rows = packed(caption.partition(". ")[0], drawn(drawing))
+    behind = style.rows_of(drawing)
+    rows = packed(caption.partition(". ")[0], drawn(drawing) if behind is None else behind)
     display({"text/html": picture, "text/plain": words, ROWS_MIME: rows}, raw=True)
     display(Markdown(f"*{caption}*"))
 

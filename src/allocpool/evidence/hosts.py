@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from allocpool import stats
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT
-from allocpool.evidence.style import BLACK, INK, WIDTH, describe, legend, log_axis, new_figure, nothing
+from allocpool.evidence.style import INK, WIDTH, describe, legend, log_axis, new_figure, nothing
 from allocpool.evidence.trials import records
 
 _MOST = 24
@@ -84,8 +84,8 @@ def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
     axis.hlines(known["line"], known["low"], known["high"], colors=[colours[host] for host in known["host"]], lw=1.4)
     sns.scatterplot(rows, x="ratio", y="line", hue="host", style="host", palette=colours, s=30, ax=axis, zorder=3)
     lines = [line + step * (1 + len(hosts)) - 0.35 for line in range(len(shown))]
-    axis.hlines(lines, shown["low"], shown["high"], colors=BLACK, lw=2.4)
-    axis.scatter(shown["ratio"], lines, marker="D", s=34, color=BLACK, zorder=3, label="mean over hosts")
+    axis.hlines(lines, shown["low"], shown["high"], colors=INK, lw=2.4)
+    axis.scatter(shown["ratio"], lines, marker="D", s=34, color=INK, zorder=3, label="mean over hosts")
     axis.axvline(1.0, color=INK, lw=0.8)
     ends = pd.concat([rows["ratio"], known["low"], known["high"], shown["ratio"]]).astype(float)
     log_axis(axis, float(ends.min()), float(ends.max()))  # the mean of few hosts reaches beyond, and is cut
@@ -102,6 +102,7 @@ def forest(questions: pd.DataFrame, combined: pd.DataFrame) -> Figure:
         f"lie between {stats.significant(float(shown['ratio'].min()))} and "
         f"{stats.significant(float(shown['ratio'].max()))}, furthest apart of all {shown['a'].iloc[0]} over "
         f"{shown['b'].iloc[0]}, by a factor of {stats.significant(float(shown['spread'].iloc[0]))}.",
+        rows.drop(columns="line"),
     )
 
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -28,14 +29,16 @@ from allocpool.runtimes.collectors import collector_named
 
 # Okabe and Ito's palette: told apart with any common colour vision.
 ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
-BLUE, VERMILION, PURPLE, BLACK = "#0072b2", "#d55e00", "#cc79a7", "#000000"
+BLUE, VERMILION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
+INK = "#222222"
+"""Its black: what is drawn with it takes the colour of the page's text (`svg`), so that it is seen on a dark page."""
 PLUM, SILVER, GREY = "#8f4a76", "#999999", "#777777"
 """Beside it: a ninth colour, and greys for what is no subject of its figure."""
-PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, PLUM, SILVER)
+PALETTE = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, INK, PLUM, SILVER)
+"""Allocating before pooling, as everywhere (`allocpool.packets.strategies`): a plot of both needs no palette."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 CPP = "C++"
 """What stands where Java has a collector."""
-INK = "#222222"
 GRID = "#dddddd"
 WARM_UP = "#9999993f"
 """Behind what is not measured."""
@@ -99,14 +102,28 @@ def new_figure(rows: int, columns: int, width: float, height: float, sharey: boo
     return figure, flat
 
 
-def describe(figure: Figure, text: str) -> Figure:
-    """The figure with the sentences that stand for it where it can't be seen, computed from what is drawn.
+def describe(figure: Figure, text: str, rows: pd.DataFrame | None = None) -> Figure:
+    """The figure with the sentences that stand for it where it can't be seen, computed from what is drawn, and with
+    the rows that it shows, to be taken along (`rows_of`).
 
     No longer one of pyplot's, which would show it a second time.
     """
     figure.set_label(" ".join(text.split()))
+    if rows is not None:
+        _ROWS[figure] = rows[~rows[_END]].drop(columns=_END) if _END in rows else rows
     plt.close(figure)
     return figure
+
+
+_ROWS: WeakKeyDictionary[Figure, pd.DataFrame] = WeakKeyDictionary()
+_END = "is_end_of_interval"
+"""Column of `stated`: rows that are there for seaborn alone."""
+
+
+def rows_of(figure: Figure) -> pd.DataFrame | None:
+    """Return the tidy rows that a figure was made of, with whatever facts they have (configuration, strategy, n ...);
+    None of one that `describe` was not told of."""
+    return _ROWS.get(figure)
 
 
 def alt(figure: Figure) -> str:
@@ -169,7 +186,7 @@ def finish(
     figure.set_layout_engine("constrained")
     if handles:
         legend(figure, handles, columns)
-    return describe(figure, text)
+    return describe(figure, text, grid.data)
 
 
 def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> pd.DataFrame:
@@ -181,7 +198,8 @@ def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high"
     known = table.dropna(subset=[value])
     held = known[(known[low] <= known[value]) & (known[value] <= known[high])]
     ends = [held.assign(**{value: held[end]}) for end in (low, high)]
-    return pd.concat([known, *ends], ignore_index=True).astype({value: float})
+    parts = [part.assign(**{_END: place > 0}) for place, part in enumerate([known, *ends])]
+    return pd.concat(parts, ignore_index=True).astype({value: float})
 
 
 def stack(
@@ -315,7 +333,7 @@ def svg(figure: Figure, key: str) -> str:
     text = re.sub(r' (d|x|y|points)="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text)
     text = re.sub(r'\bid="', f'id="{key}-', text)
     text = re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", text)
-    text = re.sub(rf"{INK}|{BLACK}\b", "currentColor", text).replace(GRID, "rgba(128,128,128,.3)")
+    text = re.sub(INK, "currentColor", text).replace(GRID, "rgba(128,128,128,.3)")
     text = text.replace("#ffffff", "var(--figure-paper, var(--jp-layout-color0, #ffffff))")
     words = alt(figure).replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     shape = f'role="img" aria-label="{words}" style="max-width:100%;height:auto;color:inherit"'
@@ -333,4 +351,4 @@ def collector_key(language: object, collector: object) -> str:
 
 def colour_of(key: str) -> str:
     """The colour of what `collector_key` returns; same errors."""
-    return BLACK if key == CPP else collector_named(key).colour
+    return INK if key == CPP else collector_named(key).colour

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allocpool.stats import plural
-from allocpool.trial.noise import DISTURBED_BEYOND
+from allocpool.trial.noise import DISTURBED_BEYOND, REASONS
 
 _FEW = 0.1
 """Of all trials, that a quiet machine may disturb."""
@@ -26,6 +26,16 @@ def counted(trials: pd.DataFrame) -> pd.DataFrame:
 def finished(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials that ended well."""
     return trials[trials["status"] == "ok"]
+
+
+def newest_release(trials: pd.DataFrame, after: int, otherwise: int) -> int:
+    """Return the newest feature release of Java that ``trials`` ran on: what "today" means on them.
+
+    ``after``: the release of the source's own set-up, which is not today's, however new. ``otherwise``: where they ran
+    on none that is newer.
+    """
+    newest = trials["runtime"].astype(float).max()
+    return int(newest) if newest > after else otherwise
 
 
 class Gap(NamedTuple):
@@ -69,8 +79,9 @@ def quiet_or_noisy(trials: pd.DataFrame) -> str:
     """Whether the machine was quiet or noisy while these trials ran, as they recorded it, in one sentence.
 
     Noisy: in more than a tenth of them, others or the hypervisor took more than `DISTURBED_BEYOND` of the machine, or
-    its pace changed by twice that.
+    its pace changed by twice that. Of a trial that ran again, the attempt that counts.
     """
+    trials = counted(trials)
     shares = trials[["steal_share", "other_cpu_share"]].astype(float)
     paces = trials[["compute_before_ns", "compute_after_ns"]].astype(float)
     known = shares.notna().any(axis=1) | paces.notna().all(axis=1)
@@ -86,8 +97,15 @@ def quiet_or_noisy(trials: pd.DataFrame) -> str:
     )
 
 
+def disturbed_by(trials: pd.DataFrame) -> dict[str, int]:
+    """Return how many of these trials each reason disturbed, by what readers call it; a trial may have several."""
+    reasons = trials["disturbed"].dropna().astype(str).str.split("; ").explode()
+    counts = {word: int(reasons.str.startswith(begins).sum()) for begins, word in REASONS.items()}
+    return {word: count for word, count in counts.items() if count}
+
+
 def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
-    """How many trials the machine disturbed beyond the profile's limit, how many ran again, which count, in words."""
+    """How many trials the machine disturbed beyond the profile's limit and by what, how many ran again, in words."""
     known = counted(trials).dropna(subset=["other_cpu_share"])
     if known.empty:
         return "What else the machine did meanwhile is not recorded."
@@ -96,9 +114,9 @@ def disturbances(trials: pd.DataFrame, limit: float | None) -> str:
         return f"This profile marks no trial as disturbed, and runs none again. {took}"
     again = int((trials["status"] == "disturbed").sum())
     left = int(known["disturbed"].notna().sum())
-    ran = f" {plural(again, 'trial')} disturbed so ran again, and figures count the other attempt." if again else ""
+    by = ", ".join(f"{word} ({count})" for word, count in disturbed_by(known).items())
+    ran = f" {plural(again, 'disturbed trial')} ran again, and figures count the other attempt." if again else ""
     return (
-        f"Of {plural(len(known), 'trial')} that count {left or 'none'} had more than {limit:.0%} of the machine taken "
-        "by "
-        f"others.{ran} {took}"
+        f"Of {plural(len(known), 'trial')} that count, {left or 'none'} had a disturbance beyond {limit:.0%}"
+        f"{': ' + by if by else ''}.{ran} {took}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from allocpool.evidence.claims import (
     of_orderings,
 )
 from allocpool.evidence.figures import as_figures
-from allocpool.evidence.trials import NOT_PART, gap_of, records
+from allocpool.evidence.trials import NOT_PART, gap_of, newest_release, records
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import PUBLISHED_LAYOUTS
 from allocpool.packets.published import ARTICLE, family, published_as_trials
@@ -96,8 +96,8 @@ _SET_UPS = (
     SetUp('Java 11, "CMS" is Parallel', _PUBLISHED_ON, {name: of for name, of in _OF_11.items() if name != "cms"}),
     SetUp('Java 11, "CMS" is CMS', _PUBLISHED_ON, {name: of for name, of in _OF_11.items() if name != "parallel"}),
     SetUp(
-        f"Java {FEATURES[-1]}",
-        FEATURES[-1],
+        "newest Java",
+        FEATURES[-1],  # where the data have no newer one: `set_up_of`
         {"parallel": "CMS", "g1": "G1", "genzgc": "ZGC", "shenandoah": "Shenandoah"},
     ),
     SetUp("C++", 0, {}),
@@ -113,10 +113,21 @@ ON_CMS = (AS_PARALLEL, AS_CMS, NOW)
 PUBLISHED = "published"
 
 
-def with_families(rows: pd.DataFrame, set_up: str) -> pd.DataFrame:
-    """The rows of a set-up with their published collector in ``family``; all rows of the published tables."""
+def set_up_of(name: str, trials: pd.DataFrame) -> SetUp:
+    """Return the set-up of a name; today's is on the newest release that ``trials`` ran on."""
+    found = SET_UPS[name]
+    if name != NOW:
+        return found
+    return replace(found, runtime=newest_release(trials, _PUBLISHED_ON, found.runtime))
+
+
+def with_families(rows: pd.DataFrame, set_up: str, of: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The rows of a set-up with their published collector in ``family``; all rows of the published tables.
+
+    ``of``: the trials that the rows come from, which tell what is today's release; the rows themselves by default.
+    """
     if set_up != PUBLISHED:
-        return SET_UPS[set_up].among(rows)
+        return set_up_of(set_up, rows if of is None else of).among(rows)
     families = [
         family(str(language), collector)
         for language, collector in zip(rows["language"], rows["collector"], strict=True)
@@ -137,6 +148,7 @@ class Batch:
         self.set_up = set_up
         self._compared: dict[tuple[Cell, Cell, float, float], Comparison] = {}
         self._costs: dict[Cell, float] = {}
+        self.runs_on = None if set_up == PUBLISHED else set_up_of(set_up, trials)
         self._started = with_families(trials, set_up)
         self._done = cell_data.with_cost(self._started)
         self.trials = self._done[~self._done["collector"].isin(cell_data.CONTROLS)]

@@ -258,19 +258,6 @@ def _comparison_text(row: Mapping[str, Any], numerator: str, denominator: str) -
     return f"open, {figures}: {least} {row['more_trials']:.0f} more trials each{minutes}"
 
 
-def comparison_grid(compared: pd.DataFrame) -> pd.DataFrame:
-    """A table of comparisons as a grid: one row per solution, one column per case, the verdict in words in each, with
-    what an average would hide and the trimmed ratio beside it."""
-    texts = [
-        f"{row.text}. {row.remark}: trimmed {stats.significant(row.trimmed_ratio)}" if row.remark else row.text
-        for row in records(compared)
-    ]
-    told = compared.assign(text=texts)
-    grid = told.pivot(index="solution", columns="case", values="text").reindex(compared["solution"].unique())
-    grid.columns = [f"case {case}" for case in grid.columns]
-    return grid.reset_index()
-
-
 def options_table(trials: pd.DataFrame, *words: str) -> pd.DataFrame:
     """What these options change: one row per solution with one of them, strategy and case, beside the same without it,
     all decided together.

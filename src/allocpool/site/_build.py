@@ -58,16 +58,18 @@ def _stage(staging: Path, pages: list[_pages.Page], executed_dir: Path) -> None:
     told = {}
     for page in pages:
         shown = _pages.gap_page(page) if page.notebook is None else _pages.prepared(page.notebook)
-        notebook = ""
+        notebook = trials = ""
         if page.notebook is not None:
             _taken.with_downloads(shown, page.address, taken)
             notebook = f"{_taken.FOLDER}/{page.name}.ipynb"
+            trials = _taken.of_campaign(page.provenance, page.address, taken)
             shutil.copy(executed_dir / f"{page.name}.ipynb", taken / notebook)
         if page.address == "index":
             shown.cells.append(_pages.list_of_pages(pages))
         nbformat.write(shown, staging / f"{page.address}.ipynb")
         told[page.address] = {
             "banner": _pages.banner(page), "provenance": _pages.provenance_box(page.provenance), "notebook": notebook,
+            "trials": trials,
         }  # fmt: skip
     if "index" not in told:
         first = nbformat.v4.new_notebook(cells=[_pages.list_of_pages(pages)])

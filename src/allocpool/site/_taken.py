@@ -10,6 +10,7 @@ import importlib
 import inspect
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from allocpool.campaign import store
+from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.evidence.shown import ROWS_MIME
 
 FOLDER = "taken"
@@ -34,7 +37,7 @@ _FIGURE = '<figure class="drawn"'
 def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
     """Write what can be taken from the outputs of ``page`` below ``folder``, and link to it below each of them."""
     imported = _imported(notebook)
-    names: set[str] = set()
+    names = {"trials"}  # of the page's campaign: `of_campaign`
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -56,6 +59,21 @@ def with_downloads(notebook: NotebookNode, page: str, folder: Path) -> None:
                 else:
                     shown.append(links)
         cell.outputs = [*shown, *([waiting] if waiting is not None else [])]
+
+
+def of_campaign(provenance: Mapping[str, Any] | None, page: str, folder: Path) -> str:
+    """Write the trials of the campaign that ``page`` shows below ``folder``; returns their address without what it ends
+    with, empty where what is stored today is another campaign than the page's, or nothing."""
+    if provenance is None or provenance.get("study") not in STUDY_NAMES:
+        return ""
+    left, own = store.stored(provenance["study"], provenance["profile"]["profile"])
+    if own is None or any(own.get(name) != provenance.get(name) for name in ("host_id", "last_trial_utc")):
+        return ""
+    path = folder / FOLDER / page / "trials"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    left["trials"].to_parquet(path.with_suffix(".parquet"), compression="zstd", index=False)
+    left["trials"].to_csv(path.with_suffix(".csv"), index=False)
+    return f"{FOLDER}/{page}/trials"
 
 
 def _picture_apart(output: NotebookNode, page: str, folder: Path) -> None:

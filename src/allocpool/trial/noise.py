@@ -23,6 +23,14 @@ DISTURBED_BEYOND = 0.1
 A tenth is the smallest effect that studies look for, and pyperf's limit for results that vary too much to be leaned on
 (pyperf documentation, "perf check"): what takes more can make an effect, or hide one.
 """
+REASONS = {
+    "the hypervisor took": "the hypervisor took CPU time",
+    "other processes took": "other processes took of the machine",
+    "the pace of computing changed": "the pace of computing changed",
+    "computing took": "computing was slower than usual",
+}
+"""What may disturb a trial: how its reason begins in `disturbance`, and what readers call it."""
+_STOLEN, _TAKEN, _CHANGED, _SLOWER = REASONS
 _USUAL_FROM = 20
 """Readings from which on their median is called the usual pace."""
 _PAUSE_S = 0.05
@@ -180,15 +188,15 @@ def disturbance(noise: Noise, limit: float | None) -> str | None:
         return None
     reasons = []
     if noise.steal_share is not None and noise.steal_share > limit:
-        reasons.append(f"the hypervisor took {noise.steal_share:.0%} of the CPU time that was wanted")
+        reasons.append(f"{_STOLEN} {noise.steal_share:.0%} of the CPU time that was wanted")
     if noise.other_cpu_share is not None and noise.other_cpu_share > limit:
-        reasons.append(f"other processes took {noise.other_cpu_share:.0%} of the machine")
+        reasons.append(f"{_TAKEN} {noise.other_cpu_share:.0%} of the machine")
     if noise.before and noise.after:
         fast_ns, slow_ns = sorted((noise.before.compute_ns, noise.after.compute_ns))
         if slow_ns > (1 + 2 * limit) * fast_ns:  # on the way from one to the other a trial sees half of it
-            reasons.append(f"the pace of computing changed by {slow_ns / fast_ns - 1:.0%}")
+            reasons.append(f"{_CHANGED} by {slow_ns / fast_ns - 1:.0%}")
         elif noise.usual_compute_ns and fast_ns > (1 + limit) * noise.usual_compute_ns:
-            reasons.append(f"computing took {fast_ns / noise.usual_compute_ns - 1:.0%} longer than usual")
+            reasons.append(f"{_SLOWER} {fast_ns / noise.usual_compute_ns - 1:.0%} longer than usual")
     return "; ".join(reasons) or None
 
 

@@ -33,7 +33,7 @@ from allocpool.evidence.claims import (
     of_orderings,
 )
 from allocpool.evidence.figures import as_figures, no_figures
-from allocpool.evidence.trials import NOT_PART, finished
+from allocpool.evidence.trials import NOT_PART, finished, newest_release
 from allocpool.runtimes.collectors import FEATURES, collectors_that
 from allocpool.studies.allocation.specs import CHURNED, SOURCES
 
@@ -56,7 +56,7 @@ _OPERATIONS = {
     "java_direct": ("direct_buffer", "ns_per_alloc"),
 }
 _MEMORIES = {"c": "c", "java_heap": "heap", "java_direct": "direct"}
-THEN, NOW, IN_CPP, _PUBLISHED = f"Java {FEATURES[0]}, CMS", f"Java {FEATURES[-1]}", "C++", "published"
+THEN, NOW, IN_CPP, _PUBLISHED = f"Java {FEATURES[0]}, CMS", "newest Java", "C++", "published"
 """What the source ran, as near as can be; today's collectors; C++ alone; the source's own figures."""
 
 
@@ -164,7 +164,7 @@ def _of(set_up: str, trials: pd.DataFrame) -> pd.DataFrame:
         return trials[cpp]
     if set_up == THEN:
         return trials[cpp | (java & (trials["collector"] == "cms") & (trials["runtime"] == FEATURES[0]))]
-    return trials[cpp | (java & (trials["runtime"] == FEATURES[-1]))]
+    return trials[cpp | (java & (trials["runtime"] == newest_release(trials, FEATURES[0], FEATURES[-1])))]
 
 
 _Side = tuple[str, pd.Series]

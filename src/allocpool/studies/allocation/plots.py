@@ -11,11 +11,12 @@ from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, finish, label_lines, log_axes, looks, nothing, panels, size, stated
 from allocpool.evidence.trials import finished
 from allocpool.packets.cells import present
-from allocpool.packets.style import ends, points
+from allocpool.packets.style import COLOURS, ends, points
 from allocpool.studies.allocation.claims import published_as_trials
 from allocpool.studies.allocation.specs import OPERATIONS
 from allocpool.studies.allocation.story import label
 
+_FACTS = ["panel", "name", "technique", "strategy", "served_by"]
 _PUBLISHED = {"malloc": "malloc", "byte_array": "byte[]", "direct_buffer": "direct ByteBuffer"}
 _CPP, _ARRAYS, _OTHER = "C++", "Java: byte[]", "Java: other ways"
 
@@ -47,11 +48,11 @@ def _briefly(name: str, panel: str) -> str:
 
 
 def _means(rows: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Geometric mean ``ns`` of a column in every cell, ``low`` and ``high``."""
+    """Geometric mean ``ns`` of a column in every cell, ``low`` and ``high``, ``n`` trials."""
     cells = rows.astype({value: float}).groupby(by, observed=True)[value]
     costs = [(key, stats.geometric_interval(cell)) for key, cell in cells]
-    told = [(*key, cost.estimate, cost.low, cost.high) for key, cost in costs]
-    return pd.DataFrame(told, columns=[*by, "ns", "low", "high"])
+    told = [(*key, cost.estimate, cost.low, cost.high, cost.trials) for key, cost in costs]
+    return pd.DataFrame(told, columns=[*by, "ns", "low", "high", "n"])
 
 
 def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
@@ -64,14 +65,18 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
     if done.empty:
         return nothing("no trial has finished yet")
     done = _of_several_sizes(done)
-    cells = _means(done.assign(panel=_panels(done), name=_names(done)), ["panel", "name", "bytes"], column)
+    cells = _means(done.assign(panel=_panels(done), name=_names(done)), [*_FACTS, "bytes"], column)
     published = published_as_trials()
     published = published.assign(panel=_panels(published), ns=published.get(column)).dropna(subset=["ns"])
     shown = present((_CPP, _ARRAYS, _OTHER), cells["panel"])
     each = [looks(sorted(cells.loc[cells["panel"] == panel, "name"])) for panel in shown]
-    styles = {kind: {name: look for one in each for name, look in one[kind].items()} for kind in ("palette", "markers")}
+    # Colours are the two of all figures; what serves the memory is told by markers and by the name beside each line.
+    sides = cells.drop_duplicates("name").set_index("name")["strategy"]
+    palette = {str(name): COLOURS[str(side)] for name, side in sides.items()}
+    markers = {name: look for one in each for name, look in one["markers"].items()}
     grid = sns.relplot(stated(cells, "ns"), kind="line", x="bytes", y="ns", hue="name", style="name", dashes=False,
-                       **styles, **style.BARS, legend=False, **panels("panel", shown, 3.6, 1))  # fmt: skip
+                       palette=palette, markers=markers, **style.BARS, legend=False,
+                       **panels("panel", shown, 3.6, 1))  # fmt: skip
     log_axes(grid, "x", cells["bytes"], most=3)
     log_axes(grid, "y", [*cells["ns"], 10], 1.5, most=5)
     for panel, axis, mine in by_panel(grid, cells):
@@ -79,7 +84,7 @@ def cost_by_size(trials: pd.DataFrame, column: str = "ns_per_alloc") -> Figure:
         axis.plot(theirs["bytes"], theirs["ns"], linestyle="", marker="x", color=style.INK, markersize=7, zorder=5)
         last = mine.sort_values("bytes").groupby("name")["ns"].last()
         old = theirs.groupby("technique", observed=True)["ns"].last()
-        named = [(float(ns), _briefly(str(name), panel), styles["palette"][str(name)]) for name, ns in last.items()]
+        named = [(float(ns), _briefly(str(name), panel), palette[str(name)]) for name, ns in last.items()]
         theirs_named = [
             (float(ns), _briefly(f"2012 {_PUBLISHED[str(one)]}", panel), style.INK) for one, ns in old.items()
         ]
@@ -161,7 +166,7 @@ def fragmentation_curves(trials: pd.DataFrame, windows: pd.DataFrame, distributi
 
 
 _MEMORY = {
-    "live_bytes": ("live", style.BLACK),
+    "live_bytes": ("live", style.INK),
     "heap_used_bytes": ("heap used", style.ORANGE),
     "heap_committed_bytes": ("heap committed", style.PURPLE),
     "kept_bytes": ("not given back, by the books", style.VERMILION),

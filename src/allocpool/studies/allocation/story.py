@@ -76,7 +76,8 @@ def costs(trials: pd.DataFrame) -> pd.DataFrame:
                 "touch": touch,
                 "ns per alloc": why or _cell(done["ns_per_alloc"]),
                 "ns per free": _cell(done["ns_per_free"]),
-                "MB per s": _cell(done["bytes_per_second"] / 1e6),
+                # Of a buffer that nobody touches no byte moves.
+                "MB per s": "-" if touch == "none" else _cell(done["bytes_per_second"] / 1e6),
                 "collections": "-" if done["gc_pauses"].isna().all() else f"{done['gc_pauses'].mean():.0f}",
                 "pauses, ms": "-" if done["gc_pauses"].isna().all() else f"{done['gc_pause_total_ms'].mean():.1f}",
                 "CPU ns": _cell(done["cpu_ns_per_buffer"]),
@@ -358,8 +359,14 @@ def gaps(trials: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(trials: pd.DataFrame) -> str:
-    """The answer in a sentence or two: for how many buffers a pool is shown to be cheaper, and where it saves most."""
-    savings = [item for item in _savings(trials) if item.touch == "none"]
+    """The answer in a sentence or two: for how many buffers a pool is shown to be cheaper, and where it saves most.
+
+    It is about buffers that the program touches; where none was measured both ways, how many of the untouched ones are
+    cheaper which way, and not by how much: no program does nothing with a buffer.
+    """
+    every = _savings(trials)
+    touched = [item for item in every if item.touch != "none"]
+    savings = touched or every
     if not savings:
         return "No pair of fresh and pooled buffers has been measured yet."
     pool = [item for item in savings if item.compared.direction > 0]
@@ -380,9 +387,10 @@ def verdict(trials: pd.DataFrame) -> str:
         )
         if count
     ]
-    text = f"Fresh against pooled buffers, {stats.plural(len(savings), 'comparison')}: {', '.join(counts)}."
+    what = "touched" if touched else "untouched"
+    text = f"Fresh against pooled buffers, {what}, {stats.plural(len(savings), 'comparison')}: {', '.join(counts)}."
     for side, name in ((pool, "a pool"), (fresh, "a fresh buffer")):
-        if side:
+        if side and touched:
             most = max(side, key=lambda item: abs(item.saved_ns))
             told = f"{most.compared.text()}, n = {most.compared.decision.n}"
             text += f" The most that {name} saves is {stats.significant(abs(most.saved_ns))} ns each, {most.name}"

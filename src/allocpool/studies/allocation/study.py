@@ -18,6 +18,7 @@ from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
+from allocpool.runtimes.discovery import known_releases
 from allocpool.studies.allocation.measurement import (
     AccessMeasurement,
     AllocationMeasurement,
@@ -227,7 +228,7 @@ def _machines(language: str, newest_only: bool) -> Iterator[str]:
     if language == "cpp":
         yield from ALLOCATORS
         return
-    for feature in FEATURES[-1:] if newest_only else FEATURES:
+    for feature in known_releases()[-1:] if newest_only else FEATURES:
         yield from (f"{collector}/{feature}" for collector in collectors_on(feature))
 
 

@@ -32,7 +32,6 @@ from allocpool.packets.comparisons import (
     ON_CMS,
     POOLING_STRATEGIES,
     PUBLISHED,
-    SET_UPS,
     THEN,
     Batch,
     Cell,
@@ -213,9 +212,9 @@ def _measured(batch: Batch, names: Iterable[str], case: str, strategy: str) -> l
 
 def allocation_is_dear_in_cpp(batch: Batch) -> list[CellOrdering]:
     """Beside a collector that never collects. The article had none, so its table says nothing here."""
-    if batch.set_up not in SET_UPS:
+    if batch.runs_on is None:
         return []
-    without = [SET_UPS[batch.set_up].label(layout, "epsilon") for layout in ("heap", "native")]
+    without = [batch.runs_on.label(layout, "epsilon") for layout in ("heap", "native")]
     return [
         ordering(batch, Cell(cpp, "alloc", case), Cell(java, "alloc", case), A_MULTIPLE)
         for cpp in batch.solutions("cpp", "allocating")

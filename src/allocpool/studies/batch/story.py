@@ -11,6 +11,7 @@ from allocpool import stats
 from allocpool.campaign import hosts, store
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence.trials import records
+from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.batch import BatchSpec
 from allocpool.packets.comparisons import (
@@ -314,5 +315,8 @@ def design(profile: BatchProfile) -> str:
 def take_home(profile: str) -> str:
     """The answer on what a campaign of this profile left, and its details; runs nothing."""
     everything = store.stored(STUDY.name, profile)[0]["trials"]
+    rungs = by_size.rungs(everything)
+    if len(rungs):
+        return " ".join(each.text for each in by_size.headlines(rungs, rungs))
     trials, compared = cell_data.one_case_a(everything), primary(everything)
     return f"{verdict(trials, compared)}\n\n{details(trials, compared)}"

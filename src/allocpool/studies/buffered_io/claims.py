@@ -28,15 +28,14 @@ from allocpool.evidence.claims import (
     of_orderings,
 )
 from allocpool.evidence.figures import as_figures
-from allocpool.evidence.trials import finished, gap_of, records
+from allocpool.evidence.trials import finished, gap_of, newest_release, records
 from allocpool.runtimes.collectors import FEATURES
 from allocpool.studies.buffered_io import connections
 from allocpool.studies.buffered_io.specs import MESSAGE_BYTES
 
 SOURCE = "Java buffered IO memory, realcomp"
-THEN, NOW = (f"Java {feature}" for feature in (FEATURES[0], FEATURES[-1]))
-SET_UPS = {THEN: FEATURES[0], NOW: FEATURES[-1]}
-"""By name, the release that platform threads run on; C++ belongs to each."""
+THEN, NOW = f"Java {FEATURES[0]}", "newest Java"
+"""The release that platform threads run on; C++ belongs to each."""
 MEMORY, CPU, NEIGHBOUR, CHARS = (
     "bytes_per_connection", "cpu_us_per_message", "neighbour_line_ns", "bytes_of_chars",
 )  # fmt: skip
@@ -105,7 +104,9 @@ class Campaign(Figures):
     """The trials of a set-up: platform threads on its release of Java, and C++."""
 
     def __init__(self, trials: pd.DataFrame, set_up: str) -> None:
-        java = trials["threads"].isin(["platform"]) & (trials["runtime"] == SET_UPS[set_up])
+        newest = newest_release(trials, FEATURES[0], FEATURES[-1])
+        release = FEATURES[0] if set_up == THEN else newest
+        java = trials["threads"].isin(["platform"]) & (trials["runtime"] == release)
         self._started = trials[(trials["server"] == "cpp") | java]
         self.trials = finished(self._started)
         ends = self._started[["variant", "status", "reason"]]
@@ -115,7 +116,7 @@ class Campaign(Figures):
             Way(str(io), int(size), int(message)): ends.iloc[rows] for (io, size, message), rows in groups.items()
         }
         self._no_ends = ends.iloc[:0]
-        self._without = None if java.any() else f"{set_up} is not part of this campaign"
+        self._without = None if java.any() else f"Java {release} is not part of this campaign"
         largest = self.trials.groupby("message_bytes")["connections"].transform("max")
         most = self.trials[self.trials["connections"] == largest]
         figures = {

@@ -92,9 +92,9 @@ def connection_parts(trials: pd.DataFrame, parts: pd.DataFrame) -> Figure:
     slopes = pd.DataFrame({"variant": order, "kib": [lines[name].bytes_per_connection / 1024 for name in order]})
     for place, slope in enumerate(slopes["kib"]):
         low, high = lines[order[place]].interval
-        grid.ax.plot([slope] * 2, [place - 0.42, place + 0.42], color=style.BLACK, linewidth=2)
+        grid.ax.plot([slope] * 2, [place - 0.42, place + 0.42], color=style.INK, linewidth=2)
         if low is not None and high is not None:
-            grid.ax.plot([max(0.0, low / 1024), max(0.0, high / 1024)], [place] * 2, color=style.BLACK, linewidth=1)
+            grid.ax.plot([max(0.0, low / 1024), max(0.0, high / 1024)], [place] * 2, color=style.INK, linewidth=1)
     grid.set(xlim=(0, 1.15 * max(float(shown.groupby("variant")["kib"].sum().max()), *slopes["kib"])))
     below = "KiB per connection after a full collection\nblack: slope of resident memory, its interval"
     text = f"Where the bytes of a connection sit, {', '.join(styles)}: "
@@ -169,7 +169,7 @@ def neighbour(trials: pd.DataFrame) -> Figure:
 _DELAYS = {
     "latency_p50_us": ("median", (style.BLUE, "o")),
     "latency_p99_us": ("99th percentile", (style.VERMILION, "D")),
-    "latency_max_us": ("largest", (style.BLACK, "X")),
+    "latency_max_us": ("largest", (style.INK, "X")),
 }
 
 

@@ -83,7 +83,7 @@ class Pauses:
         cls, trials: pd.DataFrame, collections: pd.DataFrame, points: pd.DataFrame, fits: pd.DataFrame, set_up: str
     ) -> Pauses:
         """The rows that belong to a set-up, with their published collector."""
-        of_points, of_fits = (with_families(table, set_up) for table in (points, fits))
+        of_points, of_fits = (with_families(table, set_up, trials) for table in (points, fits))
         return cls(collected(trials, set_up), collections, of_points, of_fits, set_up)
 
     @property

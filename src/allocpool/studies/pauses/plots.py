@@ -231,7 +231,7 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
     """The same workload on every runtime: cost per packet and longest pause, one line per collector and strategy.
 
     In the case that ran on most runtimes, of several the largest. Medians over trials, bars from the smallest to the
-    largest trial; a line joins a release only with the next one of the study, never across one that was not measured.
+    largest trial; a line joins a release only with the next one in the figure.
     """
     done = _batch(trials, strategies=_CHOSEN).merge(collections[["trial_id", "pause_max_ms"]], on="trial_id")
     runs = done.drop_duplicates(["case", "collector", "runtime"]).groupby("case").size()
@@ -245,7 +245,7 @@ def years(trials: pd.DataFrame, collections: pd.DataFrame) -> Figure:
     facts = ["key", "collector", "strategy", "runtime"]
     long = done.melt(facts, list(_YEARS), "measure", "value").dropna().astype({"value": float})
     long = long[long["value"] > 0].assign(place=long["runtime"].astype(int).map(runtimes.index))
-    # Where a release between two others was not measured, another line begins.
+    # Where one lacks a release that another has, another line begins.
     line = long.sort_values("place").groupby(["key", "strategy", "measure"], observed=True)["place"]
     long["stretch"] = line.transform(lambda places: (places.diff() > 1).cumsum()).astype(int)
     grid = sns.FacetGrid(long, sharey=False, **panels("measure", _YEARS, 2.8))

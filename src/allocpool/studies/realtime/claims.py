@@ -132,7 +132,7 @@ class Realtime:
     def of(cls, cells: pd.DataFrame, trials: pd.DataFrame, set_up: str) -> Realtime:
         """The cells and trials that belong to a set-up."""
         choices = cells[~cells["collector"].isin(CONTROLS)]
-        return cls(with_families(choices, set_up), with_families(finished(trials), set_up), set_up)
+        return cls(with_families(choices, set_up, cells), with_families(finished(trials), set_up, cells), set_up)
 
     def gap(self, row: Any) -> str | None:
         """Why a cell decides nothing, or None: no figure, or too few searches for a spread."""

@@ -11,7 +11,7 @@ import pandas as pd
 from allocpool.campaign import hosts
 from allocpool.decisions import A_CHEAPER, B_CHEAPER, EQUIVALENT, OPEN
 from allocpool.evidence.trials import finished, records
-from allocpool.packets.comparisons import AS_FAR, UNDECIDED
+from allocpool.packets.comparisons import UNDECIDED
 from allocpool.stats import plural, significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime import proof
@@ -85,31 +85,32 @@ def elsewhere(profile: str, tables: Mapping[str, pd.DataFrame]) -> str:
 def _headline(pool: int, alloc: int, equal: int, asked: int) -> str:
     """Who keeps up with more, in a few words, from how many boundaries are shown to lie which way round."""
     decided = pool + alloc + equal
-    if not decided:
+    if decided < _LEAST_DECIDED or 2 * decided < asked:
         return f"**{UNDECIDED}.**"
     word = (
         "no difference that matters" if 2 * equal > decided
         else "pool" if not alloc else "allocate" if not pool else "it depends"
     )  # fmt: skip
-    return f"**With a deadline: {word}{AS_FAR if 2 * decided < asked else ''}.**"
+    return f"**With a deadline: {word}.**"
+
+
+_LEAST_DECIDED = 2
+"""Boundaries, and half of those that were asked: fewer have no answer in common."""
 
 
 def caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    """How the map is read, on how many trials it rests, and which boundaries it lacks, by reason."""
+    """How the map is read, and on how many trials it rests; which boundaries it lacks stands in `table`."""
     trials = tables["map"]
     found = maps.boundaries(trials)
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return "No boundary is known yet."
     seconds = significant(finished(trials)["seconds"].astype(float).median(), 2)
-    text = (
+    return (
         f"Boundaries are where every other trial of {seconds} s loses, each fitted to "
         f"{plural(int(known['trials'].min()), 'trial')} or more; a longer trial sees more losses. Bands: 95%, whenever "
         "one looks."
     )
-    gaps = found[found["gap"].notna()].drop_duplicates(["solution", "strategy", "deadline_ms", "gap"])
-    lacking = [f"{row.solution} with {row.strategy} within {row.deadline_ms:g} ms ({row.gap})" for row in records(gaps)]
-    return f"{text} Without a boundary: {'; '.join(lacking)}." if lacking else text
 
 
 def table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from allocpool.packets.style import BY_COLOUR, CASE_WORDS, STRATEGY_STYLE, ends,
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.realtime.cells import FOLLOWS, HEAP, LOSES, PLACED, QUEUE, UNSCALED, curves
+from allocpool.studies.realtime.placed import live_in
 from allocpool.studies.realtime.specs import PDR_LOSS_RATIO
 from allocpool.studies.realtime.tables import LISTED_SLIP_NS
 
@@ -266,11 +267,12 @@ def sweeps(trials: pd.DataFrame) -> Figure:
 
 _REGION_STYLE = {
     maps.EITHER: ("#ffffff", ""),
-    maps.POOL_ONLY: ("#dcebf5", "///"),
-    maps.ALLOCATE_ONLY: ("#fbe8cf", "..."),
-    maps.NEITHER: ("#c9c9c9", ""),
+    maps.POOL_ONLY: (f"{style.BLUE}26", "///"),
+    maps.ALLOCATE_ONLY: (f"{style.VERMILION}26", "..."),
+    maps.NEITHER: (f"{style.GREY}66", ""),
 }
-"""Colour and hatch: without colours they differ by the hatch and by how dark they are."""
+"""Colour, through which the page shows, light or dark, and hatch: without colours they differ by the hatch and by how
+dark they are."""
 _LINES: Mapping[str, Literal["-", "--"]] = {"alloc": "-", "pool": "--"}
 _LANDSCAPE = 60
 
@@ -283,14 +285,17 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     reader's own: messages alive, messages a second. Grey: no figure there. A deadline within which no boundary is known
     has no panels, and collectors stand side by side where one is left.
     """
-    found = maps.boundaries(tables["map"])
+    found = within_tried(tables["map"])
     known = found[found["edge_ns"].notna()]
     if known.empty:
         return nothing("no boundary is known yet")
     found = found[found["deadline_ms"].isin(known["deadline_ms"])]
     lives = [*found["live_messages"], *(point[:1] if point else ())]
     rates = [*1e9 / tables["map"]["interval_ns"].astype(float), *(point[1:] if point else ())]
-    found = found.assign(panel=found["solution"] + found["deadline_ms"].map("\nwithin {:g} ms".format))
+    found = found.assign(
+        panel=found["solution"].str.replace("generational", "gen.")
+        + found["deadline_ms"].map("\nwithin {:g} ms".format)
+    )
     names = found.sort_values("deadline_ms", kind="stable").groupby("solution", sort=False)["panel"].unique().explode()
     grid = sns.FacetGrid(found, **panels("panel", names, 3, max(2, found["deadline_ms"].nunique())))
     limits = min(rates) / 2, max(rates) * 2
@@ -309,6 +314,19 @@ def decision_map(tables: Mapping[str, pd.DataFrame], point: tuple[float, float] 
     return finish(grid, text, 3, handles=[*handles, *regions, *own], x="messages alive", y="messages a second")
 
 
+def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the boundaries of a map, none of them at a higher rate than was tried there: ``edge_ns`` is the shortest
+    interval tried, in ns, and ``at_least`` True, where the fit puts it at a shorter one."""
+    found = maps.boundaries(trials)
+    side = ["solution", "strategy", "live_messages"]
+    done = finished(trials)
+    live = done.index.map({row.Index: live_in(row) for row in records(done)})
+    least = done.assign(live_messages=live).groupby(side, observed=True)["interval_ns"].min().astype(float)
+    tried = pd.Series([least.get(key, math.nan) for key in found[side].itertuples(index=False, name=None)], found.index)
+    edge = found["edge_ns"].astype(float)
+    return found.assign(edge_ns=edge.where(~(edge < tried), tried), at_least=edge < tried)
+
+
 def _map_in_words(known: pd.DataFrame) -> str:
     """Of each panel and strategy the boundary from the smallest to the largest live set."""
     told = []
@@ -316,7 +334,10 @@ def _map_in_words(known: pd.DataFrame) -> str:
         sides = []
         for strategy, side in panel.sort_values("live_messages").groupby("strategy", observed=True):
             ends = side.drop_duplicates("live_messages").iloc[[0, -1] if len(side) > 1 else [0]]
-            rates = [f"{significant(1e9 / row.edge_ns)} with {row.live_messages:,} alive" for row in records(ends)]
+            rates = [
+                f"{'at least ' * row.at_least}{significant(1e9 / row.edge_ns)} with {row.live_messages:,} alive"
+                for row in records(ends)
+            ]
             sides.append(f"{strategy} keeps up to {' and to '.join(rates)}")
         told.append(f"{solution} within {deadline_ms:g} ms: {'; '.join(sides)}.")
     return " ".join(told)

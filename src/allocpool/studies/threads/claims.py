@@ -18,7 +18,7 @@ import pandas as pd
 from allocpool.decisions import FEWEST
 from allocpool.evidence import claims
 from allocpool.evidence.claims import AS_PUBLISHED, Claim, Evidence, Verdict, of_orderings
-from allocpool.packets.comparisons import IN_CPP, NOW, SET_UPS, THEN
+from allocpool.packets.comparisons import IN_CPP, NOW, THEN, set_up_of
 from allocpool.packets.specs import DEFAULT_ALLOCATOR
 from allocpool.stats import plural
 from allocpool.studies.threads.cells import Campaign, Cell
@@ -180,7 +180,7 @@ def on_set_up(trials: pd.DataFrame, set_up: str) -> Campaign:
     if set_up == IN_CPP:
         return Campaign(trials[trials["language"] == "cpp"])
     runtime = trials["runtime"].astype("Int64")
-    return Campaign(trials[(runtime == SET_UPS[set_up].runtime).fillna(False).astype(bool)])
+    return Campaign(trials[(runtime == set_up_of(set_up, trials).runtime).fillna(False).astype(bool)])
 
 
 def of_campaign(tables: Mapping[str, pd.DataFrame], _settings: Mapping[str, Any]) -> list[Verdict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -66,14 +67,18 @@ def overview(judged: pd.DataFrame) -> Figure:
     kinds = present(_KINDS, shown["kind"])
     for topology, axis in zip(topologies, grid.axes.flat, strict=True):
         mine = shown[shown["topology"] == topology]
+        order = list(mine["solution"].unique())
+        apart = [(kinds.index(kind) - (len(kinds) - 1) / 2) * 0.8 / len(kinds) for kind in mine["kind"]]
+        mine = mine.assign(at=mine["solution"].map(order.index) + np.array(apart))
+        axis.hlines(mine["at"], mine["low"], mine["high"], colors=mine["kind"].map(_KINDS), linewidth=0.8, alpha=0.7)
         for is_open, marker, width in ((True, "|", 1.2), (False, "o", 0.0)):
-            sns.stripplot(
-                mine[(mine["verdict"] == "open") == is_open], x="ratio", y="solution", order=mine["solution"].unique(),
-                hue="kind", hue_order=kinds, palette=_KINDS, dodge=len(kinds) > 1, jitter=False, legend=False, ax=axis,
-                marker=marker, linewidth=width, size=6,
-            )  # fmt: skip
-        axis.set(title=topology, ylabel="")
-    log_axes(grid, "x", [*shown["ratio"], 1.0], 1.3, most=6)
+            part = mine[(mine["verdict"] == "open") == is_open]
+            axis.scatter(part["ratio"], part["at"], c=part["kind"].map(_KINDS), marker=marker, linewidth=width, s=36,
+                         zorder=3)  # fmt: skip
+        axis.set_yticks(range(len(order)), order)
+        axis.set(title=topology, ylabel="", ylim=(len(order) - 0.5, -0.5))
+        axis.grid(False, axis="y")
+    log_axes(grid, "x", [*shown[["ratio", "low", "high"]].to_numpy(float).ravel(), 1.0], 1.3, most=6)
     rule(grid, x=1.0)
     decided = shown[shown["verdict"] != "open"]
     text = (

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from allocpool.errors import OneOf
+from allocpool.packets import strategies as packets
 from allocpool.packets.strategies import Language
 
 Topology = Literal["sharded", "pipeline", "virtual"]
@@ -70,7 +71,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {
         row.name: row
         for row in (
-            Strategy("alloc", "a fresh message each time", "nothing", "#d55e00"),
+            Strategy("alloc", "a fresh message each time", "nothing", packets.STRATEGIES["alloc"].colour),
             Strategy("locked", "one stack under a lock", "all", "#4d4dff"),
             Strategy("stack", "one lock-free stack, tagged", "all", "#0072b2"),
             Strategy("mpmc", "one ring for many producers and consumers", "all", "#56b4e9"),
@@ -85,7 +86,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
             _library("netty_adaptive", "Netty's adaptive allocator", "depot", "#a6761d", "Netty", ("native",)),
             _library("netty_recycler", "Netty's recycler of objects", "returns", "#1b9e77", "Netty", ("heap",)),
             _library("agrona", "Agrona's queue as a pool", "all", "#7570b3", "Agrona", LAYOUTS["java"]),
-            _library("jctools", "JCTools' queue as a pool", "all", "#d95f02", "JCTools", LAYOUTS["java"]),
+            _library("jctools", "JCTools' queue as a pool", "all", "#e6ab02", "JCTools", LAYOUTS["java"]),
             _library("commons_pool", "Commons Pool", "all", "#666666", "Commons Pool", LAYOUTS["java"]),
             _library("stormpot", "Stormpot", "depot", "#999999", "Stormpot", LAYOUTS["java"]),
         )

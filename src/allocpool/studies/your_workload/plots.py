@@ -17,15 +17,15 @@ from allocpool.evidence import style
 from allocpool.evidence.style import by_panel, finish, log_axes, mark, marks, nothing, panels, size, stated
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import present
-from allocpool.packets.style import points
+from allocpool.packets.style import STRATEGY_STYLE, points
 from allocpool.studies.your_workload.advice import Advice
 from allocpool.studies.your_workload.cells import Campaign
 from allocpool.studies.your_workload.headroom import Headroom
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE
 
 _LOOKS = {
-    ALLOC: (style.VERMILION, "o"), POOL: (style.BLUE, "s"), MIX: (style.PURPLE, "D"), NETTY: (style.GREEN, "^"),
-    REUSE: (style.SKY, "v"), "fitted": (style.ORANGE, "P"), "zeroed": (style.SILVER, "X"),
+    **{name: STRATEGY_STYLE[name] for name in (ALLOC, POOL, MIX)}, NETTY: (style.GREEN, "s"),
+    REUSE: (style.SKY, "v"), "fitted": (style.PURPLE, "P"), "zeroed": (style.SILVER, "X"),
 }  # fmt: skip
 _NOTHING = "Nothing was measured yet"
 _AXES = {

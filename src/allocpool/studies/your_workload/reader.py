@@ -54,14 +54,15 @@ def apart(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def advice_for(own: Mapping[str, Any]) -> Advice:
-    """The advice that the page shows: on the reader's own workload, as a file has it, or else the package's example.
+    """The advice that the page shows: on the reader's own workload, as a file has it, or else the last one,
+    or the package's example.
 
     Raises:
         UserError: what can't be; one line.
     """
     given = [name for name in OWN if own[name] is not None]
     if not given:
-        return saved.example()
+        return saved.last() or saved.example()
     if own["saved"] is not None:
         if len(given) > 1:
             others = ", ".join(name for name in given if name != "saved")
@@ -69,4 +70,6 @@ def advice_for(own: Mapping[str, Any]) -> Advice:
         return saved.read(Path(own["saved"]).expanduser())
     workload, notes = workload_of(own["mine"] or {}, own["pcap"], own["jfr"])
     minutes = None if os.environ.get(SHOW_ONLY) else own["minutes"]
-    return advise(workload, minutes, Machine(starts=minutes is not None), notes)
+    advice = advise(workload, minutes, Machine(starts=minutes is not None), notes)
+    saved.keep(advice)
+    return advice

@@ -1,11 +1,12 @@
 """An advice in a file: machine, workload and trials, from which all that is told of it follows anew.
 
-What was measured on one machine can so be read on another. The package ships one, the example that page 09 shows until
-its reader asks for an own.
+What was measured on one machine can so be read on another. The reader's last one is kept, for page 09; the package
+ships another, the example that the page shows until its reader asks for numbers.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -113,6 +114,23 @@ def read(path: Path) -> Advice:
         raise UserError(f"{path} can't be told on this machine: {error}") from None
     host = saved.host
     return replace(advice, machine=called(host.name or host.cpu_model, host.fingerprint()))
+
+
+def _last() -> Path:
+    return home.data_dir() / "advice.json"
+
+
+def keep(advice: Advice) -> None:
+    """Keep an advice as the reader's last one, which page 09 shows; nothing where nothing was measured."""
+    if advice.trials:
+        save(advice, _last())
+
+
+def last() -> Advice | None:
+    """Return the reader's last advice on this machine; None where there is none that can be read today."""
+    with suppress(UserError):
+        return read(_last())
+    return None
 
 
 def example() -> Advice:

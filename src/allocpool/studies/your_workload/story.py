@@ -73,17 +73,17 @@ def answer(advice: Advice) -> str:
 
 
 def opening(advice: Advice, trials: pd.DataFrame) -> str:
-    """The first words of the page: the answer for the reader's own program, and who keeps up; of an example what it is,
-    and what the programs of the study's own say besides; the same before anything was measured."""
+    """The first words of the page: the answer for the reader's own program, and who keeps up; before that was measured
+    how to ask, what the example below is, and what the study's own programs show."""
     if not advice.trials:
         return f"**Your own program was not measured yet.** {take_home_of(trials)}"
-    told = f"{answer(advice)} {keeping_up(advice)}"
     if advice.is_example:
         return (
-            f"**An example, measured on {advice.machine}, until you ask for your own** (`mine` in this notebook, or "
-            f"`allocpool advise` at the shell). Below, *you* are the one who runs it: {understood(advice.workload)}"
-            f"\n\n{told}\n\n{take_home_of(trials)}"
+            "**Your own program was not measured yet.** Ask for your numbers: `mine` in this notebook, or "
+            f"`allocpool advise` at the shell. {take_home_of(trials)}\n\nBelow is an example, measured on "
+            f"{advice.machine}; *you* are the one who runs it. {understood(advice.workload)}"
         )
+    told = f"{answer(advice)} {keeping_up(advice)}"
     return f"Measured on {advice.machine}. {told}" if advice.machine else told
 
 
@@ -453,13 +453,13 @@ def verdict(advice: Advice | None, verdicts: Sequence[Verdict]) -> str:
     outcomes = ", ".join(
         f"{sum(v.outcome == word for v in verdicts)} {word}" for word in dict.fromkeys(v.outcome for v in verdicts)
     )
-    said = _NOTHING if advice is None or not advice.trials else f"{_whose(advice)}{answer(advice)}"
+    said = "Your own program was not measured yet."
+    if advice is not None and advice.trials and not advice.is_example:
+        said = f"{_whose(advice)}{answer(advice)}"
     return f"{said} Of {len(verdicts)} claims: {outcomes}."
 
 
 def _whose(advice: Advice) -> str:
-    if advice.is_example:
-        return f"The example, on {advice.machine}: "
     return f"On {advice.machine}: " if advice.machine else ""
 
 
