@@ -166,6 +166,9 @@ def read_recording(file: str | Path) -> Recording:
             except ValueError:
                 cut = "it ends in the middle"
                 printed.kill()
+            except (AttributeError, KeyError, OverflowError, TypeError):  # a damaged recording that the tool takes
+                cut = "the next event has fields of other types"
+                printed.kill()
         if printed.returncode or cut:
             complaints.seek(0)
             cut = " ".join(complaints.read().decode(errors="replace").split())[:200] or cut or "jfr print failed"
