@@ -129,7 +129,7 @@ def test_results_of_benchmarks(seed: Path | None, tmp_path: Path) -> None:
 
 
 def test_records(tmp_path: Path) -> None:
-    spec = BatchSpec(layout="heap", runtime=25, collector="g1", strategy="pool", case="B", seconds=1)
+    spec = BatchSpec(language="java", layout="heap", runtime=25, collector="g1", strategy="pool", case="B", seconds=1)
     record = unavailable_record(spec, "no such JDK", read_host())
     record = record.model_copy(update={"measurement": {"ns_per_packet": 1.5, "counts": {"a": 1}, "list": [1.0, 2.0]}})
     folder = tmp_path / record.trial_id

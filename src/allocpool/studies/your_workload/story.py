@@ -165,8 +165,9 @@ def _headroom(name: str, room: Headroom, workload: Workload) -> str:
     n = f"n = {room.trials} trials"
     if room.rate_per_s is not None and room.factor is not None:
         low = significant(room.low_per_s) if room.low_per_s else "unknown"
-        bounded = room.high_per_s and room.high_per_s <= _USEFUL * room.rate_per_s
-        span = f"{low} to {significant(room.high_per_s)}" if bounded else f"from {low}, no useful upper bound"
+        high = room.high_per_s or math.inf
+        bounded = high <= _USEFUL * room.rate_per_s
+        span = f"{low} to {significant(high)}" if bounded else f"from {low}, no useful upper bound"
         return (
             f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({span}; {n}), "
             f"{significant(room.factor, 2)} times your rate{limit}."
