@@ -26,6 +26,7 @@ from allocpool.errors import UserError
 from allocpool.evidence.style import new_figure
 from allocpool.machine.host import read_host
 from allocpool.runtimes import find_javac, find_runtimes
+from allocpool.stats import geometric_mean
 from allocpool.studies.realtime.tables import SCHEMAS as REALTIME_SCHEMAS
 from allocpool.studies.your_workload import check, packets, plots, saved, story
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, advise
@@ -198,6 +199,17 @@ def test_the_edge_is_found_within_its_interval() -> None:
         assert room.held_per_s < room.lost_per_s
         assert room.factor == pytest.approx(edge / 1e6, rel=0.3)
         assert room.limited_by == "pause"
+
+
+@pytest.mark.parametrize("ratio", [0.4, 2.5])
+def test_the_effect_is_told_as_the_dearer_over_the_cheaper_with_both_costs(ratio: float) -> None:
+    told = ask(Laboratory(lambda _: ratio), minutes=3.0)
+    assert told.effect.ratio == pytest.approx(ratio, rel=0.1)
+    costs = [geometric_mean(told.figures[side].costs) for side in ("alloc", "pool")]
+    dearer, cheaper = sorted(costs, reverse=True)
+    printed = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", story.answer(told))]
+    assert printed[:3] == pytest.approx([dearer / cheaper, dearer, cheaper], rel=0.01)
+    assert printed[4] < printed[0] < printed[5]
 
 
 def test_what_turns_the_answer_is_found_between_two_values_that_were_tried() -> None:
@@ -841,19 +853,47 @@ public class Program {
 
 
 @pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording of a small program that allocates arrays of two sizes."""
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small program that allocates 600,000 arrays of two sizes."""
     folder = tmp_path_factory.mktemp("jfr")
     (folder / "Program.java").write_text(PROGRAM, encoding="utf-8")
     subprocess.run([find_javac().home / "bin" / "javac", "--release", "11", "Program.java"], cwd=folder, check=True)
-    newest = find_runtimes()[max(find_runtimes())]
-    events = ",".join(f"jdk.ObjectAllocation{where}TLAB#enabled=true" for where in ("InNew", "Outside"))
+    return folder
+
+
+def record(folder: Path, release: int, settings: str) -> Path:
+    """Run the program under Flight Recorder of a release."""
     flags = ["-Xmx64m", "-XX:+UseG1GC", "-XX:TLABSize=512k", "-XX:-ResizeTLAB"]
+    start = f"-XX:StartFlightRecording:filename={release}.jfr,{settings}"
     subprocess.run(
-        [newest.java, *flags, f"-XX:StartFlightRecording:filename=program.jfr,{events}", "Program"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
-    return folder / "program.jfr"
+        [find_runtimes()[release].java, *flags, start, "Program"], cwd=folder, check=True, capture_output=True
+    )
+    return folder / f"{release}.jfr"
+
+
+@pytest.fixture(scope="module")
+def recording(program: Path) -> Path:
+    events = ",".join(f"jdk.ObjectAllocation{where}TLAB#enabled=true" for where in ("InNew", "Outside"))
+    return record(program, max(find_runtimes()), events)
+
+
+def summary_of(recording: Path) -> dict[str, float]:
+    """Numbers of the JDK's own ``jfr summary``: events by name, and ``Duration`` in whole seconds."""
+    text = subprocess.run(
+        [find_javac().home / "bin" / "jfr", "summary", recording], check=True, capture_output=True, text=True
+    ).stdout
+    return {name: float(number) for name, number in re.findall(r"^ (\S+?):? +(\d+)(?: +\d+| s)$", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("release", find_runtimes())
+def test_recordings_of_each_release(release: int, program: Path) -> None:
+    recording = record(program, release, "settings=profile")
+    told, summary = read_recording(recording), summary_of(recording)
+    assert (told.runtime, told.collector, told.heap_mb) == (release, "g1", 64)
+    assert told.seconds == pytest.approx(summary["Duration"], abs=1.0)
+    allocated_mb = (told.allocation_mb_per_s or 0.0) * told.seconds
+    assert allocated_mb == pytest.approx(600_000 * 2016 / 2**20, rel=0.15)
+    assert summary["jdk.GarbageCollection"] == told.collections > 10
 
 
 def test_a_recording_of_the_program_gives_what_it_can(recording: Path) -> None:

@@ -9,10 +9,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from allocpool.compile import __main__ as compile_all
 from allocpool.compile import (
     check_module,
     code_hash,
@@ -26,6 +28,7 @@ from allocpool.compile import (
 from allocpool.errors import UserError
 from allocpool.packets.layouts import JAVA_LAYOUTS
 from allocpool.runtimes import Javac, find_javac
+from allocpool.runtimes import __main__ as fetch_all
 
 ROOT = Path(__file__).resolve().parents[1]
 CMAKE = """cmake_minimum_required(VERSION 3.20)
@@ -285,3 +288,22 @@ def test_a_module_for_a_newer_java_is_refused_with_the_remedy(checkout: Path) ->
         java_classpath("tomorrow")
     with pytest.raises(UserError, match=r"unknown Java module 'nowhere': choose one of .*packets"):
         java_classpath("nowhere")
+
+
+@pytest.mark.parametrize("program", [compile_all.main, lambda: fetch_all.main(["11"])])
+def test_set_up_names_the_folder_that_takes_no_files(
+    program: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file", encoding="utf-8")
+    for place in ("BUILD", "RUNTIMES"):
+        monkeypatch.setenv(f"ALLOCPOOL_{place}", str(taken / "below"))
+    assert program() == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(taken) in line
+
+
+def test_a_double_quote_in_the_name_of_a_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOCPOOL_BUILD", str(tmp_path / 'a"b'))
+    with pytest.raises(UserError, match=r"double quote[^\n]*$"):
+        native_library()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -448,6 +449,21 @@ def test_links_in_an_archive_are_refused(tmp_path: Path, data: Path) -> None:
         packed.addfile(member)
     with pytest.raises(UserError, match="is not an archive of a campaign"):
         archive.take_in(path)
+
+
+def test_an_archive_that_cant_be_written_is_named_whatever_folder_it_is_in(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), f"{path}.scratch")
+
+    monkeypatch.setattr(archive, "replacing", refuse)
+    own = tmp_path / "data" / "own.tar.gz"
+    own.parent.mkdir(exist_ok=True)
+    told = allocpool("export", str(own), "--profile", PROFILE)
+    assert told.exit_code == 2
+    assert f"{own} can't" in told.output
+    assert "ALLOCPOOL_DATA" not in told.output
 
 
 def test_this_hosts_own_archive_and_an_empty_store_are_one_line(store: Path, tmp_path: Path) -> None:

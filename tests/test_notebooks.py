@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import nbformat
+import pandas as pd
 import pytest
 import yaml
 
@@ -193,3 +196,42 @@ def test_a_campaign_that_never_ran_leaves_an_empty_table(data: Path) -> None:
     assert provenance is None
     assert trials.empty
     assert "ns_per_packet" in trials
+
+
+def first_row(table: pd.DataFrame) -> pd.DataFrame:
+    return table.head(1)
+
+
+def one_side(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["strategy"] == "alloc"] if "strategy" in table else table
+
+
+def one_case(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["case"] == "A"] if "case" in table else table
+
+
+@pytest.mark.parametrize(
+    ("stem", "kept"),
+    [("02_batch", first_row), ("02_batch", one_side), ("02_batch", one_case), ("04_realtime", first_row)],
+)
+def test_a_page_of_little_is_shown(
+    stem: str, kept: Callable[[pd.DataFrame], pd.DataFrame], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every cell runs on what is left of the shipped campaign, and the mark of the end is told."""
+
+    def little(study: str, profile: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
+        tables, provenance = whole(study, profile)
+        return {name: kept(table).reset_index(drop=True) for name, table in tables.items()}, provenance
+
+    whole = store.stored
+    monkeypatch.setattr(store, "stored", little)
+    monkeypatch.setenv(campaign.SHOW_ONLY, "1")
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr(notebook, "finished", lambda name, provenance, _answer: shown.append({name: provenance}))
+    (path,) = [path for path in NOTEBOOKS if path.stem == stem]
+    told: dict[str, Any] = {}
+    with judged_by(EFFECT):  # a page judges on, until its process ends
+        for code in source(path, "code"):
+            exec(code.replace('profile = "quick"', 'profile = "standard"'), told)
+    plt.close("all")
+    assert [list(each) for each in shown] == [[stem]]

@@ -4,8 +4,10 @@ real."""
 from __future__ import annotations
 
 import base64
+import errno
 import io
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -307,6 +309,17 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
 def test_a_site_without_notebooks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no notebooks"):
         build_site(tmp_path, tmp_path / "html", [])
+
+
+def test_a_full_disk_names_the_folder_of_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_staging: Path, _output: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("allocpool.site._build._run_sphinx", full)
+    save(tmp_path / "notebooks" / "01_a.ipynb", "A")
+    with pytest.raises(OSError, match="No space left") as caught:
+        build_site(tmp_path, tmp_path / "html", (tmp_path / "notebooks").glob("*.ipynb"))
+    assert caught.value.filename == str(tmp_path / "html")
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "raw/result.json"])

@@ -72,7 +72,8 @@ def export(archive: Path, profile: str, raw: bool = False) -> tuple[str, list[st
     """Write the tables of this host under a profile, and with ``raw`` the record of every trial; host and studies.
 
     Raises:
-        UserError: nothing is measured here under that profile, no such profile, or ``archive`` is no regular file.
+        UserError: nothing is measured here under that profile, no such profile, or ``archive`` is no
+            regular file or can't be written.
     """
     replaceable(archive)
     profiles.check(profile)
@@ -96,11 +97,14 @@ def export(archive: Path, profile: str, raw: bool = False) -> tuple[str, list[st
         kind=_KIND, format=1, host_id=host_id, profile=profile,
         files={name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     )  # fmt: skip
-    with replacing(archive) as scratch, tarfile.open(scratch, "w:gz") as packed:
-        for name, content in {_MANIFEST: manifest.model_dump_json(indent=1).encode(), **files}.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            packed.addfile(member, io.BytesIO(content))
+    try:
+        with replacing(archive) as scratch, tarfile.open(scratch, "w:gz") as packed:
+            for name, content in {_MANIFEST: manifest.model_dump_json(indent=1).encode(), **files}.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                packed.addfile(member, io.BytesIO(content))
+    except OSError as error:
+        raise UserError(f"{archive} can't be written ({error.strerror}): give a file in another folder") from None
     return host_id, studies
 
 

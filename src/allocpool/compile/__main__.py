@@ -41,6 +41,9 @@ def main() -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except OSError as error:  # a folder that takes no files
+        print(f"error: {error.filename or 'a file'} can't be written: {error.strerror}", file=sys.stderr)
+        return 1
     return 0
 
 

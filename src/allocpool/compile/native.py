@@ -179,6 +179,9 @@ def _build(
     boost: Boost | None,
     host_cpu: bool,
 ) -> None:
+    for place in (home.native_dir(), folder):
+        if '"' in str(place):
+            raise UserError(f"CMake can't build in a folder with a double quote in its name: rename {place}")
     log = folder.parent / "build.log"
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:

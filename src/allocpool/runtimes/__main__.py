@@ -25,6 +25,9 @@ def main(arguments: list[str]) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except OSError as error:  # a folder that takes no files
+        print(f"error: {error.filename or 'a file'} can't be written: {error.strerror}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -41,11 +41,15 @@ def build_site(executed_dir: Path, output_dir: Path, notebooks: Iterable[Path]) 
     with tempfile.TemporaryDirectory(prefix="allocpool-site-") as scratch:
         staging = Path(scratch)
         _stage(staging, pages, executed_dir)
-        _run_sphinx(staging, output_dir)
-    for page in output_dir.glob("*.html"):
-        page.write_text(_pages.with_names(page.read_text(encoding="utf-8")), encoding="utf-8")
-    (output_dir / _MARK).write_text(json.dumps(_about(pages, output_dir)), encoding="utf-8")
-    _tell_campaigns(output_dir.parent)
+        try:
+            _run_sphinx(staging, output_dir)
+            for page in output_dir.glob("*.html"):
+                page.write_text(_pages.with_names(page.read_text(encoding="utf-8")), encoding="utf-8")
+            (output_dir / _MARK).write_text(json.dumps(_about(pages, output_dir)), encoding="utf-8")
+            _tell_campaigns(output_dir.parent)
+        except OSError as error:  # a full disk names no file
+            error.filename = error.filename or str(output_dir)
+            raise
     return output_dir / "index.html"
 
 

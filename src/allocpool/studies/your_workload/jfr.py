@@ -80,6 +80,7 @@ class Recording:
         byte_arrays_mb_per_s: of byte[] alone.
         sites: those that allocate most byte[], the largest first.
         sizes: bytes of these arrays, with weights that sum to 1.
+        collections: so many.
         live_mb: what collections left at least, MiB.
         missing: what it can't give, and how it could.
     """
@@ -94,6 +95,7 @@ class Recording:
     byte_arrays_mb_per_s: float | None
     sites: tuple[Site, ...]
     sizes: tuple[tuple[int, float], ...]
+    collections: int
     live_mb: float | None
     missing: tuple[str, ...]
 
@@ -163,6 +165,9 @@ def read_recording(file: str | Path) -> Recording:
                     reader.read(event["type"], event["values"])
             except ValueError:
                 cut = "it ends in the middle"
+                printed.kill()
+            except (AttributeError, KeyError, OverflowError, TypeError):  # a damaged recording that the tool takes
+                cut = "the next event has fields of other types"
                 printed.kill()
         if printed.returncode or cut:
             complaints.seek(0)
@@ -361,7 +366,7 @@ class _Reader:
             sites=tuple(
                 Site(site, weight / _MB / seconds, _mean(self._site_sizes.get(site, ()))) for site, weight in sites
             ) if known else (),
-            sizes=_histogram(sized), live_mb=live_mb, missing=tuple(missing),
+            sizes=_histogram(sized), collections=len(self._collections), live_mb=live_mb, missing=tuple(missing),
         )  # fmt: skip
 
     def _collector(self) -> str | None:

@@ -20,7 +20,7 @@ from allocpool.studies.realtime import decision_map as maps
 from allocpool.studies.your_workload.advice import INTERRUPTED, ON_RECORD, OUT_OF_TIME, Advice, Figures
 from allocpool.studies.your_workload.cells import Campaign
 from allocpool.studies.your_workload.check import AGREE, DISAGREE, LONG_MINUTES, MINUTES, OPEN, WORKLOADS
-from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL
+from allocpool.studies.your_workload.findings import ALLOCATE, EITHER, HOLDS, LOSES, TAKE_FROM_POOL, UNDECIDED
 from allocpool.studies.your_workload.headroom import CPU, MEMORY, NOT_SEEN, PAUSE, STALLS, Headroom
 from allocpool.studies.your_workload.turns import COST, Turn
 from allocpool.studies.your_workload.workload import ALLOC, MIX, NETTY, POOL, REUSE, Workload
@@ -39,6 +39,8 @@ _PARAMETERS = {
     "in_flight": "in flight", "bytes": "bytes a message", "kept": "of the messages kept",
     "live": "MiB of live data besides", "garbage": "MiB/s of garbage besides",
 }  # fmt: skip
+_USEFUL = 10
+"""An upper bound beyond so many times the rate itself says nothing."""
 _ENDED = {
     OUT_OF_TIME: "The minutes are spent; the same command with more goes on from here.",
     INTERRUPTED: "Interrupted: this is what there is; the same command goes on from here.",
@@ -67,7 +69,7 @@ def answer(advice: Advice) -> str:
     more = (
         "no time would settle it"
         if advice.minutes_more is None
-        else f"about {significant(advice.minutes_more, 2)} more minutes would settle it"
+        else f"it takes about {significant(advice.minutes_more, 2)} more minutes at least"
     )
     return f"**Open{_on(advice)}**; {more}. {effect}"
 
@@ -97,17 +99,24 @@ def _effect(advice: Advice) -> str:
     told = advice.effect
     if told.ratio is None:
         return _NOTHING
-    spread = ", spread unknown" if told.low is None or told.high is None else f", {stats.ends(told.low, told.high)}"
+    allocated, pooled = (advice.figures[side].costs for side in advice.workload.sides)
+    costs = [stats.geometric_mean(side) for side in (allocated, pooled)]
+    names = ["a fresh buffer", _of(advice.workload.pooled)]
+    ratio, low, high = told.ratio, told.low, told.high
+    if ratio < 1:
+        ratio, low, high = 1 / ratio, high and 1 / high, low and 1 / low
+        costs, names = costs[::-1], names[::-1]
+    spread = ", spread unknown" if low is None or high is None else f", {stats.ends(low, high)}"
     within = f"; within {effect_that_matters() - 1:.0%} nothing matters" if advice.answer == EITHER else ""
     interval = "interval at any stopping time" if told.n >= FEWEST else "first interval, from which nothing is decided"
     return (
-        f"A message that is allocated costs {significant(told.ratio)} times the CPU of {_of(advice.workload.pooled)} "
-        f"(95% {interval}{spread}; n = {told.n} trials a side{within})."
+        f"A message in {names[0]} costs {significant(ratio)} times as much CPU as in {names[1]} "
+        f"({' against '.join(map(significant, costs))} ns; 95% {interval}{spread}; n = {told.n} trials a side{within})."
     )
 
 
 def _of(strategy: str) -> str:
-    return "one in a buffer that is used again" if strategy == REUSE else "one from the pool"
+    return "the buffer that is used again" if strategy == REUSE else "a buffer from the pool"
 
 
 def _by_losses(advice: Advice, out: str) -> str:
@@ -156,9 +165,11 @@ def _headroom(name: str, room: Headroom, workload: Workload) -> str:
     n = f"n = {room.trials} trials"
     if room.rate_per_s is not None and room.factor is not None:
         low = significant(room.low_per_s) if room.low_per_s else "unknown"
-        high = significant(room.high_per_s) if room.high_per_s and math.isfinite(room.high_per_s) else "unknown"
+        high = room.high_per_s or math.inf
+        bounded = high <= _USEFUL * room.rate_per_s
+        span = f"{low} to {significant(high)}" if bounded else f"from {low}, no useful upper bound"
         return (
-            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({low} to {high}; {n}), "
+            f"{_name(name)} begins to lose at {_rate(room.rate_per_s)} ({span}; {n}), "
             f"{significant(room.factor, 2)} times your rate{limit}."
         )
     if room.factor is not None and room.held_per_s and room.lost_per_s:
@@ -207,7 +218,9 @@ def robustness(advice: Advice) -> str:
     told = [sentence for turn in advice.turns if (sentence := turn_in_words(turn, advice.workload))]
     if told:
         return " ".join(told)
-    return "What would turn the answer is asked when there is one, and was not measured yet."
+    if advice.answer == UNDECIDED:
+        return "What would turn the answer is measured once there is one."
+    return "What would turn the answer was not measured yet: `--minutes` with more goes on to it."
 
 
 def turn_in_words(turn: Turn, workload: Workload) -> str:
