@@ -93,7 +93,9 @@ def pyperf(side: str, built: Path, processes: int) -> str:
         os.environ["PYPERF"], "-m", "pyperf", "timeit", "-q", "-p", processes, "-n", 2, "-w", 1, "--min-time", 0.02,
         "--name", "sum", "-o", out, f"sum(range({SIZES[side]}))",
     )  # fmt: skip
-    return re.sub(r'"(hostname|python_config_args|python_executable)":"[^"]*"', r'"\1":"here"', out.read_text(encoding="utf-8"))
+    return re.sub(
+        r'"(hostname|python_config_args|python_executable)":"[^"]*"', r'"\1":"here"', out.read_text(encoding="utf-8")
+    )
 
 
 def go(side: str, built: Path, processes: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -36,6 +36,15 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
         if key in values:
             raise UserError(f"{key} is given twice")
         values[key] = value
+    return spec_of(values)
+
+
+def spec_of(values: Mapping[str, Any]) -> TrialSpec:
+    """The spec with these values by key, ``mode`` among them.
+
+    Raises:
+        UserError: key or value is not valid; names the valid ones.
+    """
     model = mode_named(values.get("mode")).spec
     try:
         return model(**values)

@@ -25,6 +25,7 @@ from allocpool.packets.batch import (
     timed,
 )
 from allocpool.packets.columns import SCHEMAS, as_now, cost_of, summarise_batch, tidy_batch
+from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.trial.spec import TrialSpec
 
@@ -84,4 +85,5 @@ STUDY = Study(
     questions=questions,
     cost=cost_of,
     as_now=as_now,
+    readable=READABLE,
 )
