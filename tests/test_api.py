@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 
 import allocpool
 from allocpool import api, home
-from allocpool.campaign import campaign, hosts, store
+from allocpool.campaign import campaign, hosts, single, store
 from allocpool.campaign.registry import STUDY_NAMES
 from allocpool.errors import UserError
 from allocpool.packets.batch import BatchSpec
@@ -200,11 +201,17 @@ def test_plan_and_status_are_those_of_the_campaign() -> None:
 
 
 def test_run_measures_once_and_its_results_load() -> None:
-    small = {"blocks": 1, "solutions": ["cpp/flat"], "strategies": ["alloc", "pool"], "cases": ["A"], "beside": {}}
+    small: dict[str, Any] = {
+        "blocks": 1,
+        "solutions": ["cpp/flat"],
+        "strategies": ["alloc", "pool"],
+        "cases": ["A"],
+        "beside": {},
+    }
     first, again = (allocpool.run("batch", "smoke", **small) for _ in range(2))
     assert (first.finished, first.missing) == (2, 0)
     assert again.seconds < first.seconds and again.finished == 2
-    assert set(allocpool.load("batch", "smoke")["configuration"]) == {"C++ flat"}
+    assert set(allocpool.load("batch", "smoke", **small)["configuration"]) == {"C++ flat"}
 
 
 def test_a_command_is_what_the_trial_is_started_with(data: Path) -> None:
@@ -218,7 +225,7 @@ def test_a_command_is_what_the_trial_is_started_with(data: Path) -> None:
         assert dict(told.environment) == launch["environment"]
         record = json.loads(file.with_name("result.json").read_text(encoding="utf-8"))
         assert [*told.process[1:-1], str(file.parent)] == record["command"][1:]
-        again = api.single.parse_spec(told.again[2:])
+        again = single.parse_spec(told.again[2:])
         assert again.model_dump(mode="json") == record["spec"]
 
 
@@ -230,6 +237,14 @@ def test_claims_are_those_of_the_first_page() -> None:
 
 def test_the_theme_has_one_colour_for_each_strategy() -> None:
     assert allocpool.theme() == {name: strategy.colour for name, strategy in STRATEGIES.items()}
+
+
+def test_the_lines_of_the_readme_run(compared: api.Compared, capsys: pytest.CaptureFixture[str]) -> None:
+    (lines,) = re.findall(r"```python\n(.*?)```", (home.home() / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(lines, names)
+    assert names["compared"].equals(compared)
+    assert allocpool.headline(names["g1"]).text in capsys.readouterr().out
 
 
 def test_source_is_quoted_with_its_line() -> None:

@@ -63,7 +63,9 @@ def status(study: str, profile: str = "quick", **settings: Any) -> CampaignStatu
     return campaigns.open_study(study, profile, settings).status()
 
 
-def load(study: str, profile: str = "standard", table: str = "trials", hosts: str = "this") -> pd.DataFrame:
+def load(
+    study: str, profile: str = "standard", table: str = "trials", hosts: str = "this", **settings: Any
+) -> pd.DataFrame:
     """Return a table of a study, one row per trial unless the table says otherwise, failed trials included.
 
     Columns are those of `data/README.md`, with ``configuration`` ("G1, JDK 25", "C++ flat"), ``alive`` (messages that
@@ -75,6 +77,7 @@ def load(study: str, profile: str = "standard", table: str = "trials", hosts: st
         table: ``trials``, or another one of the study.
         hosts: ``this``: of this machine, or shipped ones where it has none; ``all``, or the id of one host: with column
             ``host``. Costs of one host are no costs of another: compare within each.
+        settings: those that `run` was given: results of other settings are kept apart.
 
     Raises:
         UserError: an unknown study, profile, table or host; or nothing is stored.
@@ -82,6 +85,7 @@ def load(study: str, profile: str = "standard", table: str = "trials", hosts: st
     known = study_named(study)
     if profile not in profiles.names():
         raise unknown_choice("profile", profile, profiles.names())
+    profile = campaigns.open_study(study, profile, settings).profile.profile if settings else profile
     tables = store.read_tables(study, profile)[0] if hosts == "this" else _of_hosts(study, profile, hosts)
     if table not in tables:
         raise unknown_choice(f"table of {study}", table, sorted(tables))
@@ -165,21 +169,23 @@ def compare(
         raise UserError(f"a and b must differ in {column}, which is no part of by: {a!r} and {b!r}, by {keys}")
     if not margin > 1:
         raise UserError(f"margin {margin!r} is no ratio that matters: give one above 1, for example {EFFECT}")
-    groups, sides = [], []
+    groups: list[dict[str, Any]] = []
+    sides: list[tuple[pd.Series | None, pd.Series | None]] = []
     for key, group in frame[frame[column].isin([a, b])].groupby(keys, sort=True, observed=True):
-        both = [group[group[column] == side] for side in (a, b)]
-        if all(map(len, both)):
+        one, other = (group[group[column] == side] for side in (a, b))
+        if len(one) and len(other):
             groups.append(dict(zip(keys, key, strict=True)))
-            sides.append([_costs(rows, cost, column, keys) for rows in both])
-    can_run = [place for place, side in enumerate(sides) if all(costs is not None for costs in side)]
-    together = dict(zip(can_run, decisions.decide_together([sides[place] for place in can_run], margin), strict=True))
+            sides.append((_costs(one, cost, column, keys), _costs(other, cost, column, keys)))
+    asked = {at: (one, other) for at, (one, other) in enumerate(sides) if one is not None and other is not None}
+    decided = decisions.decide_together(list(asked.values()), margin)
+    together = dict(zip(asked, decided, strict=True))
     rows = []
-    for place, group in enumerate(groups):
+    for place, named in enumerate(groups):
         counts = [0 if costs is None else len(costs) for costs in sides[place]]
         told = together.get(place) or decisions.decide([], [])
         verdict = NOT_MEASURED if told.n == 0 else _VERDICTS.get(told.verdict) or (a if told.ratio < 1 else b)
         figures = {"ratio": told.ratio, "low": told.low, "high": told.high}
-        rows.append({**group, **figures, "n_a": counts[0], "n_b": counts[1], "verdict": verdict})
+        rows.append({**named, **figures, "n_a": counts[0], "n_b": counts[1], "verdict": verdict})
     compared = Compared(rows, columns=[*keys, *_NUMBERS, "n_a", "n_b", "verdict"])
     compared.attrs = {"a": a, "b": b, "by": keys, "margin": margin, "cost": cost}
     return compared
@@ -200,7 +206,7 @@ def _costs(rows: pd.DataFrame, cost: str, column: str, keys: Sequence[str]) -> p
     if rows["block"].duplicated().any():
         most = rows["block"].value_counts().max()  # a configuration has no more values than a block has trials
         names = [name for name in rows if name not in (*_OF_A_TRIAL, *keys, column, cost)]
-        apart = [name for name in names if 1 < rows[name].nunique() <= most]
+        apart = [str(name) for name in names if 1 < rows[name].nunique() <= most]
         raise UserError(
             f"by {', '.join(keys)} puts several trials of a block together: filter the frame, or add to by what tells "
             f"them apart: {', '.join(apart)}"
