@@ -22,6 +22,7 @@ FLOORS = (
     {"packets"},
     {"studies"},
     {
+        "api",
         "findings",
         "readme",
         "notebook",

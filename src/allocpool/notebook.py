@@ -12,7 +12,6 @@ import hashlib
 import html
 import io
 import itertools
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
@@ -23,18 +22,18 @@ from IPython.core.getipython import get_ipython
 from IPython.display import HTML, Markdown, display
 from matplotlib.figure import Figure
 
-from allocpool import home, stats
+from allocpool import stats
+from allocpool.api import command as command
+from allocpool.api import source as source
 from allocpool.campaign import hosts, store
 from allocpool.campaign.registry import every_study, room
 from allocpool.campaign.study import Study
 from allocpool.decisions import effect_that_matters, judge_by, judged_by
-from allocpool.errors import UserError, unknown_choice
+from allocpool.errors import unknown_choice
 from allocpool.evidence import hosts as by_host
 from allocpool.evidence import style
 from allocpool.evidence.drawn import drawn
 from allocpool.evidence.shown import ROWS_MIME, Nothing, Shown, packed, region
-from allocpool.packets.specs import PacketsSpec
-from allocpool.trial.launch import flags_of
 
 FINISHED_MIME = "application/vnd.allocpool.finished+json"
 _PLAIN = (str, int, float, list, dict, type(None))  # what YAML can say, so what papermill can inject
@@ -161,31 +160,6 @@ def progress(provenance: Mapping[str, Any]) -> Progress:
 def say(*sentences: str) -> Markdown:
     """Computed prose as one Markdown paragraph."""
     return Markdown(" ".join(sentence for sentence in sentences if sentence))
-
-
-def source(path: str, first: str, last: str) -> Markdown:
-    """Return lines of a file of the checkout as code: from the first that holds ``first`` to the next with ``last``.
-
-    Raises:
-        UserError: no such lines; names the file.
-    """
-    lines = (home.home() / path).read_text(encoding="utf-8").splitlines()
-    begin = next((place for place, line in enumerate(lines) if first in line), None)
-    end = next(
-        (place for place, line in enumerate(lines) if begin is not None and place >= begin and last in line), None
-    )
-    if begin is None or end is None:
-        raise UserError(f"{path} has no lines from {first!r} to {last!r}")
-    quoted = textwrap.dedent("\n".join(lines[begin : end + 1]))
-    language = {"java": "java", "cpp": "cpp", "hpp": "cpp"}.get(path.rpartition(".")[2], "")
-    return Markdown(f"`{path}`, line {begin + 1}:\n\n```{language}\n{quoted}\n```")
-
-
-def command(spec: PacketsSpec) -> Markdown:
-    """Return the command line of a trial's JVM, without its class path; for C++ the function that is called."""
-    jvm = spec.needs().jvm
-    words = ["java", *flags_of(jvm)] if jvm else ["ap_packets_create", spec.layout, spec.strategy]
-    return Markdown("```\n" + " \\\n  ".join(words) + "\n```")
 
 
 def figure(drawing: Figure, caption: str) -> None:

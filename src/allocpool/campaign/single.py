@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -40,6 +40,15 @@ def parse_spec(settings: Sequence[str]) -> TrialSpec:
         if key in values:
             raise UserError(f"{key} is given twice")
         values[key] = value
+    return spec_of(values)
+
+
+def spec_of(values: Mapping[str, Any]) -> TrialSpec:
+    """The spec with these values by key, ``mode`` among them.
+
+    Raises:
+        UserError: key or value is not valid; names the valid ones.
+    """
     if "mode" not in values:
         raise UserError(f"trial: mode is missing: choose one of {', '.join(modes())}; see allocpool trial --help")
     model = mode_named(values["mode"]).spec

@@ -104,6 +104,32 @@ def no_cost(_record: TrialRecord) -> Any:
     return None
 
 
+def spelled(label: str) -> str:
+    """Return a stored label as a stranger reads it: ``G1 / 25`` is ``G1, JDK 25``."""
+    return re.sub(r" / (\d+)$", r", JDK \1", label).replace(" / ", ", ")
+
+
+def _with_configuration(table: pd.DataFrame) -> pd.DataFrame:
+    if "solution" not in table:
+        return table
+    return table.rename(columns={"solution": "configuration"}).assign(configuration=table["solution"].map(spelled))
+
+
+@dataclass(frozen=True)
+class Readable:
+    """How the frames that `allocpool.load` returns differ from the stored tables of a study.
+
+    Attributes:
+        cost: the column, by its new name, that `allocpool.compare` compares; empty: none before others.
+        columns: new names of columns, by their stored ones, in any table that has them.
+        label: a stored table to one with column ``configuration``, as far as its rows are of configurations.
+    """
+
+    cost: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    label: Callable[[pd.DataFrame], pd.DataFrame] = _with_configuration
+
+
 @dataclass(frozen=True, eq=False)
 class Study(Generic[Profile]):
     """One question with one notebook.
@@ -125,6 +151,7 @@ class Study(Generic[Profile]):
             run next depends on what was found, or None where the cell is given up; a pure function, so that records
             alone tell what was run. None: further blocks differ in nothing but their number.
         as_now: stored tables of an earlier version in today's columns and words: what came since has the value of then.
+        readable: names and labels of the frames that `allocpool.load` returns.
     """
 
     name: str
@@ -140,3 +167,4 @@ class Study(Generic[Profile]):
     cost: Callable[[TrialRecord], Any] = no_cost
     placed: Callable[[Profile, TrialSpec, int, Sequence[TrialRecord]], TrialSpec | None] | None = None
     as_now: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = field(default=lambda tables: tables)
+    readable: Readable = Readable()

@@ -10,6 +10,7 @@ import io
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -55,7 +56,8 @@ STATED = {"estimator": "median", "errorbar": ("pi", 100)}
 BARS = {**STATED, "err_style": "bars"}
 """The same for lines."""
 
-sns.set_theme(
+set_theme = partial(
+    sns.set_theme,
     context="paper",
     style="whitegrid",
     palette=PALETTE,
@@ -71,6 +73,8 @@ sns.set_theme(
         "svg.hashsalt": "figure", "hatch.linewidth": 0.6, "figure.dpi": 100,
     },
 )  # fmt: skip
+"""Makes seaborn and Matplotlib draw as the pages do."""
+set_theme()
 
 # Seaborn lays a figure out anew at every step; `finish` does so once.
 sns.axisgrid.Grid.tight_layout = lambda grid, *_args, **_kwargs: grid

@@ -20,30 +20,23 @@ from allocpool import stats
 from allocpool.evidence import style
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.specs import BUFFER_BYTES, Solution
+from allocpool.packets.labels import name_of
+from allocpool.packets.specs import BUFFER_BYTES
 from allocpool.packets.style import BY_MARKER, COLOURS, strategy_looks
 from allocpool.packets.tables import comparison_table
-from allocpool.runtimes.collectors import collector_named
 
 Verdict = Literal["pool", "allocate", "no difference", "inconclusive", "not measured"]
-Kind = Literal["pool", "allocate", "no difference", "turns", "inconclusive", "not measured"]
 SIDES: tuple[Verdict, ...] = ("pool", "allocate")
+"""Of `rungs`."""
+Kind = str
+"""A side, or ``no difference``, ``turns``, ``inconclusive``, ``not measured``."""
+NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED = "no difference", "inconclusive", "not measured"
 _USUAL_ALIVE = 200_000
 """The published case B: a ratio is stated for the number of messages that is nearest to it."""
 RUNG_COLUMNS = (
     "configuration", "solution", "host_id", "scale", "case", "alive", "heap_mb", "pool_size", "ratio", "low", "high",
     "n", "verdict",
 )  # fmt: skip
-
-
-def name_of(solution: Solution) -> str:
-    """Return a configuration as a stranger reads it: ``G1, JDK 25``, ``C++ flat``."""
-    if solution.language == "cpp":
-        words = [f"C++ {solution.layout.replace('_', ' ')}"]
-    else:
-        layout = [] if solution.layout == "heap" else [f"{solution.layout.replace('_', ' ')} buffers"]
-        words = [collector_named(solution.collector or "").label, f"JDK {solution.runtime}", *layout]
-    return ", ".join([*words, *([solution.beside_layout] if solution.beside_layout else [])])
 
 
 def rungs(trials: pd.DataFrame) -> pd.DataFrame:
@@ -76,6 +69,11 @@ def verdict_of(n: int, direction: int, equivalent: bool) -> Verdict:
     return "no difference" if equivalent else "inconclusive"
 
 
+def _shown(rows: pd.DataFrame) -> pd.Series:
+    """Where a side is shown to be cheaper."""
+    return ~rows["verdict"].isin((NO_DIFFERENCE, INCONCLUSIVE, NOT_MEASURED))
+
+
 @dataclass(frozen=True)
 class Headline:
     """The answer for one configuration.
@@ -89,6 +87,9 @@ class Headline:
     configuration: str
     kind: Kind
     text: str
+
+    def _repr_markdown_(self) -> str:
+        return self.text
 
 
 def headlines(own: pd.DataFrame, record: pd.DataFrame) -> list[Headline]:
@@ -108,15 +109,10 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
     """Return the answer for one configuration; arguments as `headlines` has them."""
     name = str(own["configuration"].iloc[0])
     largest = own[own["scale"] == own["scale"].max()].sort_values("alive")
-    measured = largest[largest["verdict"] != "not measured"]
-    if measured.empty:
-        return Headline(name, "not measured", f"**{name}:** not measured both ways.")
-    shown = measured[measured["verdict"].isin(SIDES)]
+    measured = largest[largest["verdict"] != NOT_MEASURED]
+    shown = measured[_shown(measured)]
     if shown.empty:
-        equal = bool((measured["verdict"] == "no difference").all())
-        kind: Kind = "no difference" if equal else "inconclusive"
-        words = "no difference that matters" if equal else "inconclusive"
-        return Headline(name, kind, f"**{name}: {words}** {_alive(measured)}, {_each(measured)}.")
+        return _no_side(name, measured, f" {_alive(measured)}" if len(measured) else "")
     sides = list(dict.fromkeys(shown["verdict"]))
     opposite = _opposite(shown, record) if len(sides) == 1 else shown.iloc[:0]
     if len(sides) == 1 and opposite.empty:
@@ -124,6 +120,35 @@ def headline(own: pd.DataFrame, record: pd.DataFrame) -> Headline:
     turns = "; ".join(f"**{side}** {_alive(part)}, {_times(part)}" for side, part in _stretches(shown))
     elsewhere = f" {_elsewhere(opposite, largest)}" if len(opposite) else ""
     return Headline(name, "turns", f"**{name}:** {turns}{_rest(measured)}.{elsewhere}")
+
+
+def _no_side(name: str, measured: pd.DataFrame, where: str) -> Headline:
+    """The answer where no side is shown; ``where`` in words."""
+    lead = f"**{name}:** " if name else ""
+    if measured.empty:
+        return Headline(name, NOT_MEASURED, f"{lead}not measured both ways.")
+    equal = bool((measured["verdict"] == NO_DIFFERENCE).all())
+    kind, words = (NO_DIFFERENCE, "no difference that matters") if equal else (INCONCLUSIVE, INCONCLUSIVE)
+    return Headline(name, kind, f"**{f'{name}: ' if name else ''}{words}**{where}, {_each(measured)}.")
+
+
+def tally(name: str, rows: pd.DataFrame) -> Headline:
+    """Return the answer of comparisons in no order, such as those of several configurations, by counting them; columns
+    ``ratio``, ``n`` and ``verdict`` as of `rungs`."""
+    measured = rows[rows["verdict"] != NOT_MEASURED]
+    shown = measured[_shown(measured)]
+    of = stats.plural(len(measured), "comparison")
+    if shown.empty:
+        return _no_side(name, measured, f" in all of {of}" if len(measured) else "")
+    parts = []
+    for side, part in shown.groupby("verdict", sort=True):
+        times = part["ratio"].where(part["ratio"] > 1, 1 / part["ratio"])
+        parts.append(f"**{side}** in {len(part)}, {stats.ends(times.min(), times.max())} times cheaper")
+    parts += [f"{word} in {count}" for word, count in measured[~_shown(measured)]["verdict"].value_counts().items()]
+    sides = shown["verdict"].unique()
+    lead = f"**{name}:** " if name else ""
+    text = f"{lead}of {of}, {'; '.join(parts)}; {_each(measured)}."
+    return Headline(name, str(sides[0]) if len(sides) == 1 else "turns", text)
 
 
 def _stretches(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -134,7 +159,7 @@ def _stretches(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _opposite(shown: pd.DataFrame, record: pd.DataFrame) -> pd.DataFrame:
     """What is shown of the same configuration at another size or on another machine, and is the other side."""
-    other: pd.DataFrame = record[record["verdict"].isin(SIDES) & (record["verdict"] != shown["verdict"].iloc[0])]
+    other: pd.DataFrame = record[_shown(record) & (record["verdict"] != shown["verdict"].iloc[0])]
     return other
 
 
@@ -152,7 +177,7 @@ def _times(rows: pd.DataFrame) -> str:
     """By how many times the side is cheaper at the number of messages nearest to the usual one."""
     row = min(records(rows), key=lambda each: abs(each.alive - _USUAL_ALIVE))
     ratio, low, high = row.ratio, row.low, row.high
-    if row.verdict == "allocate":
+    if row.ratio < 1:
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
     at = "" if len(rows) == 1 else f" at {row.alive:,}"
     return f"{stats.significant(ratio)} times cheaper{at} ({stats.ends(low, high)}, n = {row.n})"
@@ -160,7 +185,7 @@ def _times(rows: pd.DataFrame) -> str:
 
 def _rest(measured: pd.DataFrame) -> str:
     """Where no side is shown."""
-    rest = measured[~measured["verdict"].isin(SIDES)]
+    rest = measured[~_shown(measured)]
     parts = [
         f"{'no difference that matters' if verdict == 'no difference' else verdict} at "
         f"{', '.join(f'{int(alive):,}' for alive in rest[rest['verdict'] == verdict]['alive'])}"
@@ -243,7 +268,7 @@ def table(own: pd.DataFrame, alive: Sequence[int] = ()) -> pd.DataFrame:
     for row in records(rows):
         side = "pool" if row.ratio >= 1 else "allocate"
         text = f"{side} {stats.significant(max(row.ratio, 1 / row.ratio), 2)}x"
-        texts.append(text if row.verdict in SIDES else "equal" if row.verdict == "no difference" else f"({text})")
+        texts.append(f"({text})" if row.verdict == INCONCLUSIVE else "equal" if row.verdict == NO_DIFFERENCE else text)
     wide = rows.assign(text=texts).pivot(index="configuration", columns="alive", values="text")
     wide = wide.reindex(list(dict.fromkeys(rows["configuration"]))).fillna("")
     return wide.rename(columns=lambda each: f"{each:,} alive").rename_axis(columns=None).reset_index()

@@ -21,7 +21,7 @@ from allocpool.machine.memory import available_memory_mb
 from allocpool.runtimes import check, find_javac, find_runtime, jvm_flags, remembered_refusal, try_flags
 from allocpool.runtimes.flags import check_huge_pages
 from allocpool.trial.jit import JIT_LOG
-from allocpool.trial.needs import Jvm, NativeProject
+from allocpool.trial.needs import Jvm, NativeProject, Needs
 from allocpool.trial.noise import PaceMeter
 from allocpool.trial.record import GC_LOG, JvmLaunch, Launch, NativeLaunch
 from allocpool.trial.spec import TrialSpec
@@ -120,7 +120,7 @@ class Launcher:
             jvm=self._jvm(needs.jvm) if needs.jvm else None,
             native=_native_launch(self._libraries[needs.native]()) if needs.native else None,
             larger_heap=(self._jvm_refused(second, 1) or self._jvm(second)) if second else None,
-            environment={**(environment_of(needs.allocator) if needs.jvm is None else {}), **needs.environment},
+            environment=environment_for(needs),
         )
 
     def build(self, specs: Iterable[TrialSpec]) -> None:
@@ -161,6 +161,15 @@ class Launcher:
 def cell_of(spec: TrialSpec) -> TrialSpec:
     """Return what the repetitions of a trial have in common."""
     return spec if spec.block == 0 else spec.model_copy(update={"block": 0})
+
+
+def environment_for(needs: Needs) -> dict[str, str]:
+    """The variables that a trial's process is given.
+
+    Raises:
+        UserError: this machine lacks the allocator.
+    """
+    return {**(environment_of(needs.allocator) if needs.jvm is None else {}), **needs.environment}
 
 
 def flags_of(jvm: Jvm) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from allocpool.campaign.schedule import Question
-from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Mode, Planned, Readable, Study, StudyProfile, spelled
 from allocpool.errors import UserError, from_validation, unknown_choice
 from allocpool.machine.allocators import ALLOCATORS
 from allocpool.runtimes.collectors import FEATURES, check_combination, collectors_on
@@ -250,6 +250,11 @@ def catalogue(profile: AllocationProfile, planned: Sequence[Planned]) -> pd.Data
     return pd.DataFrame(rows)
 
 
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of trials with labels that a stranger reads."""
+    return table.assign(served_by=table["served_by"].map(spelled)) if "served_by" in table else table
+
+
 STUDY = Study(
     name="allocation",
     notebook="06_allocation_speed",
@@ -287,4 +292,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    readable=Readable(cost="ns_per_buffer", columns={"served_by": "configuration"}, label=labelled),
 )

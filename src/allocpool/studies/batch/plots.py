@@ -22,8 +22,8 @@ from allocpool.evidence.style import (
 )
 from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.by_size import name_of
 from allocpool.packets.cells import CONFIGURATION, present
+from allocpool.packets.labels import name_of
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.specs import in_case_order
 from allocpool.packets.style import CASE_WORDS, COLOURS, against, ends, gaps_beside, points, strategy_looks

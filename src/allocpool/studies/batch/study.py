@@ -25,6 +25,7 @@ from allocpool.packets.batch import (
     timed,
 )
 from allocpool.packets.columns import SCHEMAS, as_now, cost_of, summarise_batch, tidy_batch
+from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.studies.batch.by_bytes import ByBytes
 from allocpool.studies.your_workload import tables as messages
@@ -106,4 +107,5 @@ STUDY = Study(
     questions=questions,
     cost=cost,
     as_now=as_now,
+    readable=READABLE,
 )

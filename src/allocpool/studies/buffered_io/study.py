@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from allocpool.campaign.schedule import Question
-from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Mode, Planned, Readable, Study, StudyProfile, spelled
 from allocpool.errors import UserError
 from allocpool.studies.buffered_io.measurement import EchoMeasurement
 from allocpool.studies.buffered_io.specs import MOST_CONNECTIONS, EchoSpec, Variant
@@ -132,6 +132,11 @@ def catalogue(profile: BufferedIoProfile, planned: Sequence[Planned]) -> pd.Data
     return pd.DataFrame(rows)
 
 
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of trials with labels that a stranger reads."""
+    return table.assign(variant=table["variant"].map(spelled)) if "variant" in table else table
+
+
 STUDY = Study(
     name="buffered_io",
     notebook="07_buffered_io",
@@ -151,4 +156,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    readable=Readable(cost="cpu_us_per_message", columns={"variant": "configuration"}, label=labelled),
 )

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import BatchSpec, plan_block
 from allocpool.packets.columns import as_now
+from allocpool.packets.labels import READABLE
 from allocpool.packets.specs import Case, PacketsSpec, Solution, SolutionKey, no_such_pair
 from allocpool.packets.strategies import CHOICES, StrategyName
 from allocpool.runtimes.collectors import never_frees
@@ -139,4 +140,5 @@ STUDY = Study(
     schemas=SCHEMAS,
     catalogue=catalogue,
     as_now=as_now,
+    readable=READABLE,
 )

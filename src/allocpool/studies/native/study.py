@@ -18,6 +18,7 @@ from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, plan_block, rivals, timed
 from allocpool.packets.columns import as_now, cost_of
+from allocpool.packets.labels import READABLE
 from allocpool.packets.layouts import JAVA_LAYOUTS, LAYOUTS, STEPS
 from allocpool.packets.specs import ALLOCATORS, RESOURCES, Case, Solution, SolutionKey
 from allocpool.packets.strategies import Language, StrategyName
@@ -148,4 +149,5 @@ STUDY = Study(
     questions=questions,
     cost=cost_of,
     as_now=as_now,
+    readable=READABLE,
 )

@@ -17,6 +17,7 @@ from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block, rivals, timed
 from allocpool.packets.columns import cost_of, summarise_batch
+from allocpool.packets.labels import READABLE
 from allocpool.packets.measurement import BatchMeasurement
 from allocpool.packets.specs import Case, Solution, SolutionKey
 from allocpool.packets.strategies import StrategyName
@@ -183,4 +184,5 @@ STUDY = Study(
     questions=questions,
     cost=cost_of,
     as_now=as_now,
+    readable=READABLE,
 )

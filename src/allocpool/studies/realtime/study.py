@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 import pandas as pd
@@ -26,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from allocpool.campaign.schedule import GIVEN_UP_AFTER, Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.packets.batch import Selection, Sizes, catalogue_of, every_solution, plan_block
+from allocpool.packets.labels import READABLE
 from allocpool.packets.laps import COLLECTIONS
 from allocpool.packets.specs import (
     OPTIONS,
@@ -755,4 +757,5 @@ STUDY = Study(
     cost=seen_in,
     placed=place_trial,
     as_now=as_now,
+    readable=replace(READABLE, cost="cpu_ns_per_message"),
 )

@@ -16,7 +16,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from allocpool.campaign.schedule import Question
-from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.campaign.study import Machine, Mode, Planned, Readable, Study, StudyProfile
 from allocpool.errors import UserError
 from allocpool.runtimes.collectors import FEATURES, check_combination, collector_named, collectors_on, never_frees
 from allocpool.studies.stream.measurement import (
@@ -325,4 +325,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    readable=Readable(cost="p99_ms"),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
+from allocpool.packets.labels import READABLE
 from allocpool.packets.specs import Case
 from allocpool.studies.realtime.measurement import SearchMeasurement
 from allocpool.studies.threads.measurement import ThreadsMeasurement
@@ -295,4 +297,5 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost_of,
+    readable=replace(READABLE, cost="cpu_ns_per_message"),
 )

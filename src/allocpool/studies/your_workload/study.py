@@ -8,6 +8,8 @@ that the general workload is held to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -17,6 +19,7 @@ from allocpool.campaign.schedule import Question
 from allocpool.campaign.study import Machine, Mode, Planned, Study, StudyProfile
 from allocpool.errors import from_validation
 from allocpool.packets.batch import Selection, Sizes, plan_block
+from allocpool.packets.labels import READABLE, labelled
 from allocpool.packets.specs import SolutionKey
 from allocpool.studies.your_workload import packets
 from allocpool.studies.your_workload.measurement import MessagesMeasurement
@@ -208,4 +211,7 @@ STUDY = Study(
     questions=questions,
     cost=cost_of,
     as_now=as_now,
+    readable=replace(
+        READABLE, cost="cpu_ns_per_message", label=partial(labelled, held=("messages_in_flight", "kept_count"))
+    ),
 )

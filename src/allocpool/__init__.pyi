@@ -1,0 +1,11 @@
+from allocpool.api import claims as claims
+from allocpool.api import command as command
+from allocpool.api import compare as compare
+from allocpool.api import headline as headline
+from allocpool.api import load as load
+from allocpool.api import plan as plan
+from allocpool.api import run as run
+from allocpool.api import source as source
+from allocpool.api import status as status
+from allocpool.api import theme as theme
+from allocpool.api import trial as trial
