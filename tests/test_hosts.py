@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import synthetic
 from click.testing import CliRunner, Result
 from scipy import stats as scipy_stats
 
@@ -31,7 +30,6 @@ from allocpool.errors import UserError
 from allocpool.evidence import hosts as shown
 from allocpool.evidence.style import alt, smallest_text_px
 from allocpool.machine.host import NAME, read_host
-from allocpool.studies.batch import story as batch_story
 
 Z = 1.959963984540054
 SETTINGS: dict[str, Any] = {
@@ -220,37 +218,6 @@ def test_hosts_that_asked_for_different_effects_are_judged_by_the_smallest() -> 
     for effects in ([1.25] * 4, [1.25, 1.25, 1.25, 1.1], [1.1, 1.25, 1.25, 1.25]):
         verdicts.append(hosts.combined(questions.assign(effect=effects))["verdict"].item())
     assert verdicts == [EQUIVALENT, OPEN, OPEN]
-
-
-def campaign_of(host: str, factors: dict[str, float]) -> pd.DataFrame:
-    """Batch trials of one solution, in which allocating costs so many times what the pool costs, by case."""
-
-    def centre(row: dict[str, object]) -> float:
-        return 100.0 * (factors[str(row["case"])] if row["strategy"] == "alloc" else 1.0)
-
-    solutions = (("java", "heap", "g1", 25, None, "heap / G1 / 25"),)
-    return synthetic.trials(blocks=6, noise=0.01, centre=centre, solutions=solutions).assign(host_id=host)
-
-
-def test_a_campaign_of_another_host_is_set_beside_this_one_pair_by_pair(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where it had other settings, which are named; what this host left is no other host's."""
-    ours = campaign_of("here", {"A": 2.0, "B": 2.0, "C": 2.0})
-    ours = ours[(ours["case"] != "C") | (ours["block"] < 2)]
-    theirs = campaign_of("there", {"A": 2.0, "B": 0.5, "C": 2.0}).assign(
-        solution="heap / G1 / 25 / fresh", pool_order="fresh"
-    )  # fmt: skip
-    found = [hosts.OfHost("here", "this one", tmp_path), hosts.OfHost("there", "a Xeon (0123)", tmp_path / "there")]
-    monkeypatch.setattr(hosts, "of_hosts", lambda _study, _profile: iter(found))
-    monkeypatch.setattr(hosts, "read_folder", lambda *_which: ({"trials": theirs}, {}))
-    compared = batch_story.primary(ours)
-    told = batch_story.elsewhere("standard", ours, compared)
-    assert told.startswith("**On another host**, a Xeon (0123), ") and "other settings there: fresh: " in told
-    assert "of 3 comparisons that both campaigns have, 1 are decided the same way, 1 otherwise: " in told
-    assert "otherwise: heap / G1 / 25 in case B; 0 are decided here alone, 1 there alone, and 0 on neither." in told
-    found.pop()
-    assert batch_story.elsewhere("standard", ours, compared) == shown.ONE_HOST
 
 
 def test_shipped_campaigns_of_other_hosts_stand_beside_this_ones(data: Path) -> None:

@@ -58,8 +58,7 @@ def test_one_title_and_it_comes_first(path: Path) -> None:
 
 def test_imports_come_first_and_in_one_cell(path: Path) -> None:
     code = source(path, "code")
-    statements = ast.parse(code[0]).body
-    assert all(isinstance(found, ast.ImportFrom) and str(found.module).startswith("allocpool") for found in statements)
+    assert all(isinstance(found, (ast.Import, ast.ImportFrom)) for found in ast.parse(code[0]).body)
     assert not [text for text in code[1:] if re.search(r"^(from|import) ", text, re.MULTILINE)]
 
 
@@ -235,3 +234,13 @@ def test_a_page_of_little_is_shown(
             exec(code.replace('profile = "quick"', 'profile = "standard"'), told)
     plt.close("all")
     assert [list(each) for each in shown] == [[stem]]
+
+
+def test_a_cell_that_is_run_again_takes_no_variable_of_later_cells_for_a_parameter() -> None:
+    """As in JupyterLab: change a parameter, run its cell and the next one again."""
+    namespace: dict[str, Any] = {"In": ["", 'profile = "quick"\nblocks = None'], "profile": "quick", "blocks": None}
+    assert notebook.parameters(namespace) == {"profile": "quick", "overrides": {"blocks": None}}
+    namespace |= {"answer": "pool", "blocks": 3, "blcks": 2}
+    assert notebook.parameters(namespace) == {"profile": "quick", "overrides": {"blocks": 3}}
+    namespace["In"] += ["answer = 1", 'profile = "quick"\nblocks = 3\nblcks = 2']
+    assert notebook.parameters(namespace)["overrides"] == {"blocks": 3, "blcks": 2}

@@ -54,26 +54,6 @@ def campaigns() -> Mapping[str, pd.DataFrame]:
     return {dear: campaign(dear) for dear in ("alloc", "pool", "mix")}
 
 
-def test_the_answer_of_batch_turns(campaigns: Mapping[str, pd.DataFrame]) -> None:
-    told = {dear: batch_story.verdict(trials) for dear, trials in campaigns.items()}
-    heads = {dear: text.partition(".")[0] for dear, text in told.items()}
-    assert len(set(heads.values())) == 3, heads
-    assert "pool" in heads["alloc"].lower() and "allocate" in heads["pool"].lower()
-    assert "matter" in heads["mix"].lower()
-
-
-def test_cases_and_the_smaller_pool_turn(campaigns: Mapping[str, pd.DataFrame]) -> None:
-    told = {dear: batch_story.details(trials) for dear, trials in campaigns.items()}
-    assert "Allocating was cheaper on" in told["pool"] and "Allocating was cheaper on" not in told["alloc"]
-    small = "**A small pool that allocates where it is empty (mix)**, in batch with Java: cheaper than "
-    assert f"{small}allocating in 18 of 18 comparisons; " in told["alloc"]
-    assert f"{small}allocating in 0 of 18 comparisons, dearer in 18; " in told["mix"]
-    assert "cheaper than the full pool in 18 of 18 comparisons." in told["pool"]
-    assert "cheaper than the full pool in 0 of 18 comparisons, dearer in 18." in told["mix"]
-    every = campaigns["mix"]
-    assert batch_story.small_pool(every[every["strategy"] != "mix"]) == ""
-
-
 def test_the_answer_in_cpp_turns(campaigns: Mapping[str, pd.DataFrame]) -> None:
     told = {dear: native_story.pooling_in_cpp(trials).partition(".")[0] for dear, trials in campaigns.items()}
     assert "pool" in told["alloc"] and "allocate" in told["pool"] and "matter" in told["mix"]
@@ -247,17 +227,6 @@ def test_what_many_threads_should_do_turns() -> None:
 
 
 LARGER_EFFECT = 1.25
-
-
-def test_the_answer_of_batch_turns_with_the_effect_that_matters() -> None:
-    """Of the same trials, open where a tenth matters, and no difference that matters where only a quarter does."""
-    trials = synthetic.trials(blocks=BLOCKS, noise=0.07, centre=lambda _row: 100.0)
-    told = {}
-    for effect in (EFFECT, LARGER_EFFECT):
-        with judged_by(effect):
-            told[effect] = f"{batch_story.verdict(trials)} {batch_story.decided(batch_story.primary(trials))}"
-    assert told[EFFECT].startswith("**Open")
-    assert told[LARGER_EFFECT].startswith("**No difference that matters")
 
 
 def test_what_many_threads_should_do_turns_with_the_effect_that_matters() -> None:

@@ -7,6 +7,7 @@ from it.
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import html
@@ -50,21 +51,43 @@ def parameters(namespace: Mapping[str, Any], known: Iterable[str] | None = None)
     Call it with ``globals()`` right after the parameters cell. Papermill injects whatever it is given and
     only warns of a name that is no parameter, so a misspelt one would leave its default in force without a
     word. Here every variable that is no import counts as a parameter: ``open_study`` refuses the names that
-    its profile does not have, and a notebook without a study names what it takes in ``known``.
+    its profile does not have, and a notebook without a study names what it takes in ``known``. When the cell is run
+    again, variables that later cells have made are none: only those of its first run count, and those that the latest
+    parameters cell assigns.
     """
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
         shell.display_formatter.mimebundle_formatter.for_type(GT, _table_bundle)
+        shell.display_formatter.mimebundle_formatter.for_type(pd.DataFrame, _frame_bundle)
     settings = {
         name: value
         for name, value in namespace.items()
         if not name.startswith("_") and name not in _IPYTHON_NAMES and isinstance(value, _PLAIN)
     }
+    if isinstance(namespace.get("In"), list):
+        first = _FIRST_RUNS.setdefault(id(namespace), frozenset(settings))
+        settings = {name: settings[name] for name in settings if name in first | _assigned(namespace["In"])}
     unknown = sorted(set(settings) - set(known)) if known is not None else []
     if known is not None and unknown:
         raise unknown_choice("parameter", ", ".join(unknown), known)
     profile = settings.pop("profile")
     return {"profile": profile, "overrides": settings}
+
+
+_FIRST_RUNS: dict[int, frozenset[str]] = {}
+
+
+def _assigned(cells: Sequence[str]) -> set[str]:
+    """The names that the latest executed cell which assigns ``profile`` assigns."""
+    for text in reversed(cells):
+        try:
+            statements = ast.parse(text).body
+        except SyntaxError:  # a magic of IPython
+            continue
+        targets = (each for found in statements if isinstance(found, ast.Assign) for each in found.targets)
+        if "profile" in (names := {each.id for each in targets if isinstance(each, ast.Name)}):
+            return names
+    return set()
 
 
 class _HasEffect(Protocol):
@@ -205,6 +228,13 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
     inner = table.with_id(f"table{next(_TABLE_NUMBERS)}").as_raw_html()
     rows = packed(title, pd.DataFrame(table._tbl_data))
     return {"text/html": region(inner, title), "text/plain": title, ROWS_MIME: rows}
+
+
+def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
+    """A frame as JupyterLab and pages show it: in a region that scrolls, where it brings none."""
+    inner = str(frame.to_html(max_rows=10) if type(frame) is pd.DataFrame else frame._repr_html_())
+    label = f"Rows: {', '.join(map(str, frame.columns[:3]))}"
+    return {"text/html": region(inner, label) if type(frame) is pd.DataFrame else inner, "text/plain": repr(frame)}
 
 
 def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:
