@@ -571,18 +571,6 @@ def test_every_claim_has_its_own_name_and_a_source() -> None:
     assert all(isinstance(claim, Claim) and claim.source == ARTICLE for claim in claims.PAUSES_CLAIMS)
 
 
-def test_the_sentence_on_losses_sums_to_one_hundred_percent() -> None:
-    losses = pd.DataFrame({"trial_id": ["a", "b"], "disturbance": [pd.NA, "stop"]})
-    shares = pd.DataFrame({
-        "trial_id": ["a", "a", "b"], "burst": [0, 0, 0], "cause": ["other pause", UNKNOWN, "stop on purpose"],
-        "share": [0.75, 0.25, 1.0], "lost": [750.0, 250.0, 9_000.0],
-    })  # fmt: skip
-    text = story.attribution_sentence(shares, losses)
-    assert "1,000 packets lost" in text
-    assert "other pause 75.0%, nothing known 25.0%" in text
-    assert "stop on purpose" not in text
-
-
 def test_lines_that_were_not_understood_are_told() -> None:
     trials, _ = batch([{"collector": "g1", "strategy": "pool", "ns_per_packet": 9.0, "gc_pause_total_ms": 1.0}])
     text = story.unread(collections(trials, unread_lines=3, violations=1), pd.DataFrame({"unread_lines": [2, pd.NA]}))

@@ -135,17 +135,6 @@ def test_two_speeds_of_a_rung_are_named(trials: pd.DataFrame) -> None:
     assert "C++: beware" in native_report.ladder_grid(table)
 
 
-def test_the_spread_over_collectors_is_a_factor_beside_the_noise(trials: pd.DataFrame) -> None:
-    told = native_report.collector_spread(trials)
-    assert "under 2 collectors" in told
-    assert "(flat / G1 / 25) to" in told and "(flat / generational ZGC / 25), " in told
-    assert "of 1 pairs 1 are shown to differ" in told
-    alike = trials.assign(ns_per_packet=trials["ns_per_packet"].where(trials["layout"] != "flat", 20.0))
-    assert "0 are shown to differ, 1 not to differ by what matters" in native_report.collector_spread(alike)
-    assert "at most 0 bytes" in told
-    assert "unknown" in native_report.collector_spread(trials[trials["collector"] != "genzgc"])
-
-
 def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> None:
     wanted = {"solution": "native / G1 / 25", "case": "B", "strategy": "pool"}
     row = one(options_table(trials, "large_pages", "compact_headers"), **wanted)
@@ -158,23 +147,6 @@ def test_an_option_is_set_beside_the_same_without_it(trials: pd.DataFrame) -> No
     grid = options_grid(options_table(trials, "fresh"), "fresh", "aged")
     assert {"fresh, ns", "aged, ns", "cost fresh over aged"} <= set(grid.columns)
     assert set(grid["solution"]) == {"C++ flat", "C++ slab"}
-
-
-def test_what_age_costs_is_told_with_where_it_costs_most(trials: pd.DataFrame) -> None:
-    told = native_report.age_sentence(trials)
-    assert "cost 1.1 to 2.0 times" in told or "cost 1.1 to 2.1 times" in told
-    assert "most under C++ flat with" in told and "shown to be dearer" in told
-    few = native_report.age_sentence(trials[trials["block"] < 3])
-    assert "shown to be" not in few and "open; most under" in few
-    assert "unknown" in native_report.age_sentence(trials[trials["pool_order"] == "aged"])
-
-
-def test_the_place_of_the_buffer_is_told_with_its_test(trials: pd.DataFrame) -> None:
-    told = native_report.placement_sentence(trials)
-    assert "alloc in case B, glibc as it is 1.7" in told
-    assert "That it loses less is shown in 2, of 2 cases." in told
-    assert "told to cache no buffer no difference that matters (" in told
-    assert "unknown" in native_report.placement_sentence(trials[trials["strategy"] == "dummy"])
 
 
 def test_the_sentence_to_take_home_is_computed(trials: pd.DataFrame) -> None:

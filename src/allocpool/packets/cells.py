@@ -18,7 +18,7 @@ from allocpool import decisions, stats
 from allocpool.evidence.trials import NOT_RUN, Gap, counted, finished, gap_of, records
 from allocpool.packets.layouts import LAYOUTS
 from allocpool.packets.published import with_published
-from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Solution, options_on
+from allocpool.packets.specs import OPTION_FIELDS, SETTINGS, Solution
 from allocpool.runtimes.collectors import COLLECTORS, collector_named, collectors_that
 
 CONFIGURATION = ("solution", "strategy", "case")
@@ -90,12 +90,6 @@ def solution_of(row: Any) -> Solution:
 def departures_of(row: Any) -> tuple[str, ...]:
     """`Solution.departures` of a row's solution, as tables print them."""
     return tuple(word.replace("_", " ") for word in solution_of(row).departures)
-
-
-def within_layout(row: Any) -> str:
-    """The name of a Java solution beside others of its layout: collector, runtime, options."""
-    options = (word.replace("_", " ") for word in options_on(row))
-    return " / ".join((collector_named(row.collector).label, str(row.runtime), *options))
 
 
 def cells_of(
@@ -178,15 +172,6 @@ def cells(
     columns = [*_COSTS, "method", "remark", "costs", "partial"]
     frame = cells_of(trials[needed], columns, with_cost, figures, plan, pairs)
     return with_published(frame.astype(dict.fromkeys(_COSTS, float)))
-
-
-def hidden(rows: pd.DataFrame) -> pd.DataFrame:
-    """The cells whose mean hides something, the widest first: solution, strategy, case, what, mean and trimmed mean."""
-    odd = rows[rows["remark"].notna()].sort_values("spread", ascending=False)
-    return pd.DataFrame({
-        "solution": odd["solution"], "strategy": odd["strategy"], "case": odd["case"], "what it hides": odd["remark"],
-        "mean, ns": odd["ns"].map(stats.significant), "trimmed, ns": odd["trimmed_ns"].map(stats.significant),
-    }).reset_index(drop=True)  # fmt: skip
 
 
 def costs_by_cell(trials: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series]:

@@ -80,11 +80,6 @@ def varied(rows: pd.DataFrame) -> pd.Series:
     return departs
 
 
-def share_of_sizes(scale: float) -> str:
-    """How large pool, queue, store and heap are at a scale, in words: ``0.1 of the article's``, ``the article's``."""
-    return "the article's" if scale == 1 else f"{scale:g} of the article's"
-
-
 def published_as_trials() -> pd.DataFrame:
     """The published table in the form of measured trials, one block, so that a claim can be put to it as well.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from statistics import median_low
 from typing import Any, NamedTuple
@@ -15,25 +14,14 @@ from allocpool.decisions import Comparison
 from allocpool.evidence import reference, tables
 from allocpool.evidence.trials import finished, gap_of
 from allocpool.studies.allocation.claims import (
-    LEAST_COLLECTIONS,
     PUBLISHED_BYTES,
     published_as_trials,
     young_collections,
 )
-from allocpool.studies.allocation.specs import CHURNED, TECHNIQUES, TOUCHES
-from allocpool.studies.allocation.study import STUDY, AllocationProfile
+from allocpool.studies.allocation.specs import CHURNED, TECHNIQUES
+from allocpool.studies.allocation.study import STUDY
 
 _LABELS = {name: technique.label for name, technique in {**TECHNIQUES, **CHURNED}.items()}
-
-
-def design(profile: AllocationProfile) -> str:
-    """How the trials of a profile are made."""
-    return (
-        f"A round obtains buffers until {profile.live_mb:g} MiB are alive and then gives all of them back, for "
-        f"{profile.seconds:g} s after {profile.warmup_seconds:g} s of warm-up. In the test of fragmentation "
-        f"{profile.churn_live_mb} MiB are alive while {profile.turnovers:g} times as much is allocated. "
-        f"Every configuration runs {stats.times(profile.blocks)}, each in a fresh process."
-    )
 
 
 def label(technique: object, strategy: object = "alloc") -> str:
@@ -128,25 +116,6 @@ def beside_published(trials: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def collections_sentence(trials: pd.DataFrame) -> str:
-    """What collections the published figures hold by the options of their runs, and which of ours hold too few."""
-    setup = reference.load("allocation_speed_setup")
-    theirs = ", ".join(f"{young_collections(setup, size):.0f} at {size:,} bytes" for size in PUBLISHED_BYTES)
-    done = _plain(trials)
-    on_heap = done[(done["mode"] == "allocation") & (done["technique"] == "byte_array") & done["gc_pauses"].notna()]
-    cells = on_heap.groupby(["served_by", "bytes"], observed=True)["gc_pauses"].mean()
-    few = cells[cells < LEAST_COLLECTIONS]
-    names = ", ".join(f"{served_by} {size:,}" for served_by, size in few.index)
-    ours = (
-        f"Of our {len(cells)} cells on Java's heap {len(few)} saw fewer than {LEAST_COLLECTIONS} collections a window"
-        + (f": {names}; what they cost says little of the collector." if len(few) else ".")
-    )
-    return (
-        "The published options leave an eden space so large that the runs had this many collections, computed from "
-        f"the bytes that they allocated: {theirs}. {ours if len(cells) else ''}"
-    ).strip()
-
-
 def access(trials: pd.DataFrame) -> pd.DataFrame:
     """One row per memory, operation and what serves it, with the published figure where there is one."""
     published = published_as_trials()
@@ -179,37 +148,6 @@ def same_content(trials: pd.DataFrame) -> str:
     if broken:
         return f"**The contract is broken**: {broken} of {len(kinds)} kinds of work ended with different checksums."
     return f"All {len(done)} trials with a checksum agree, over {len(kinds)} kinds of work: C++ and Java did the same."
-
-
-def touch_resemblance(trials: pd.DataFrame) -> str:
-    """Which touch policy comes closest to the published malloc figures in shape, in a sentence."""
-    published = published_as_trials()
-    theirs = published[published["technique"] == "malloc"].set_index("bytes")["ns_per_alloc"].dropna()
-    done = finished(
-        trials[
-            (trials["technique"] == "malloc")
-            & (trials["strategy"] == "alloc")
-            & (trials["mode"] == "allocation")
-            & (trials["allocator"] == "glibc")
-        ]
-    )
-    distances = {}
-    for touch in TOUCHES:
-        ours = done[done["touch"] == touch].groupby("bytes")["ns_per_alloc"].mean().astype(float)
-        ratios = (ours / theirs).dropna()
-        if len(ratios) == len(theirs):
-            logs = [math.log(value) for value in ratios]
-            mean = sum(logs) / len(logs)
-            distances[touch] = math.sqrt(sum((value - mean) ** 2 for value in logs) / len(logs))
-    if len(distances) < 2:
-        return "The published figures did not say what was touched; this profile has too few policies to tell."
-    best = min(distances, key=lambda touch: distances[touch])
-    return (
-        "The published figures did not say what was touched. Over the published sizes, ours resemble their shape most "
-        f"with policy '{best}' (typical factor off: "
-        + ", ".join(f"{touch} {math.exp(value):.2f}" for touch, value in distances.items())
-        + ")."
-    )
 
 
 class _Saving(NamedTuple):
@@ -283,39 +221,6 @@ def fragmentation(trials: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def clock_sentence(trials: pd.DataFrame) -> str:
-    """What reading the clock adds to each cost in the test of fragmentation."""
-    done = finished(trials[trials["mode"] == "fragmentation"])
-    done = done[done["empty_p50_ns"].notna() & done["p50_ns"].notna()]
-    if done.empty:
-        return "No empty interval has been measured yet."
-    share = 100 * done["empty_p50_ns"].astype(float) / done["p50_ns"].astype(float)
-    return (
-        "Each cost is the interval between two readings of the clock. With nothing between them that interval is "
-        f"{stats.span(done['empty_p50_ns'])} ns in the median and {stats.span(done['empty_p99_ns'])} ns at p99, taken "
-        f"at every eighth operation of the same trials: {stats.span(share)}% of the median costs. It is shown beside "
-        "the costs and not subtracted, and throughput holds it too."
-    )
-
-
-def who_gives_back(trials: pd.DataFrame, windows: pd.DataFrame) -> str:
-    """Who had given memory back at the end of the rest, compared with the peak of the curve, in a sentence."""
-    parts = []
-    measured = trials[(trials["mode"] == "fragmentation") & (trials["distribution"] == "phases")]
-    for key, group in measured.groupby(["technique", "served_by"], observed=True):
-        shares = []
-        for _, curve in windows[windows["trial_id"].isin(group["trial_id"])].groupby("trial_id"):
-            resident = curve.sort_values("window")["resident_bytes"].dropna().astype(float)
-            if len(resident) and resident.max() > 0:
-                shares.append(1 - resident.iloc[-1] / resident.max())
-        if shares:
-            parts.append((sum(shares) / len(shares), f"{label(key[0])} on {key[1]}"))
-    if not parts:
-        return "No curve over phases has been measured yet."
-    texts = ", ".join(f"{name} {max(0.0, share):.0%}" for share, name in sorted(parts, reverse=True))
-    return f"When the live set has shrunk to a quarter, of their peak of resident memory had been given back: {texts}."
 
 
 def jmh_beside_ours(trials: pd.DataFrame) -> pd.DataFrame:

@@ -9,33 +9,12 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.campaign import store
 from allocpool.evidence import tables
-from allocpool.evidence.trials import counted, finished, records
+from allocpool.evidence.trials import counted, finished
 from allocpool.stats import significant
-from allocpool.studies.buffered_io import claims, connections, limits
-from allocpool.studies.buffered_io.claims import Way
-from allocpool.studies.buffered_io.connections import PUBLISHED_CONNECTIONS, Line
-from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, MESSAGE_BYTES, EchoSpec, Variant
-from allocpool.studies.buffered_io.study import EVERY_KEY, STUDY, BufferedIoProfile
-from allocpool.studies.buffered_io.tables import PARTS
-
-
-def _often(rate: float) -> str:
-    return "once" if rate == 1 else f"{rate:g} times"
-
-
-def design(profile: BufferedIoProfile) -> str:
-    """What the campaign does, in a sentence or two."""
-    numbers = sorted({number for group in profile.groups.values() for number in group.connections})
-    variants = {key for group in profile.groups.values() for key in group.variants}
-    sizes = sorted({group.message_bytes or profile.message_bytes for group in profile.groups.values()})
-    return (
-        f"{len(variants)} variants at {', '.join(f'{number:,}' for number in numbers)} connections (not every variant "
-        f"at each), {profile.blocks} block{'s' if profile.blocks > 1 else ''} in random order. Every connection sends "
-        f"a message of {' or '.join(map(str, sizes))} bytes {_often(profile.rate_per_connection)} a second, for "
-        f"{profile.warmup_seconds:g} s uncounted and {profile.seconds:g} s counted. The load generator checks every "
-        "byte of every echo; a dropped connection, a wrong or missing echo, or books of client and server that differ "
-        "fail the trial."
-    )
+from allocpool.studies.buffered_io import connections, limits
+from allocpool.studies.buffered_io.connections import Line
+from allocpool.studies.buffered_io.specs import DEFAULT_BUFFER, EchoSpec, Variant
+from allocpool.studies.buffered_io.study import EVERY_KEY, STUDY
 
 
 def limits_table() -> pd.DataFrame:
@@ -77,47 +56,6 @@ def errors_sentence(trials: pd.DataFrame) -> str:
     )
 
 
-def arrival_sentence(trials: pd.DataFrame) -> str:
-    """What choosing echoes by their arrival in the window would have told of the same trials."""
-    done = finished(trials)
-    done = done[done["arrived_p99_us"].notna()]
-    if done.empty:
-        return "No trial has finished yet."
-    by_due, by_arrival = done["latency_p99_us"].astype(float), done["arrived_p99_us"].astype(float)
-    lower = int((by_arrival < by_due).sum())
-    without = int(by_due.isna().sum())
-    told = (
-        f"Messages are chosen by when they were due, and those that a server still owed at the end of the window have "
-        f"their delays from the time after it. Chosen by their arrival, as many tools do, p99 would have been lower in "
-        f"{lower} of {len(done)} trials"
-    )
-    if lower:
-        worst = (by_due / by_arrival).max()
-        told += f", the largest by a factor of {significant(float(worst), 2)}"
-    return told + (f", and there would have been one in {without} that left messages behind." if without else ".")
-
-
-def chars_sentence(trials: pd.DataFrame, parts: pd.DataFrame) -> str:
-    """Whether two-byte chars explain what char buffers cost beyond byte buffers of the message's size."""
-    apart = claims.published_figures().values(Way("buffered_reader", MESSAGE_BYTES), claims.CHARS)
-    second = claims.SECOND_BYTES
-    published = float(apart.iloc[0])
-    text = (
-        f"The source explains by two-byte chars what {MESSAGE_BYTES} chars cost beyond {MESSAGE_BYTES} bytes. In its "
-        f"own figures that is {significant(published)} bytes per connection; the second bytes of a reader's and a "
-        f"writer's buffer are {second:,} of them, {second / published:.1%}."
-    )
-    table = connections.chars_and_bytes(trials, parts)
-    if table.empty:
-        return text
-    ours = float(table["apart"].sum())
-    largest = records(table.sort_values("apart", key=abs))[-1]
-    return (
-        f"{text} Here {significant(ours)} bytes lie between the two, the largest part of them "
-        f"{largest.part.replace('_', ' ')} ({PARTS[largest.part]}) with {significant(largest.apart)}."
-    )
-
-
 def chars_table(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     """Bytes per connection with char and with byte buffers of the message's size, part by part."""
     table = connections.chars_and_bytes(trials, parts)
@@ -127,55 +65,10 @@ def chars_table(trials: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     return table.assign(part=table["part"].map(lambda part: part.replace("_", " ")), **shown)
 
 
-def eviction_sentence(trials: pd.DataFrame) -> str:
-    """What the neighbour paid beside the servers that refer to the least and to the most memory."""
-    done = connections.usual(finished(trials[trials["neighbour_line_ns"].notna()]))
-    done = connections.fullest(done[done["threads"] == "platform"])
-    figures = ["rss_mb", "neighbour_line_ns", "neighbour_again_ns"]
-    costs = done.groupby("variant")[figures].mean().astype(float).sort_values("rss_mb")
-    lines_ns = done.set_index("block").groupby("variant")["neighbour_line_ns"]
-    if len(costs) < 2:
-        return "A neighbour has not walked beside two servers on platform threads yet."
-    told = [
-        f"{significant(row.neighbour_line_ns)} ns beside {row.Index} with {significant(row.rss_mb)} MiB"
-        for row in records(costs.iloc[[0, -1]])
-    ]
-    least, most = (lines_ns.get_group(name).astype(float) for name in costs.index[[0, -1]])
-    beside = decisions.compare(most, least)
-    return (
-        "A thread outside the server walks over memory of its own, rests for a moment, and takes the time by its own "
-        f"processor clock. A cache line cost it {told[0]} and {told[1]}, the second over the first "
-        f"{beside.text()}; walked over again at once, when nobody could evict it, "
-        f"{stats.span(costs['neighbour_again_ns'])} ns."
-    )
-
-
-def prediction_sentence(trials: pd.DataFrame) -> str:
-    """What the default buffers, no buffers and C++ would take at the published number of connections."""
-    fitted = connections.lines(trials)
-    chosen = {
-        "default BufferedReader and BufferedWriter": _newest(trials, "buffered_reader", DEFAULT_BUFFER),
-        "plain streams": _newest(trials, "stream", 0),
-        "C++ with a thread per connection": _newest(trials, "threads", 0),
-        "C++ with epoll": _newest(trials, "epoll", 0),
-    }
-    predicted = [f"{what} {_predicted(fitted[name])}" for what, name in chosen.items() if name in fitted]
-    if not predicted:
-        return "No variant ran at two numbers of connections, so nothing can be predicted."
-    return f"At {PUBLISHED_CONNECTIONS:,} connections the slopes predict: {'; '.join(predicted)}."
-
-
 def _newest(trials: pd.DataFrame, io: str, buffer: int) -> str:
     rows = connections.usual(finished(trials))
     rows = rows[(rows["io"] == io) & (rows["buffer"].fillna(0) == buffer) & (rows["threads"].fillna("") != "virtual")]
     return str(rows.sort_values("runtime")["variant"].iloc[-1]) if len(rows) else ""
-
-
-def _predicted(line: Line) -> str:
-    memory, low, high = line.predict_mb(PUBLISHED_CONNECTIONS)
-    if low is None or high is None:
-        return f"{significant(memory)} MiB"
-    return f"{significant(memory)} MiB ({significant(low)} to {significant(high)})"
 
 
 _COUNTERPARTS = (
@@ -208,18 +101,6 @@ def savings_table(trials: pd.DataFrame) -> pd.DataFrame:
         for held, taken, costs, less, _ in savings
     ]  # fmt: skip
     return tables.comparisons(names, [compared for *_, compared in savings], "held over taken")
-
-
-def pool_sentence(trials: pd.DataFrame) -> str:
-    """What a pool of buffers saves a connection beside buffers of its own."""
-    told = [
-        f"{held} over {taken}: {costs.kib_text} over {less.kib_text} KiB, {compared.text()}"
-        for held, taken, costs, less, compared in _savings(trials)
-        if "pool" in taken
-    ]
-    if not told:
-        return "Buffers of its own and buffers from a pool have not run beside each other yet."
-    return f"What a pool saves a connection: {'; '.join(told)}."
 
 
 _NAMED = 3

@@ -5,7 +5,7 @@ take home. Everything is a ratio of costs over trials; what stands in one table 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,13 +13,11 @@ import pandas as pd
 from allocpool import decisions, stats
 from allocpool.campaign import store
 from allocpool.decisions import Comparison
-from allocpool.evidence.trials import records
 from allocpool.packets import cells as cell_data
-from allocpool.packets.comparisons import UNDECIDED, decided_in_words, headline, listed, sentence
-from allocpool.packets.published import share_of_sizes
+from allocpool.packets.comparisons import UNDECIDED, decided_in_words, headline, sentence
 from allocpool.packets.specs import CASES, Solution
-from allocpool.packets.strategies import CHOICES, Language
-from allocpool.packets.tables import comparison_table, options_table
+from allocpool.packets.strategies import Language
+from allocpool.packets.tables import comparison_table
 from allocpool.studies.native.specs import EVENTS
 from allocpool.studies.native.study import STUDY, NativeProfile, ladder
 
@@ -37,33 +35,6 @@ class _Step(NamedTuple):
     larger_strategy: str
     smaller: str
     smaller_strategy: str = POOLED
-
-
-def design(profile: NativeProfile) -> str:
-    """What the campaign consists of, from its profile: groups, blocks, sizes, durations."""
-    groups = [
-        f"{name.replace('_', ' ')} ({stats.plural(len(group.solutions), 'solution')} with {listed(group.strategies)} "
-        f"in {listed(group.cases)})"
-        for name, group in profile.groups.items()
-    ]
-    return (
-        f"Groups: {listed(groups)}. Each configuration runs once in each of {stats.plural(profile.blocks, 'block')}, "
-        "in random order "
-        f"inside a block, as a fresh process that warms up for {profile.warmup_seconds:g} s and measures for "
-        f"{profile.seconds:g} s. Sizes are {share_of_sizes(profile.scale)}; a resource that never frees has "
-        f"{profile.monotonic_mb:,} MB, Epsilon {profile.epsilon_heap_mb:,} MB.{_counting(profile)}"
-    )
-
-
-def _counting(profile: NativeProfile) -> str:
-    asked = profile.counters
-    if asked is None:
-        return ""
-    return (
-        f" Events are counted over {asked.packets:,} packets with {listed(asked.strategies)} in {listed(asked.cases)}: "
-        f"of {stats.plural(len(asked.hardware), 'solution')} by the processor in each block, "
-        f"of {len(asked.simulated)} by simulation once."
-    )
 
 
 def in_groups(rows: pd.DataFrame, profile: NativeProfile, *groups: str) -> pd.DataFrame:
@@ -166,119 +137,6 @@ def ladder_grid(table: pd.DataFrame) -> pd.DataFrame:
         if grid[value, language].any()
     }
     return pd.DataFrame(shown).reset_index()
-
-
-def age_sentence(trials: pd.DataFrame) -> str:
-    """What age costs: aged over fresh, cell by cell, all decided together, in words."""
-    table = options_table(trials, "fresh").dropna(subset=["with_ns", "without_ns"])
-    if table.empty:
-        return "No solution has finished with its packets aged and fresh: what age costs is unknown."
-    fresh = trials[trials["pool_order"] == "fresh"]
-    labels = {Solution.of(row).without("fresh").label: row["solution"] for _, row in fresh.iterrows()}
-    compared = decisions.compare_together([
-        (
-            cell_data.by_block(trials, row.solution, row.strategy, row.case),
-            cell_data.by_block(trials, labels[row.solution], row.strategy, row.case),
-        )
-        for row in records(table)
-    ])  # fmt: skip
-    cost = table["without_ns"] / table["with_ns"]
-    (most,) = records(table.assign(cost=cost).nlargest(1, "cost"))
-    return (
-        f"Packets that lie in the order of long use cost {stats.span(cost)} times what fresh ones do: "
-        f"{_counted(compared, 'dearer', 'cheaper')}; most under {most.solution} with {most.strategy} in case "
-        f"{most.case}. A fresh pool hands out "
-        "neighbours one after the other, which caches and page tables reward; a program that has run for long has none."
-        " A Java heap gives out memory by moving a pointer, whatever its age: with layout heap only the pool ages."
-    )
-
-
-def _counted(compared: Sequence[Comparison], larger: str, smaller: str) -> str:
-    """How many comparisons show what, in words."""
-    counts = {
-        f"shown to be {larger}": sum(item.direction == 1 for item in compared),
-        f"shown to be {smaller}": sum(item.direction == -1 for item in compared),
-        "without a difference that matters": sum(item.equivalent for item in compared),
-    }
-    counts["open"] = len(compared) - sum(counts.values())
-    told = ", ".join(f"{count} {words}" for words, count in counts.items() if count)
-    return f"of {len(compared)} cells {told}"
-
-
-def placement_sentence(trials: pd.DataFrame) -> str:
-    """What the place of the buffer changes, and the test of why: the thread cache of glibc."""
-    asked = list(product(CHOICES, CASES, _CACHES))
-    sides = {key: _inside_and_apart(trials, *key) for key in asked}
-    both = {key: pair for key, pair in sides.items() if len(pair[0]) and len(pair[1])}
-    compared = dict(zip(both, decisions.compare_together(list(both.values())), strict=True))
-    told = []
-    for strategy, case in product(CHOICES, CASES):
-        keys = [key for key in compared if key[:2] == (strategy, case)]
-        if keys:
-            parts = ", ".join(f"{_CACHES[key[2]]} {compared[key].text()}" for key in keys)
-            told.append(f"{strategy} in case {case}, glibc {parts}")
-    if not told:
-        return "No pair of a buffer apart and a buffer inside has finished: what its place changes is unknown."
-    tested = [
-        decisions.compare_products([usual[0], uncached[1]], [usual[1], uncached[0]])
-        for case in CASES
-        if (usual := both.get(("alloc", case, "glibc")))
-        and (uncached := both.get(("alloc", case, "glibc_small_cache")))
-    ]
-    less, more = (sum(item.direction == side for item in tested) for side in (1, -1))
-    shown = f"shown in {less}" if less else "open" if not more else "not shown"
-    reverse = f", the reverse in {more}" if more else ""
-    borne_out = f" That it loses less is {shown}{reverse}, of {stats.plural(len(tested), 'case')}." if tested else ""
-    return (
-        f"Cost of a packet with its buffer inside over one with the buffer apart, layout flat: {'; '.join(told)}. "
-        "The explanation to be tested: the thread cache of glibc holds blocks of at most 1,032 bytes. A buffer of 1,024"
-        " that is allocated by itself fits, a packet that contains one does not, and searches bins and joins neighbours"
-        " whose lines are in no cache, each time. One allocation less is then more work. A tunable can lower the limit,"
-        " not raise it, so the test goes the other way round: a buffer inside must cost more, and lose "
-        f"less or nothing where the cache takes no buffer at all.{borne_out} Pooled, nothing is allocated, and a packet"
-        " in one piece has one pointer less to follow and one line less to fetch."
-    )
-
-
-_CACHES = {"glibc": "as it is", "glibc_small_cache": "told to cache no buffer"}
-
-
-def _inside_and_apart(trials: pd.DataFrame, strategy: str, case: str, allocator: str) -> tuple[pd.Series, pd.Series]:
-    keys = (f"cpp/flat/{allocator}/inline", f"cpp/flat/{allocator}")
-    inside, apart = (cell_data.by_block(trials, Solution.parse(key).label, strategy, case) for key in keys)
-    return inside, apart
-
-
-def collector_spread(trials: pd.DataFrame, layout: str = "flat") -> str:
-    """How far apart collectors are under a Java layout, pooled, by case; and what is allocated. The two that lie
-    farthest apart are judged as a pair that was chosen from all."""
-    done = cell_data.with_cost(trials)
-    newest = done[(done["language"] == "java") & (done["strategy"] == POOLED)]
-    newest = newest[newest["runtime"] == newest["runtime"].max()]
-    plain = newest["solution"] == [Solution.of(row).plain.label for _, row in newest.iterrows()]
-    rows = newest[(newest["layout"] == layout) & plain]
-    if rows["collector"].nunique() < 2:
-        return f"Fewer than two collectors have finished under layout {layout}: their spread is unknown."
-    parts = []
-    for case, group in rows.groupby("case"):
-        costs = group.groupby("solution")["ns_per_packet"].apply(stats.geometric_mean).sort_values()
-        by_block = {name: part.set_index("block")["ns_per_packet"] for name, part in group.groupby("solution")}
-        pairs = list(combinations(costs.index[::-1], 2))
-        level = decisions.ALPHA / max(1, len(pairs))
-        compared = [decisions.compare(by_block[dear], by_block[cheap], alpha=level) for dear, cheap in pairs]
-        farthest = compared[pairs.index((costs.index[-1], costs.index[0]))].text() if pairs else "one collector alone"
-        parts.append(
-            f"in case {case} from {stats.significant(costs.iloc[0])} ns ({costs.index[0]}) to "
-            f"{stats.significant(costs.iloc[-1])} ns ({costs.index[-1]}), {farthest}; of {len(pairs)} pairs "
-            f"{sum(item.direction != 0 for item in compared)} are shown to differ, "
-            f"{sum(item.equivalent for item in compared)} not to differ by what matters"
-        )
-    allocated = rows["allocated_bytes"].dropna()
-    most = f"{int(allocated.max()):,} bytes" if len(allocated) else "an unknown number of bytes"
-    return (
-        f"Layout {layout} under {rows['collector'].nunique()} collectors: {'; '.join(parts)}. "
-        f"In its measured windows the working thread allocated at most {most} on the Java heap ({len(rows)} trials)."
-    )
 
 
 def events_grid(counters: pd.DataFrame) -> pd.DataFrame:

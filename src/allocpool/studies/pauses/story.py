@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from allocpool import decisions, stats
@@ -11,7 +9,6 @@ from allocpool.campaign import store
 from allocpool.evidence.trials import records
 from allocpool.packets.cells import CONFIGURATION, CONTROLS, ORDERED_BY, solution_order, with_cost
 from allocpool.runtimes.threads import GROUPS
-from allocpool.studies.pauses.attribution import ALL_CAUSES
 from allocpool.studies.pauses.gc_table import per_trial
 from allocpool.studies.pauses.overhead import (
     COSTS,
@@ -22,30 +19,7 @@ from allocpool.studies.pauses.overhead import (
     saved_by_pooling,
 )
 from allocpool.studies.pauses.specs import DISTURBANCES
-from allocpool.studies.pauses.study import STUDY, PausesProfile
-
-
-def design(profile: PausesProfile) -> str:
-    """What the campaign consists of, from its profile."""
-    groups = ", ".join(f"{name} ({_solutions(part)})" for name, part in profile.groups.items())
-    text = (
-        f"Batch trials in groups: {groups}; {profile.seconds:g} s each, {stats.times(profile.blocks)}, at scale "
-        f"{profile.scale:g}."
-    )
-    if profile.live_set.solutions and profile.live_set.live_millions:
-        sizes = profile.live_set.live_millions
-        text += (
-            f" Live sets of {sizes[0]:g} to {sizes[-1]:g} million objects on {_solutions(profile.live_set)}, "
-            f"each in a heap of {profile.live_set.heap_factor:g} times what is alive."
-        )
-    if profile.losses.solutions:
-        text += f" Real-time trials at {profile.losses.interval_ns:,.0f} ns on {_solutions(profile.losses)}."
-    return text
-
-
-def _solutions(part: Any) -> str:
-    count = len(part.solutions)
-    return "1 solution" if count == 1 else f"{count} solutions"
+from allocpool.studies.pauses.study import STUDY
 
 
 def unread(collections: pd.DataFrame, losses: pd.DataFrame) -> str:
@@ -172,20 +146,6 @@ def saved_sentence(overheads: pd.DataFrame) -> str:
             f"{''.join(f', {one}' for one in others)}"
         )
     return f"{head}: {'; '.join(parts)}."
-
-
-def attribution_sentence(attribution: pd.DataFrame, losses: pd.DataFrame) -> str:
-    """Shares of all packets lost in trials that nothing stopped on purpose; they sum to 100%."""
-    ordinary = losses.loc[losses["disturbance"].isna(), "trial_id"]
-    rows = attribution[attribution["trial_id"].isin(ordinary)]
-    whole = float(rows["lost"].sum())
-    if not whole:
-        return "Nothing was lost in the real-time trials that nothing stopped on purpose."
-    shares = rows.groupby("cause", observed=True)["lost"].sum() / whole
-    by_cause = ", ".join(f"{name} {shares[name]:.1%}" for name in ALL_CAUSES if name in shares)
-    return (
-        f"Of {whole:,.0f} packets lost, by what stood beside: {by_cause}. One packet counts once: shares sum to 100%."
-    )
 
 
 def realtime_cpu(cpu: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:

@@ -19,21 +19,15 @@ from allocpool.evidence.trials import finished, records
 from allocpool.packets.cells import CONFIGURATION, departures_of, solution_of, solution_order
 from allocpool.packets.comparisons import listed
 from allocpool.packets.published import ARTICLE, with_published
-from allocpool.packets.specs import CASES, Solution
 from allocpool.packets.tables import BEST_JAVA, BEST_OVERALL, GAP, Key, key_of, solution_grid
 from allocpool.studies.realtime import map_story, proof
 from allocpool.studies.realtime.cells import (
     AMPLE,
-    FOLLOWS,
     LOSES,
     NDR,
-    OTHERS,
-    PAUSES,
     PDR,
     PLACED,
     SEARCHES,
-    UNSCALED,
-    WORK,
     against_batch,
     bound,
     published_realtime,
@@ -44,16 +38,10 @@ from allocpool.studies.realtime.cells import (
 from allocpool.studies.realtime.claims import LARGER_HEAP
 from allocpool.studies.realtime.contrasts import CONFIRMATIONS, ENOUGH_SEARCHES, most_loss_chance
 from allocpool.studies.realtime.placed import p_smaller, times_apart
-from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS, FULL_SECONDS, INPUT_QUEUE_MS
+from allocpool.studies.realtime.specs import COMPARISON_INTERVAL_NS
 from allocpool.studies.realtime.study import (
     STUDY,
-    LongTrials,
-    PlacedPart,
     RealtimeProfile,
-    changed_cells,
-    estimate_seconds,
-    placed_cells,
-    searched_cells,
 )
 from allocpool.studies.realtime.tables import ABOUT_ONE
 
@@ -196,79 +184,11 @@ def cost_table(searches: pd.DataFrame) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def cost_sentence(searches: pd.DataFrame) -> str:
-    """What the searches cost, beside a fixed grid of the same resolution."""
-    done = finished(searches)
-    if done.empty:
-        return "No search has finished yet."
-    spent, grid = done["search_seconds"].astype(float).sum(), done["grid_seconds"].astype(float).sum()
-    capped, full = int(done["caps_reached"].sum()), int(done["full_trials"].sum())
-    return (
-        f"{len(done)} searches took {_number(spent)} s; a fixed grid of the same resolution would take {_number(grid)} "
-        f"s, {_number(grid / spent, 2)} times as long. Of {full} trials of full length, {capped} reached their longest "
-        "length before the wanted number of major collections."
-    )
-
-
-def design(profile: RealtimeProfile) -> str:
-    """What the campaign consists of, from its profile."""
-    cells = len(searched_cells(profile))
-    minutes = f"{_placed(profile.placed)}Planned for about {estimate_seconds(profile) / 60:.0f} minutes."
-    if not cells:
-        instead = "placed trials stand" if profile.placed.solutions else "the decision map stands"
-        return f"No cell is searched in this profile: {instead} for them. {minutes}"
-    sizes = ", ".join(f"{round(CASES[case] * profile.scale):,} (case {case})" for case in profile.cases)
-    queue = profile.input_queue_ms / (INPUT_QUEUE_MS * profile.scale)
-    published = "as published" if math.isclose(queue, 1) else f"{queue:g} times the published {INPUT_QUEUE_MS:g} ms"
-    return (
-        f"{stats.plural(cells, 'cell')}: {stats.plural(len(profile.solutions), 'solution')} with "
-        f"{', '.join(profile.strategies)} in case{'' if len(profile.cases) == 1 else 's'} {', '.join(profile.cases)}, "
-        f"each searched {stats.times(profile.blocks)} from {profile.low_ns:g} to {profile.high_ns:g} ns, "
-        f"to a resolution of {profile.resolution:.0%}. At scale {profile.scale:g} a probe lasts "
-        f"{profile.probe_seconds:g} s, a trial of full length {profile.full_seconds:g} to {profile.cap_seconds:g} s "
-        f"(until {profile.major_collections} major collections). Queue and store each hold {sizes} packets; the input "
-        f"queue holds {profile.input_queue_ms:g} ms of ticks, {published} at this scale. "
-        f"{_long_trials(profile.long_trials)}{minutes}"
-    )
-
-
 def sizes(profile: RealtimeProfile) -> str:
     """A profile and the scales of its cells, in a few words."""
     scales = [f"searches at scale {profile.scale:g}"] if profile.solutions else []
     scales += [f"placed trials at scale {profile.placed.scale:g}"] if profile.placed.solutions else []
     return ", ".join([f"profile {profile.profile}", *scales])
-
-
-def _placed(part: PlacedPart) -> str:
-    """What placed trials consist of, in sentences; empty where there are none."""
-    if not part.solutions:
-        return ""
-    sizes = ", ".join(f"{round(CASES[case] * part.scale):,} (case {case})" for case in part.cases)
-    return (
-        f"{stats.plural(placed_cells(part), 'cell')} of {stats.plural(len(part.solutions), 'solution')} with "
-        f"{', '.join(part.strategies)} have {part.trials} placed trials each, from {part.low_ns:g} to "
-        f"{part.high_ns:g} ns, of {FULL_SECONDS * part.scale:g} s: at scale {part.scale:g} queue and store each hold "
-        f"{sizes} packets and the input queue {INPUT_QUEUE_MS * part.scale:g} ms of ticks. {_changed(part)}"
-    )
-
-
-def _changed(part: PlacedPart) -> str:
-    if not (changes := changed_cells(part)):
-        return ""
-    cells = "cell is" if changes == 1 else "cells are"
-    return f"{changes} more {cells} like these with one thing changed, to explain claims that fail. "
-
-
-def _long_trials(part: LongTrials) -> str:
-    """What waits for rare collections, in a sentence; empty where nothing does."""
-    if not (part.solutions and part.cap_seconds):
-        return ""
-    solutions = ", ".join(Solution.parse(text).label for text in part.solutions)
-    caps = ", ".join(f"{seconds:,.0f} s in case {case}" for case, seconds in part.cap_seconds.items())
-    return (
-        f"{solutions} with {', '.join(part.strategies)} also runs, {stats.times(part.blocks)}, until "
-        f"{part.major_collections} major collections were seen, at most {caps}. "
-    )
 
 
 def verdict(cells: pd.DataFrame) -> str:
@@ -423,58 +343,6 @@ def boundary_table(fitted: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def boundary_sentence(fitted: pd.DataFrame, cells: pd.DataFrame) -> str:
-    """Whether the fits and the searches agree, and what trials without a loss bound."""
-    cells = cells[cells["by"] != PLACED]
-    measured = int((cells["n"] > 0).sum())
-    if not measured:
-        return "No cell was searched, so no trials show where losses begin."
-    if fitted.empty:
-        return f"In none of {measured} cells do trials show where losses begin."
-    both = fitted[fitted["agrees"].notna()]
-    apart = both[~both["agrees"].astype(bool)]
-    text = f"Trials of full length show where losses begin in {len(fitted)} of {measured} cells. "
-    if both.empty:
-        text += "With one search each there is no spread to compare them with."
-    elif apart.empty:
-        text += f"In all {len(both)} with several searches these agree with the fit."
-    else:
-        worst = records(apart)[0]
-        text += (
-            f"**In {len(apart)} of {len(both)} the searches and the fit do not agree**, for example {worst.solution} "
-            f"with {worst.strategy} in case {worst.case}."
-        )
-    wide = (fitted["safe_ns"] / fitted["edge_ns"]).median()
-    text += f" From half of the trials to one in twenty the interval grows {_number(wide)} times in the median."
-    enough = cells[(cells["answer"] != LOSES) & (cells["n"] > 0)]
-    trials = int((enough["n_passes"] * enough["confirmations"]).median()) if len(enough) else 0
-    if trials >= CONFIRMATIONS:
-        text += (
-            f" The passing ends of a cell stand for {trials} trials that pass in the median: the chance of one that "
-            f"does not is below {most_loss_chance(trials):.0%}."
-        )
-    return text
-
-
-def queue_in_between(trials: pd.DataFrame) -> str:
-    """What an intermediate queue does, over the trials that have one and those that differ in nothing else."""
-    done = finished(trials)
-    done = done[usual_heap(done)]
-    told = []
-    for (solution, strategy, case), group in done.groupby(["solution", "strategy", "case"], observed=True):
-        between = group[group["intermediate_queue_ms"] > 0]
-        usual = group[(group["intermediate_queue_ms"] == 0) & group["queue_factor"].between(*ABOUT_ONE)]
-        if between.empty:
-            continue
-        counts = [f"{int((side['lost_ppm'] > 0).sum())} of {len(side)}" for side in (usual, between)]
-        factor = (between["intermediate_queue_ms"] / between["input_queue_ms"]).median()
-        told.append(
-            f"{solution} with {strategy} in case {case}: {counts[0]} trials lose without it, {counts[1]} with one "
-            f"{_number(float(factor), 2)} times the input queue"
-        )
-    return f"An intermediate queue in C++. {'; '.join(told)}." if told else "No trial had an intermediate queue."
-
-
 def platform(trials: pd.DataFrame, bursts: pd.DataFrame) -> str:
     """What the machine itself did: slips of the source, and what lay beside the bursts."""
     done = finished(trials)
@@ -569,52 +437,6 @@ def marks(cells: pd.DataFrame, trials: pd.DataFrame) -> str:
     return " ".join(told)
 
 
-def similarity(rows: pd.DataFrame) -> str:
-    """Whether the same cell loses the same at every scale, when the queue follows it and when not."""
-    if rows.empty:
-        return "No cell was tried at several scales."
-    scales = sorted(rows["scale"].unique())
-    apart = {
-        rule: group.groupby(["cell", "interval_ns"])["lost_percent"].agg(lambda lost: lost.max() - lost.min())
-        for rule, group in rows.groupby("queue")
-    }
-    told = [
-        f"{rule}: {_number(values.median(), 2)} points apart, at most {_number(values.max(), 2)}"
-        for rule in (FOLLOWS, UNSCALED)
-        if (values := apart.get(rule)) is not None
-    ]
-    text = (
-        f"Losses of {rows['cell'].nunique()} cells at scales {', '.join(f'{scale:g}' for scale in scales)}, in "
-        f"percentage points between the largest and the smallest at one interval, median over cells and intervals: "
-        f"{'; '.join(told)}."
-    )
-    if set(apart) != {FOLLOWS, UNSCALED}:
-        return text
-    noise = (rows["lost_high_percent"] - rows["lost_low_percent"])[rows["n"] > 1]
-    if noise.empty:
-        return f"{text} With one trial per point, scales can't be told from noise."
-    return f"{text} Trials of one point differ by {_number(float(noise.median()), 2)} points."
-
-
-def batch_match(both: pd.DataFrame, cells: pd.DataFrame) -> str:
-    """Whether the smallest interval is the cost in batch, over the cells that have both."""
-    losing = int((cells["answer"] == LOSES).sum())
-    if both.empty:
-        return f"No cell has both a smallest interval and a cost in batch; {losing} lose at every interval tried."
-    most = both.nlargest(1, "ratio").iloc[0]
-    apart = both[(both["pdr_low_ns"] > both["high"]) | (both["pdr_high_ns"] < both["low"])]
-    known = both[both["pdr_low_ns"].notna() & both["repeated"].astype(bool)]
-    few = len(both) - len(known)
-    rest = f" {few} of the {len(both)} rest on fewer searches, confirmations or placed trials than a verdict takes."
-    return (
-        f"The smallest interval is {_number(both['ratio'].median(), 2)} times the cost in batch in the median of "
-        f"{len(both)} cells, most in {most['solution']} with {most['strategy']} in case {most['case']}, "
-        f"{_number(most['ratio'], 2)} times. In {len(apart.index.intersection(known.index))} of {len(known)} with "
-        f"trials enough the two intervals lie apart. {losing} cells have no smallest interval: what they cost in "
-        f"batch says nothing of it.{rest if few else ''}"
-    )
-
-
 def cores(provenance: Mapping[str, Any], trials: pd.DataFrame) -> str:
     """What source and consumer leave to concurrent collectors on the machine of a campaign."""
     host = provenance["host"]
@@ -664,23 +486,6 @@ def limits_table(limits: pd.DataFrame) -> pd.DataFrame:
         "their longest pause, ms": [_number(ms) if pd.notna(ms) else "-" for ms in limits["pause_ms"]],
         "limited by": limits["limit"],
     })  # fmt: skip
-
-
-def limits_sentence(limits: pd.DataFrame) -> str:
-    """What limits how many cells, by strategy."""
-    if limits.empty:
-        return "No cell has placed trials, which would tell what limits it."
-    told = []
-    for limit in (WORK, PAUSES, OTHERS):
-        rows = limits[limits["limit"] == limit]
-        by_strategy = ", ".join(f"{count} {name}" for name, count in rows["strategy"].value_counts().items())
-        told.append(f"{limit} in {len(rows)}{f' ({by_strategy})' if by_strategy else ''}")
-    return (
-        f"What keeps {stats.plural(len(limits), 'cell')} from smaller intervals: {'; '.join(told)}. By the trials that "
-        f"lose at {AMPLE:g} times what the work takes, or more; where none does it is the work. A pause counts where "
-        "it takes half of the input queue; what else takes the cores are the collector's own threads, the source and "
-        "the system."
-    )
 
 
 def placed_errors() -> pd.DataFrame:
@@ -815,35 +620,7 @@ def beside_batch_study(cells: pd.DataFrame, searches: pd.DataFrame, batch: pd.Da
     }).reset_index(drop=True)  # fmt: skip
 
 
-_FASTER = 0.9
 """A smallest interval below so much of the cost in batch is more than what two trials of one cell differ by."""
-
-
-def beside_batch_sentence(rows: pd.DataFrame) -> str:
-    """Whether an interval is shorter than the same work takes in the batch study, which at one scale can't be."""
-    if rows.empty:
-        return "No cell was measured by both studies under this profile."
-    shorter = rows[rows["interval over cost"] < _FASTER]
-    if shorter.empty:
-        return f"In none of {len(rows)} cells is the smallest interval shorter than the cost in the batch study."
-    apart = shorter[shorter["its scale"] != shorter["batch scale"]]
-    first = shorter.iloc[0]
-    text = (
-        f"In {len(shorter)} of {len(rows)} cells the smallest interval is shorter than the cost in the batch study, "
-        f"most of all {first['solution']} with {first['strategy']} in case {first['case']}: "
-        f"{first['smallest interval, ns']} against {first['batch study, ns']} ns. "
-    )
-    if len(apart):
-        text += (
-            f"{len(apart)} of these were measured at another scale: a smaller pool, queue and store fit into more of "
-            "the caches, so the same steps take less time, and figures of two scales are no contradiction. "
-        )
-    if len(apart) < len(shorter):
-        text += (
-            f"{len(shorter) - len(apart)} are of the same scale, where both can't be true: look at the machine's pace "
-            "around these trials before either is believed."
-        )
-    return text.strip()
 
 
 def elsewhere(

@@ -606,11 +606,6 @@ def questions_of_map(profile: RealtimeProfile, _machine: Machine) -> list[Questi
     return questions
 
 
-def placed_cells(part: PlacedPart) -> int:
-    """How many cells of a part make sense."""
-    return sum(not item.unavailable for item in _first_placed(part))
-
-
 def changed_cells(part: PlacedPart) -> int:
     """How many of these have one thing changed."""
     return sum(1 for _ in _first_changed(part))

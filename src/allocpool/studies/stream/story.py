@@ -17,7 +17,6 @@ from allocpool.campaign import store
 from allocpool.evidence import reference, tables
 from allocpool.evidence.claims import Verdict, published_says
 from allocpool.evidence.trials import NOT_PART, finished
-from allocpool.percentiles import samples_needed as windows_needed
 from allocpool.studies.stream.claims import (
     ALLOCATION_COSTS,
     CELL,
@@ -32,14 +31,13 @@ from allocpool.studies.stream.claims import (
     allocated,
     compare_brackets,
     held,
-    held_by_g1,
     keeping_up,
     millions,
     only,
     verdicts,
     within,
 )
-from allocpool.studies.stream.study import STUDY, StreamProfile
+from allocpool.studies.stream.study import STUDY
 
 AXES = {"keys": "events_per_second", "events_per_second": "keys"}
 """What makes throughput larger, and what stays as it is: output at a million events a second is the published axis."""
@@ -50,23 +48,6 @@ def published() -> pd.DataFrame:
     """The published chart: jdk, collector, machine, jet_threads, million_items_per_second and p9999_ms, both read off
     it."""
     return reference.load("jet_latency_p9999").rename(columns={"p9999_latency_ms_read_off_chart": "p9999_ms"})
-
-
-def design(profile: StreamProfile) -> str:
-    """What the campaign consists of, from its profile."""
-    groups = ", ".join(name.replace("_", " ") for name in profile.groups)
-    searched = f" Searches: {', '.join(profile.searches)}." if profile.searches else ""
-    lengths = sorted({(group.slide_ms, group.seconds or profile.seconds) for group in profile.groups.values()})
-    windows = "; ".join(
-        f"windows that slide by {slide_ms} ms give {int(seconds * 1000) // slide_ms:,} latencies in {seconds:g} s, and "
-        f"p99.99 takes {windows_needed(99.99) * slide_ms / 1000:g} s"
-        for slide_ms, seconds in lengths
-    )
-    repeated = f"{profile.blocks} repetition{'' if profile.blocks == 1 else 's'}"
-    return (
-        f"Groups of trials: {groups}. {repeated}, {profile.seconds:g} s measured after "
-        f"{profile.warmup_seconds:g} s of warm-up; {windows}.{searched}"
-    )
 
 
 def machine(trials: pd.DataFrame) -> str:
@@ -350,21 +331,6 @@ def _found(verdict: Verdict) -> str | None:
         NOT_PART.text
     }
     return None if left_out else verdict.sentence
-
-
-def published_limit() -> str:
-    """What the source's chart says of G1 with processors left to it, where it holds and where it does not."""
-    held, more = held_by_g1()
-    beyond = ", ".join(
-        f"{stats.significant(items)} million: {latency_ms:g} ms"
-        for items, latency_ms in zip(more["million_items_per_second"], more["p9999_ms"], strict=True)
-    )
-    return (
-        f"Read off the source's own chart, G1 on {held['jet_threads'].max()} threads held its 10 ms up to "
-        f"{stats.significant(held['million_items_per_second'].max())} million items a second, and not beyond "
-        f"({beyond}). What it compares differs in four things at once: threads, sources, MaxNewSize, and the releases "
-        "of engine and Java. Here one thing differs between the sides of a comparison."
-    )
 
 
 def verdict(measured: Mapping[str, pd.DataFrame], target_ms: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,7 @@ from allocpool.decisions import (
 )
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict, tally
-from allocpool.evidence.trials import disturbances, failures, finished, records
+from allocpool.evidence.trials import finished, records
 from allocpool.packets.specs import BUFFER_BYTES
 from allocpool.studies.threads.cells import WALL, Campaign, Cell
 from allocpool.studies.threads.specs import BESIDE_WORKERS, SIMULATED_TURN
@@ -36,15 +35,6 @@ from allocpool.studies.threads.tables import EVENTS, PLACES
 LARGER = (16, 32, 64)
 """Processors of machines that the profile `article` is written for."""
 _NOTHING = "Nothing was measured yet."
-
-
-def design(profile: ThreadsProfile) -> str:
-    """Sizes of the campaign."""
-    further = ", further ones where questions are open" if profile.schedule == "sequential" else ""
-    return (
-        f"Each trial runs at scale {profile.scale:g} and measures {profile.seconds:g} s after "
-        f"{profile.warmup_seconds:g} s of warm-up, in {stats.plural(profile.blocks, 'repetition')}{further}."
-    )
 
 
 def sizes(trials: pd.DataFrame, cores: int) -> str:
@@ -111,11 +101,6 @@ def outlook() -> pd.DataFrame:
             "memory of the largest trial, GiB": round(max(spec.needs().most_mb for spec in specs) / 1024, 1),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def machine(trials: pd.DataFrame, limit: float | None) -> str:
-    """How trials ended, and what disturbed them."""
-    return f"{failures(trials)} {disturbances(trials, limit)}" if len(trials) else _NOTHING
 
 
 def ladder(trials: pd.DataFrame, topology: str) -> pd.DataFrame:
@@ -245,26 +230,6 @@ def _shared(sharing: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*_KEYS, *_MISSES, "place"])
 
 
-def _by_turn(sharing: pd.DataFrame) -> str:
-    """What hangs on the order of accesses, which on a processor is no certain one."""
-    done = finished(sharing)
-    if done["turn"].nunique() < 2:
-        return ""
-    by_cell = done.groupby([*_KEYS, "turn"])["false_sharing_per_packet"].mean().astype(float).groupby(level=_KEYS)
-    widths = (by_cell.max() - by_cell.min()).reset_index(name="width").to_dict("records")
-    widest = max(widths, key=lambda row: float(row["width"]))
-    median = float(pd.Series([row["width"] for row in widths]).median())
-    return (
-        f"With turns of {done['turn'].min()} to {done['turn'].max()} accesses in place of {SIMULATED_TURN} false "
-        f"sharing differs by {stats.significant(median)} misses a packet in the median cell, and by at most "
-        f"{stats.significant(widest['width'])}, in {_label(widest)}. "
-    )
-
-
-def _label(row: dict[Hashable, Any]) -> str:
-    return Cell(row["solution"], row["topology"], row["threads"], row["strategy"]).label
-
-
 def sharing(table: pd.DataFrame) -> pd.DataFrame:
     """Misses that sharing caused before the simulated cache, for a reader."""
     told = _shared(table)
@@ -272,37 +237,6 @@ def sharing(table: pd.DataFrame) -> pd.DataFrame:
     cells = told.pop("padded").map({True: "apart", False: "side by side"})
     told["strategy"] = told["strategy"].map(LABELS)
     return told.assign(**figures).rename(columns={"place": "most false sharing in"}).assign(cells=cells)
-
-
-def sharing_words(table: pd.DataFrame) -> str:
-    """Where false sharing is, and what padding removes of it; and of what no simulation can tell."""
-    java = (
-        "Java can't be simulated in this way: its JVM compiles while it runs, and none of its compilers can be asked "
-        "to tell every access. What there is of it are counters, where they can be read, and the experiment."
-    )
-    told = _shared(table)
-    if not told["padded"].any():
-        return f"No trial of this campaign ran before the simulated cache; those of profile `standard` do. {java}"
-    cells = {tuple(row[key] for key in _KEYS): row for row in told.to_dict("records")}
-    worst = max((row for row in cells.values() if row["padded"]), key=lambda row: float(row["false sharing"]))
-    padding = []
-    for key, close in cells.items():
-        wide = cells.get((*key[:-1], True))
-        if close["padded"] or wide is None:
-            continue
-        false, misses = (
-            f"from {stats.significant(close[name])} to {stats.significant(wide[name])}"
-            for name in ("false sharing", "misses a packet")
-        )
-        padding.append(f"{LABELS[close['strategy']]} {close['topology']}: false sharing {false}, all misses {misses}")
-    return (
-        f"Cells side by side left aside, most false sharing is in {_label(worst)}: "
-        f"{stats.significant(worst['false sharing'])} of {stats.significant(worst['misses a packet'])} misses a "
-        f"packet, most of it in {PLACES[worst['place']]}. "
-        + (f"What padding changes, in misses a packet: {'; '.join(padding)}. " if padding else "")
-        + _by_turn(table)
-        + java
-    )
 
 
 def realtime(trials: pd.DataFrame) -> pd.DataFrame:
@@ -322,23 +256,6 @@ def realtime(trials: pd.DataFrame) -> pd.DataFrame:
     names = ["solution", "topology", "threads", "strategy", "interval, ns", "trials", "without loss", "most lost",
              "p99 of the delay, µs", "remark"]  # fmt: skip
     return pd.DataFrame(rows, columns=names)
-
-
-def least_interval(trials: pd.DataFrame) -> str:
-    """The smallest interval of the campaign at which no trial of a cell lost anything, per cell; in words."""
-    paced = finished(trials[trials["interval_ns"].notna() & ~trials["source_yields"]])
-    if paced.empty:
-        return "No trial of this campaign ran in real time."
-    told = []
-    for (solution, topology, threads, strategy), group in paced.groupby(
-        ["solution", "topology", "threads", "strategy"], sort=False
-    ):
-        most_lost = group.groupby("interval_ns")["loss_ratio"].max()
-        kept = [float(str(interval)) for interval in most_lost.index[most_lost == 0]]
-        label = Cell(str(solution), str(topology), int(str(threads)), str(strategy)).label
-        least = f"{stats.significant(min(kept))} ns" if kept else "none of those tried"
-        told.append(f"{label}: {least}")
-    return "Smallest interval between packets at which nothing was lost: " + "; ".join(told) + "."
 
 
 def searched(searches: pd.DataFrame) -> pd.DataFrame:
@@ -564,26 +481,6 @@ def of_collectors_shown(split: pd.DataFrame) -> pd.DataFrame:
         "the collector's, pool": split["pool_share"].map("{:.0%}".format),
         "the rest, pool over allocating": split["rest_over_alloc"],
     })  # fmt: skip
-
-
-def of_collectors_words(split: pd.DataFrame) -> str:
-    """Whether a pool would still be cheaper if collecting cost nothing."""
-    cheaper = split[split["verdict"] == "pool"]
-    if cheaper.empty:
-        return "No pool of this campaign is cheaper than allocating in Java, so there is no saving to be explained."
-    still, turned = (int((cheaper["rest"] == lead).sum()) for lead in ("pool", "allocate"))
-    on_heap = cheaper[cheaper["buffers"] == _BUFFERS[0]]
-    shares = " and ".join(
-        f"from {of['alloc_share'].min():.0%} to {of['alloc_share'].max():.0%} {where}"
-        for where, of in ((_BUFFERS[0], on_heap), (_BUFFERS[1], cheaper.drop(on_heap.index)))
-        if len(of)
-    )
-    return (
-        f"Of {stats.plural(len(cheaper), 'Java solution')} where a pool is cheaper, it is in {still} also without what "
-        f"the collector's own threads take, allocating is in {turned}, and {len(cheaper) - still - turned} are not "
-        f"decided. Of the CPU of allocating those threads take {shares}. What a thread waits for a "
-        "collector, and what it takes to tell it of every reference, is in the rest."
-    )
 
 
 _LANGUAGES = {"java": "Java", "cpp": "C++"}

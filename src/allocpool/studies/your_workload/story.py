@@ -13,7 +13,7 @@ from allocpool.campaign.store import read_tables
 from allocpool.decisions import ALPHA, FEWEST, compare, effect_that_matters
 from allocpool.errors import UserError
 from allocpool.evidence.claims import Verdict
-from allocpool.evidence.trials import disturbances, failures, finished, records
+from allocpool.evidence.trials import records
 from allocpool.runtimes import collector_named
 from allocpool.stats import significant
 from allocpool.studies.realtime import decision_map as maps
@@ -442,23 +442,6 @@ def checks(rows: pd.DataFrame) -> pd.DataFrame:
 def _ratio(ratio: float, low: float, high: float, n: int) -> str:
     interval = f" ({stats.ends(low, high)})" if math.isfinite(low) and math.isfinite(high) else ""
     return f"{significant(ratio)}{interval}; n = {n}"
-
-
-def design(trials: pd.DataFrame) -> str:
-    """What the study itself measured."""
-    done = finished(trials)
-    if done.empty:
-        return _NOTHING
-    sizes, flights = done["mean_bytes"].astype(float), done["messages_in_flight"].astype(float) + 1
-    return (
-        f"{len(done)} trials of {done['solution'].nunique()} solutions; messages of {stats.span(sizes)} bytes, "
-        f"{stats.span(flights)} at a time."
-    )
-
-
-def machine(trials: pd.DataFrame, limit: float | None) -> str:
-    """How trials ended, and what disturbed them."""
-    return f"{failures(trials)} {disturbances(trials, limit)}" if len(trials) else _NOTHING
 
 
 def verdict(advice: Advice | None, verdicts: Sequence[Verdict]) -> str:

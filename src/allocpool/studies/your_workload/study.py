@@ -139,14 +139,6 @@ def _as_packets(profile: YourProfile, block: int) -> list[Planned]:
     return plan_block(sizes, selection, block)
 
 
-def workload_of(profile: YourProfile, spec: MessagesSpec) -> str | None:
-    """The name of the profile's workload that a spec belongs to, or None."""
-    for name in profile.workloads:
-        if any(spec == other for other in _specs(profile, name, spec.block)):
-            return name
-    return None
-
-
 def questions(profile: YourProfile, _machine: Machine) -> list[Question[TrialSpec]]:
     """Allocation against each pool, by the CPU of a message. Secondary: what decides the article's question is asked by
     the batch and the real-time study."""
