@@ -262,3 +262,13 @@ def test_by_bytes_each_size_is_judged() -> None:
     assert {"G1, JDK 25", "C++, glibc"} <= set(panels)
     assert not by_bytes.curve(trials.iloc[:0]).axes[0].lines
     assert by_bytes.compared(trials.iloc[:0]).empty
+
+
+def test_a_group_may_have_windows_of_its_own_length() -> None:
+    profile = profiles.read(STUDY, "article", {})
+    specs = [item.spec for item in STUDY.plan(profile, Machine(cores=2)) if not item.unavailable]
+    ladder = {spec.seconds for spec in specs if spec.case == "10000"}
+    assert ladder == {40.0}
+    assert {spec.seconds for spec in specs if spec.case == "A10k"} == {20.0}
+    with pytest.raises(UserError, match="longest_factor"):
+        profiles.read(STUDY, "smoke", {"window": {"seconds": 1.0}})

@@ -112,18 +112,29 @@ class Sizes(StudyProfile):
     timeout_s: float = Field(default=120.0, gt=0)
 
 
+class Window(BaseModel):
+    """The length of a measured window."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seconds: float = Field(gt=0, le=3600)
+    longest_factor: float = Field(ge=1, le=1000)
+
+
 class Selection(BaseModel):
-    """Every solution x strategy x case."""
+    """Every solution x strategy x case; with windows of its own length, where it states one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     solutions: tuple[SolutionKey, ...] = Field(min_length=1)
     strategies: tuple[StrategyName, ...] = Field(default=tuple(STRATEGIES), min_length=1)
     cases: tuple[Case, ...] = Field(default=PUBLISHED_CASES, min_length=1)
+    window: Window | None = Field(default=None, description="in place of the profile's")
 
 
 def plan_block(sizes: Sizes, selection: Selection, block: int) -> list[Planned]:
     """Every configuration of a selection once."""
+    sizes = sizes.model_copy(update=selection.window.model_dump() if selection.window else {})
     return [
         _planned(sizes, Solution.parse(solution), strategy, case, block)
         for solution in selection.solutions
