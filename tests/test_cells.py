@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from allocpool.errors import UserError
 from allocpool.evidence import reference
 from allocpool.evidence.style import alt, smallest_text_px
-from allocpool.evidence.trials import records
+from allocpool.evidence.trials import configuration, records
 from allocpool.packets import cells, columns, published, tables
 from allocpool.packets import plots as packets_plots
 from allocpool.packets.specs import Solution
@@ -323,3 +323,19 @@ def test_caption_counts_trials(results: pd.DataFrame) -> None:
     first = results.index == results.index[results["n"] > 0][0]
     assert "of 2 trials or more." in cells.spread_caption(results.assign(n=results["n"].mask(first, 9)))
     assert cells.spread_caption(results[results["n"] == 0]) == "No trial has finished."
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("heap / G1 / 25", "G1, JDK 25"),
+        ("native / generational ZGC / 27", "generational ZGC, JDK 27, native buffers"),
+        ("heap / G1 / 25 / fresh", "G1, JDK 25, fresh"),
+        ("C++ flat", "C++ flat"),
+        ("12 / 25", "12 / 25"),
+        (25, 25),
+        (None, None),
+    ],
+)
+def test_a_configuration_is_shown_as_a_stranger_reads_it(stored: object, shown: object) -> None:
+    assert configuration(stored) == shown

@@ -26,6 +26,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
+from allocpool.evidence.trials import configuration
 from allocpool.runtimes.collectors import collector_named
 
 # Okabe and Ito's palette: told apart with any common colour vision.
@@ -180,6 +181,7 @@ def finish(
             axis.set_title(title[name])
     elif title and (grid._col_var is not None or grid._row_var is not None):
         grid.set_titles(title, row_template="{row_name}", col_template="{col_name}")
+    _name_configurations(grid, handles)
     for which, label in (("x", x), ("y", y)):
         if label:
             grid.set(**{f"{which}label": ""})
@@ -191,6 +193,19 @@ def finish(
     if handles:
         legend(figure, handles, columns)
     return describe(figure, text, grid.data)
+
+
+def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
+    """Name configurations as strangers read them: in titles of panels, on axes, in the legend."""
+    for axis in grid.axes.flat:
+        axis.set_title(configuration(axis.get_title()))
+        for which in ("x", "y"):
+            names = [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
+            if any(configuration(name) != name for name in names):
+                ticks = getattr(axis, f"get_{which}ticks")()
+                getattr(axis, f"set_{which}ticks")(ticks, [configuration(name) for name in names])
+    for handle in handles:
+        handle.set_label(configuration(handle.get_label()))
 
 
 def stated(table: pd.DataFrame, value: str, low: str = "low", high: str = "high") -> pd.DataFrame:

@@ -26,6 +26,7 @@ from allocpool.evidence.claims import (
     told_missing,
 )
 from allocpool.evidence.shown import Nothing, Shown, region
+from allocpool.evidence.trials import configuration
 
 _CHANCES = ("p", "p_against")
 NOT_TESTED = "not tested"
@@ -238,6 +239,7 @@ def comparisons(names: Sequence[Mapping[str, Any]], compared: Sequence[Compariso
 TableOrWords = GT | Nothing
 """A table, or the sentence that stands in its place where it would be empty."""
 _HEADINGS = {
+    "solution": "configuration",
     "left_out_because": "left out because",
     "llc_misses": "misses of the last level",
     "l1d_misses": "misses of the first level",
@@ -269,8 +271,10 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | Non
     """
     if rows.empty:
         return Nothing(of=(title,))
+    named = rows.apply(lambda column: column.map(configuration) if column.dtype == object else column)
+    named = named.rename(columns=lambda name: heading(str(name)))
     table = (
-        GT(rows.rename(columns=lambda name: heading(str(name))), groupname_col=under and heading(under))
+        GT(named, groupname_col=under and heading(under))
         .tab_header(title=title)
         .sub_missing(missing_text="-")
         .tab_options(table_font_size="13px", data_row_padding="4px")

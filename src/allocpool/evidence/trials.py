@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -16,6 +17,20 @@ _FEW = 0.1
 def records(rows: pd.DataFrame) -> list[Any]:
     """The rows as named tuples, untyped: a column's type is the table's business."""
     return list(rows.itertuples())
+
+
+_LABEL = re.compile(r"([a-z][a-z_ ]*) / ([A-Za-z][^/]*) / (\d+)(?: / (.+))?")
+"""Layout, collector and release: how stored tables name a configuration of Java."""
+
+
+def configuration(cell: Any) -> Any:
+    """Return a cell as a stranger reads it: ``G1, JDK 25`` for ``heap / G1 / 25``; any other cell as it is."""
+    found = _LABEL.fullmatch(cell) if isinstance(cell, str) else None
+    if found is None:
+        return cell
+    layout, collector, release, options = found.groups()
+    words = [collector, f"JDK {release}", "" if layout == "heap" else f"{layout} buffers", options or ""]
+    return ", ".join(filter(None, words))
 
 
 def counted(trials: pd.DataFrame) -> pd.DataFrame:
