@@ -220,6 +220,9 @@ def test_the_ratio_is_followed_over_the_length_of_the_window() -> None:
     assert dict(zip(both["alive"], both["same_side"], strict=True)) == {2_000: True, 200_000: False}
     assert both["ratio"].tolist() == pytest.approx([3.0, 0.5])
     assert set(both["windows"]) == {"whole"}
+    assert "200,000" in long_windows.doubts(by_size.rungs(short), both)
+    assert "2,000" not in long_windows.doubts(by_size.rungs(short), both).replace("200,000", "")
+    assert long_windows.doubts(by_size.rungs(short), both.iloc[:0]) == ""
 
 
 def test_by_bytes_as_many_bytes_are_alive_in_every_trial() -> None:

@@ -46,6 +46,7 @@ from allocpool.packets.comparisons import (
 from allocpool.packets.published import ARTICLE, published_as_trials
 from allocpool.packets.specs import BUFFER_BYTES, TCP_ONE_IN
 from allocpool.studies.batch import claims as batch_claims
+from allocpool.studies.batch import long_windows
 from allocpool.studies.realtime import claims as realtime_claims
 from allocpool.studies.realtime.cells import realtime_cells
 from allocpool.studies.realtime.claims import Realtime
@@ -175,7 +176,9 @@ def answer(measured: Measured) -> str:
     found = headlines(measured)
     if not found:
         return "**Not measured.** Nothing has been measured both allocating and with a pool yet."
-    return "  \n".join([*(each.text for each in found), by_size.sizes(measured.rungs)])
+    long = long_windows.compared(measured.batch, long_windows.of_host(measured.batch).trials)
+    doubts = long_windows.doubts(measured.rungs, long)
+    return "  \n".join([*(each.text for each in found), *filter(None, [doubts]), by_size.sizes(measured.rungs)])
 
 
 def provenance(measured: Measured) -> dict[str, Any]:

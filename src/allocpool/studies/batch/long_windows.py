@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from allocpool.campaign import hosts
 from allocpool.evidence import style
 from allocpool.evidence.trials import records
+from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
-from allocpool.packets.by_size import name_of
+from allocpool.packets.labels import name_of
 from allocpool.studies.batch.published_sizes import PROFILE
 
 LENGTHS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
@@ -59,6 +60,27 @@ def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     found = found.rename(columns={"ratio_short": "short_ratio"}).sort_values(["configuration", "alive"])
     columns = ["configuration", "alive", "ratio", "n", "windows", "short_ratio", "same_side"]
     return found[columns].reset_index(drop=True)
+
+
+def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
+    """Return where runs of a minute put the other side ahead than the one that is shown, in a sentence; empty without
+    such runs.
+
+    Args:
+        rungs: `allocpool.packets.by_size.rungs` of one machine.
+        long: `compared` of the same machine.
+    """
+    shown = rungs[rungs["verdict"].isin(by_size.SIDES)]
+    both = shown.merge(long, on=["configuration", "alive"], suffixes=("", "_long"))
+    if both.empty:
+        return ""
+    other = both[(both["ratio_long"] > 1) != (both["verdict"] == "pool")]
+    where = "; ".join(
+        f"{name} at {', '.join(f'{alive:,}' for alive in rows['alive'])}"
+        for name, rows in other.groupby("configuration", sort=False)
+    )
+    told = f"the other side is ahead: {where}" if where else "the same side is ahead at each of these sizes"
+    return f"In runs of a minute {told} (n = {int(both['n_long'].min())})."
 
 
 def _costs(trials: pd.DataFrame) -> pd.DataFrame:
