@@ -232,7 +232,7 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 
 def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
     """A frame as JupyterLab and pages show it: in a region that scrolls, where it brings none."""
-    inner = str(frame.to_html(max_rows=10) if type(frame) is pd.DataFrame else frame._repr_html_())
+    inner = str(frame.to_html(max_rows=10, max_cols=12) if type(frame) is pd.DataFrame else frame._repr_html_())
     label = f"Rows: {', '.join(map(str, frame.columns[:3]))}"
     return {"text/html": region(inner, label) if type(frame) is pd.DataFrame else inner, "text/plain": repr(frame)}
 
