@@ -155,7 +155,7 @@ def test_the_page_on_comparing_is_in_the_navigation(tmp_path: Path) -> None:
     contents = nbformat.read(tmp_path / "index.ipynb", as_version=4).cells[-1].source
     toctree = re.search(r"```{toctree}\n(?::.*\n)*\n(.*?)```", contents, re.DOTALL)
     assert toctree is not None
-    assert toctree[1].split() == ["01_x", "compare"]
+    assert toctree[1].split() == ["01_x", "compare", "glossary"]
 
 
 def page(site: Path, name: str) -> BeautifulSoup:
@@ -171,7 +171,7 @@ PAGES = ("index", "01_partial", "02_failed", "03_dead", "04_absent", "05_unavail
 
 
 def test_every_page_carries_a_provenance_box(site: Path) -> None:
-    assert {path.stem for path in site.glob("*.html")} == {*PAGES, "compare", "search"}
+    assert {path.stem for path in site.glob("*.html")} == {*PAGES, "compare", "glossary", "search"}
     for name in PAGES:
         assert len(page(site, name).select(".provenance")) == 1, name
 

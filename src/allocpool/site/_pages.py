@@ -20,7 +20,7 @@ from allocpool.evidence.shown import NOTHING_MIME
 from allocpool.notebook import FINISHED_MIME
 
 FINDINGS = "00_findings"
-DOCS = ("compare",)
+DOCS = ("compare", "glossary")
 """Pages of ``docs/`` that the site has too."""
 ERROR_SUFFIX = ".error.txt"
 
