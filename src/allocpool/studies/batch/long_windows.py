@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from allocpool.campaign import hosts
 from allocpool.evidence import style
-from allocpool.evidence.trials import records
+from allocpool.evidence.trials import counted, records
 from allocpool.packets import by_size
 from allocpool.packets import cells as cell_data
 from allocpool.packets.labels import name_of
@@ -34,6 +34,7 @@ def of_host(trials: pd.DataFrame) -> Long:
     """Return the steady trials of profile ``article`` at the published sizes, of the machine of ``trials``."""
     tables = hosts.tables_of_hosts("batch", PROFILE)
     found = tables.get("trials", trials.iloc[:0])
+    found = counted(found)
     found = found[found["host_id"].isin(set(trials["host_id"])) & found["warm_up"].notna() & (found["scale"] == 1)]
     iterations = tables.get("iterations", pd.DataFrame(columns=["trial_id"]))
     return Long(found, iterations[iterations["trial_id"].isin(found["trial_id"])])
