@@ -228,11 +228,12 @@ def test_the_ratio_is_followed_over_the_length_of_the_window() -> None:
 def test_by_bytes_as_many_bytes_are_alive_in_every_trial() -> None:
     asked = {
         "java": ["array/g1/25"], "cpp": ["glibc"], "bytes": [64, 65536], "alive_mb": 10, "heap_mb": 512,
-        "seconds": 1.0, "warmup_seconds": 0.5, "blocks": 2,
+        "seconds": 1.0, "warmup_seconds": 0.5,
     }  # fmt: skip
-    profile = profiles.read(STUDY, "smoke", {"by_bytes": asked})
+    profile: Any = profiles.read(STUDY, "smoke", {"by_bytes": asked, "blocks": 2})
     machine = Machine(cores=2)
-    specs = [item.spec for item in STUDY.plan(profile, machine) if item.spec.mode == "messages"]
+    planned: list[Any] = [item.spec for item in STUDY.plan(profile, machine)]
+    specs = [spec for spec in planned if spec.mode == "messages"]
     assert len(specs) == 2 * 2 * 2 * 2
     assert {(spec.in_flight + spec.kept_count) * spec.sizes[0][0] for spec in specs} == {10 * 2**20}
     asked_of = [question for question in STUDY.questions(profile, machine) if question.a.mode == "messages"]
@@ -268,8 +269,8 @@ def test_by_bytes_each_size_is_judged() -> None:
 
 
 def test_a_group_may_have_windows_of_its_own_length() -> None:
-    profile = profiles.read(STUDY, "article", {})
-    specs = [item.spec for item in STUDY.plan(profile, Machine(cores=2)) if not item.unavailable]
+    profile: Any = profiles.read(STUDY, "article", {})
+    specs: list[Any] = [item.spec for item in STUDY.plan(profile, Machine(cores=2)) if not item.unavailable]
     ladder = {spec.seconds for spec in specs if spec.case == "10000"}
     assert ladder == {40.0}
     assert {spec.seconds for spec in specs if spec.case == "A10k"} == {20.0}

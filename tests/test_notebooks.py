@@ -226,14 +226,16 @@ def test_a_page_of_little_is_shown(
     monkeypatch.setattr(store, "stored", little)
     monkeypatch.setenv(campaign.SHOW_ONLY, "1")
     shown: list[dict[str, Any]] = []
+    shown_frames: list[object] = []
     monkeypatch.setattr(notebook, "finished", lambda name, provenance, _answer: shown.append({name: provenance}))
     (path,) = [path for path in NOTEBOOKS if path.stem == stem]
-    told: dict[str, Any] = {}
+    told: dict[str, Any] = {"display": shown_frames.append}
     with judged_by(EFFECT):  # a page judges on, until its process ends
         for code in source(path, "code"):
             exec(code.replace('profile = "quick"', 'profile = "standard"'), told)
     plt.close("all")
     assert [list(each) for each in shown] == [[stem]]
+    assert shown_frames
 
 
 def test_a_cell_that_is_run_again_takes_no_variable_of_later_cells_for_a_parameter() -> None:

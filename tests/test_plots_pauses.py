@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from allocpool.evidence.style import alt, colour_of
+from allocpool.evidence.trials import configuration
 from allocpool.packets.cells import ORDERED_BY
 from allocpool.packets.style import CASE_WORDS, STRATEGY_STYLE
 from allocpool.runtimes.threads import GROUPS
@@ -33,6 +34,7 @@ SOLUTIONS = (
     ("cpp", "flat", None, None, "glibc", "C++ flat"),
 )
 SHOWN = [PARALLEL, G1]
+READ = [configuration(name) for name in SHOWN]
 CASES = ("B", "C")
 
 
@@ -99,7 +101,7 @@ def test_a_timeline_has_the_pauses_of_one_trial_per_solution(
     trials: pd.DataFrame, pauses: pd.DataFrame, strategy: str, case: str
 ) -> None:
     figure = plots.pause_timeline(pauses, trials, strategy, case)
-    assert [axis.get_ylabel() for axis in figure.axes] == SHOWN
+    assert [axis.get_ylabel() for axis in figure.axes] == READ
     assert len({(axis.get_xlim(), axis.get_ylim()) for axis in figure.axes}) == 1, "the same axes in all rows"
     for axis, solution in zip(figure.axes, SHOWN, strict=True):
         rows = of(pauses, trials, solution=solution, strategy=strategy, case=case, block=0)
@@ -124,7 +126,7 @@ def test_a_distribution_pools_all_trials_of_a_solution(trials: pd.DataFrame, pau
             longer = [1 - (place + 1) / len(lengths) for place in range(len(lengths))]
             same(points(step)[1:], zip(lengths, longer, strict=True))
     assert len(points(figure.axes[3].lines[0])) == 3 + 1, "a trial that failed has no pauses"
-    assert legend_of(figure) == SHOWN
+    assert legend_of(figure) == READ
     assert "ninety-ninth percentile" in alt(figure)
 
 
@@ -132,9 +134,12 @@ def test_options_of_some_solutions_are_named_and_those_of_all_are_not(
     trials: pd.DataFrame, pauses: pd.DataFrame
 ) -> None:
     compact = trials.assign(solution=trials["solution"].where(trials["solution"] != G1, f"{G1} / compact headers"))
-    assert legend_of(plots.pause_distributions(pauses, compact)) == [PARALLEL, f"{G1} / compact headers"]
+    assert legend_of(plots.pause_distributions(pauses, compact)) == [
+        configuration(PARALLEL),
+        "G1, JDK 25, compact headers",
+    ]
     every = trials.assign(solution=trials["solution"] + " / compact headers")
-    assert legend_of(plots.pause_distributions(pauses, every)) == SHOWN
+    assert legend_of(plots.pause_distributions(pauses, every)) == READ
 
 
 def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFrame) -> None:
@@ -145,7 +150,7 @@ def test_utilisation_is_the_mean_over_trials_with_their_range(trials: pd.DataFra
         for window_ms, least in ((1.0, 0.1 + place / 1000 - shift), (10.0, 0.5 + place / 1000 - shift))
     ])  # fmt: skip
     figure = plots.utilisation_curves(rows, trials, "B")
-    assert [axis.get_title().replace("\n", " ") for axis in figure.axes] == SHOWN
+    assert [axis.get_title().replace("\n", " ") for axis in figure.axes] == READ
     for axis, solution in zip(figure.axes, SHOWN, strict=True):
         curves = [(strategy, counted) for strategy in ("alloc", "pool") for counted in ("pauses", "all stops")]
         for line, shade, (strategy, counted) in zip(axis.lines, axis.collections, curves, strict=False):
@@ -197,7 +202,7 @@ def test_overhead_has_a_mark_and_an_interval_per_choice() -> None:
             same(ends, zip(rows["low"], rows["high"], strict=True))
             marks += len(points(drawn))
         assert marks == len(SHOWN) * 3, "neither the control nor another layout"
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == SHOWN
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == READ
 
 
 def test_processor_time_is_stacked_by_whose_it_was(trials: pd.DataFrame) -> None:

@@ -160,12 +160,16 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
     assert isinstance(settings, BatchProfile)
     planned = plan_batch(settings, Machine(cores=2))
     cells = {
-        (solution, strategy, case)
+        (solution, strategy, case, part.window)
         for part in (settings, *settings.beside.values())
         for solution, strategy, case in itertools.product(part.solutions, part.strategies, part.cases)
         if Solution.parse(solution).offers(strategy)
     }
-    assert len(planned) == len(cells) * settings.blocks
+    packets = [item for item in planned if isinstance(item.spec, BatchSpec)]
+    by_bytes = settings.by_bytes
+    messages = 2 * len(by_bytes.bytes) * len((*by_bytes.java, *by_bytes.cpp)) if by_bytes else 0
+    assert len(packets) == len(cells) * settings.blocks
+    assert len(planned) - len(packets) == messages * settings.blocks
     assert len({item.spec for item in planned}) == len(planned)
     assert planned == plan_batch(settings, Machine(cores=2))
 
@@ -173,7 +177,7 @@ def test_every_profile_is_valid_and_plans_every_configuration_once_per_block(pro
 @pytest.mark.parametrize(
     ("overrides", "names"),
     [
-        ({"bogus": 1}, "valid keys: beside, blocks, cases"),
+        ({"bogus": 1}, "valid keys: beside, blocks, by_bytes, cases"),
         ({"cases": ["D"]}, "choose one of A, A10k, B, C"),
         ({"strategies": ["lake"]}, "choose one of dummy, alloc, mix, pool"),
         ({"solutions": ["java/heap/cms/25"]}, "cms runs on 11"),

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import pytest
 import synthetic
-import test_allocation
 import test_connections
 import test_realtime_story
 import test_stream
@@ -24,7 +23,6 @@ from allocpool.evidence.style import alt
 from allocpool.evidence.tables import Judged, claim_rows, evidence_table, verdicts_table
 from allocpool.packets.plots import stability, wall_against_cpu
 from allocpool.packets.strategies import STRATEGIES
-from allocpool.studies.allocation import story as allocation_story
 from allocpool.studies.batch import story as batch_story
 from allocpool.studies.batch.study import BatchProfile
 from allocpool.studies.buffered_io import story as buffered_io_story
@@ -106,19 +104,6 @@ def test_the_words_of_figures_turn() -> None:
     noisy = synthetic.trials(blocks=3, noise=0.5)
     assert "100% lie within a factor of 1.1" in alt(stability(campaign("alloc")))
     assert "100% lie within" not in alt(stability(noisy))
-
-
-def test_what_a_buffer_costs_turns() -> None:
-    told = {
-        (ratio, noise): allocation_story.verdict(test_allocation.pooled(ratio, noise))
-        for ratio, noise in ((2.0, 0.03), (0.5, 0.03), (1.0, 0.01), (1.0, 0.3))
-    }
-    pool, fresh, equal, noisy = told.values()
-    assert "1 where the pool is cheaper" in pool and "The most that a pool saves" in pool
-    assert "1 where the fresh buffer is" in fresh and "The most that a fresh buffer saves" in fresh
-    assert "no difference that matters" in equal and "saves" not in equal
-    assert "still open" in noisy and "saves" not in noisy
-    assert all(text.startswith("Fresh against pooled buffers, 1 comparison:") for text in told.values())
 
 
 @pytest.mark.parametrize(

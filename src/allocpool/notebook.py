@@ -232,9 +232,10 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 
 def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
     """A frame as JupyterLab and pages show it: in a region that scrolls, where it brings none."""
-    inner = str(frame.to_html(max_rows=10, max_cols=12) if type(frame) is pd.DataFrame else frame._repr_html_())
+    plain = type(frame) is pd.DataFrame  # a comparison brings its own
+    inner = frame.to_html(max_rows=10, max_cols=12) if plain else str(frame._repr_html_())
     label = f"Rows: {', '.join(map(str, frame.columns[:3]))}"
-    return {"text/html": region(inner, label) if type(frame) is pd.DataFrame else inner, "text/plain": repr(frame)}
+    return {"text/html": region(inner, label) if plain else inner, "text/plain": repr(frame)}
 
 
 def show(*shown: GT | Markdown | HTML | Shown | Nothing) -> None:

@@ -198,7 +198,9 @@ def finish(
 def _name_configurations(grid: Any, handles: Sequence[Artist]) -> None:
     """Name configurations as strangers read them: in titles of panels, on axes, in the legend."""
     for axis in grid.axes.flat:
-        axis.set_title(configuration(axis.get_title()))
+        title = axis.get_title().replace("\n", " ")
+        if configuration(title) != title:
+            axis.set_title(configuration(title))
         for which in ("x", "y"):
             names = [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
             if any(configuration(name) != name for name in names):

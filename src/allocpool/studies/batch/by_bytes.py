@@ -41,13 +41,12 @@ class ByBytes(BaseModel):
     heap_mb: int = Field(default=2048, gt=0)
     seconds: float = Field(gt=0, le=3600)
     warmup_seconds: float = Field(ge=0, le=600)
-    blocks: int = Field(default=1, ge=1, le=1000)
 
-    def workloads(self, profile: str) -> messages.YourProfile:
+    def workloads(self, profile: str, blocks: int) -> messages.YourProfile:
         """Return the trials as named workloads of the general program: what a packet is given and does, by case B."""
         half = {each: max(1, self.alive_mb * 2**20 // each // 2) for each in self.bytes}
         return messages.YourProfile(
-            profile=profile, blocks=self.blocks, seconds=self.seconds, warmup_seconds=self.warmup_seconds,
+            profile=profile, blocks=blocks, seconds=self.seconds, warmup_seconds=self.warmup_seconds,
             java=self.java, cpp=self.cpp, strategies=_SIDES,
             workloads={
                 f"{each} bytes": {
@@ -59,13 +58,13 @@ class ByBytes(BaseModel):
             },
         )  # fmt: skip
 
-    def plan(self, profile: str, machine: Machine) -> list[Planned]:
+    def plan(self, profile: str, blocks: int, machine: Machine) -> list[Planned]:
         """Return every trial, block after block."""
-        return messages.plan_messages(self.workloads(profile), machine)
+        return messages.plan_messages(self.workloads(profile, blocks), machine)
 
     def questions(self, profile: str, machine: Machine) -> list[Question[TrialSpec]]:
         """Return allocate or pool for each size and configuration; secondary."""
-        return messages.questions(self.workloads(profile), machine)
+        return messages.questions(self.workloads(profile, 1), machine)
 
 
 def compared(trials: pd.DataFrame) -> pd.DataFrame:
@@ -82,11 +81,11 @@ def compared(trials: pd.DataFrame) -> pd.DataFrame:
     judged = compare_together([(alloc.astype(float), pool.astype(float)) for alloc, pool in sides])
     rows = [
         {
-            "configuration": _name(group.iloc[0]), "bytes": int(size), "alive": _alive(group.iloc[0]),
+            "configuration": _name(group.iloc[0]), "bytes": int(group["mean_bytes"].iloc[0]), "alive": _alive(group.iloc[0]),
             "ratio": found.decision.ratio, "low": found.decision.low, "high": found.decision.high,
             "n": found.decision.n, "verdict": verdict_of(found.decision.n, found.direction, found.equivalent),
         }
-        for ((_, size), group), found in zip(cells.items(), judged, strict=True)
+        for group, found in zip(cells.values(), judged, strict=True)
     ]  # fmt: skip
     columns = ["configuration", "bytes", "alive", "ratio", "low", "high", "n", "verdict"]
     return pd.DataFrame(rows, columns=columns).sort_values(["configuration", "bytes"], ignore_index=True)

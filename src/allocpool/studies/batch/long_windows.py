@@ -93,7 +93,7 @@ def _costs(trials: pd.DataFrame) -> pd.DataFrame:
     cells = done.groupby(_CELL, observed=True)
     return pd.DataFrame({
         "ratio": np.exp(wide["mean"]["alloc"] - wide["mean"]["pool"]),
-        "n": wide["size"].min(axis=1),
+        "n": np.minimum(wide["size"]["alloc"], wide["size"]["pool"]),
         "alive": cells["alive"].first(),
         "windows": cells["window"].agg(lambda each: " and ".join(sorted(set(each.dropna().astype(str))))),
     })  # fmt: skip

@@ -6,7 +6,7 @@ iterations for ``seconds``; or runs an exact number of packets, which makes coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from pydantic import Field
@@ -53,7 +53,7 @@ def plan_batch(profile: BatchProfile, machine: Machine) -> list[Planned]:
         for block in range(profile.blocks)
         for item in once.values()
     ]
-    return planned + (profile.by_bytes.plan(profile.profile, machine) if profile.by_bytes else [])
+    return planned + (profile.by_bytes.plan(profile.profile, profile.blocks, machine) if profile.by_bytes else [])
 
 
 def questions(profile: BatchProfile, machine: Machine) -> list[Question[TrialSpec]]:
@@ -87,6 +87,12 @@ def cost(record: TrialRecord) -> float | None:
     return messages.summarise_messages(record).get("ns_per_message")
 
 
+def in_todays_columns(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return stored tables of packets in today's columns; those of messages have had no others."""
+    packets = {name: table for name, table in tables.items() if name != MESSAGES}
+    return {**tables, **as_now(packets)}
+
+
 STUDY = Study(
     name="batch",
     notebook="02_batch",
@@ -106,6 +112,6 @@ STUDY = Study(
     catalogue=catalogue,
     questions=questions,
     cost=cost,
-    as_now=as_now,
+    as_now=in_todays_columns,
     readable=READABLE,
 )
