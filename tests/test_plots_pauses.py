@@ -101,7 +101,7 @@ def test_a_timeline_has_the_pauses_of_one_trial_per_solution(
     trials: pd.DataFrame, pauses: pd.DataFrame, strategy: str, case: str
 ) -> None:
     figure = plots.pause_timeline(pauses, trials, strategy, case)
-    assert [axis.get_ylabel() for axis in figure.axes] == READ
+    assert [axis.get_ylabel() for axis in figure.axes] == SHOWN
     assert len({(axis.get_xlim(), axis.get_ylim()) for axis in figure.axes}) == 1, "the same axes in all rows"
     for axis, solution in zip(figure.axes, SHOWN, strict=True):
         rows = of(pauses, trials, solution=solution, strategy=strategy, case=case, block=0)

@@ -15,7 +15,7 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import pandas as pd
 from great_tables import GT
@@ -232,8 +232,8 @@ def _table_bundle(table: GT, **_asked: Any) -> dict[str, Any]:
 
 def _frame_bundle(frame: pd.DataFrame, **_asked: Any) -> dict[str, Any]:
     """A frame as JupyterLab and pages show it: in a region that scrolls, where it brings none."""
-    plain = type(frame) is pd.DataFrame  # a comparison brings its own
-    inner = frame.to_html(max_rows=10, max_cols=12) if plain else str(frame._repr_html_())
+    plain, own = type(frame) is pd.DataFrame, cast(Any, frame)  # a comparison brings its own
+    inner = frame.to_html(max_rows=10, max_cols=12) if plain else str(own._repr_html_())
     label = f"Rows: {', '.join(map(str, frame.columns[:3]))}"
     return {"text/html": region(inner, label) if plain else inner, "text/plain": repr(frame)}
 

@@ -81,7 +81,9 @@ def compared(trials: pd.DataFrame) -> pd.DataFrame:
     judged = compare_together([(alloc.astype(float), pool.astype(float)) for alloc, pool in sides])
     rows = [
         {
-            "configuration": _name(group.iloc[0]), "bytes": int(group["mean_bytes"].iloc[0]), "alive": _alive(group.iloc[0]),
+            "configuration": _name(group.iloc[0]),
+            "bytes": int(group["mean_bytes"].iloc[0]),
+            "alive": _alive(group.iloc[0]),
             "ratio": found.decision.ratio, "low": found.decision.low, "high": found.decision.high,
             "n": found.decision.n, "verdict": verdict_of(found.decision.n, found.direction, found.equivalent),
         }

@@ -321,9 +321,15 @@ def within_tried(trials: pd.DataFrame) -> pd.DataFrame:
     side = ["solution", "strategy", "live_messages"]
     done = finished(trials)
     live = done.index.map({row.Index: live_in(row) for row in records(done)})
-    least = done.assign(live_messages=live).groupby(side, observed=True)["interval_ns"].min().astype(float)
+    least = (
+        done.assign(live_messages=live)
+        .groupby(side, observed=True)["interval_ns"]
+        .min()
+        .astype("Float64")
+        .astype(float)
+    )
     tried = pd.Series([least.get(key, math.nan) for key in found[side].itertuples(index=False, name=None)], found.index)
-    edge = found["edge_ns"].astype(float)
+    edge = found["edge_ns"].astype("Float64").astype(float)
     return found.assign(edge_ns=edge.where(~(edge < tried), tried), at_least=edge < tried)
 
 
