@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 from great_tables import GT, loc, style
+from pandas.api.types import is_numeric_dtype
 
 from allocpool import stats
 from allocpool.decisions import Comparison
@@ -271,7 +272,9 @@ def plain_table(rows: pd.DataFrame, title: str, note: str = "", under: str | Non
     """
     if rows.empty:
         return Nothing(of=(title,))
-    named = rows.apply(lambda column: column.map(configuration) if column.dtype == object else column)
+    named = rows.apply(lambda column: column if is_numeric_dtype(column) else column.map(configuration))
+    if {"solution", "configuration"} <= set(named):
+        named = named.drop(columns="solution")  # the same in other words
     named = named.rename(columns=lambda name: heading(str(name)))
     table = (
         GT(named, groupname_col=under and heading(under))
