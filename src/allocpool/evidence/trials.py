@@ -49,8 +49,8 @@ def newest_release(trials: pd.DataFrame, after: int, otherwise: int) -> int:
     ``after``: the release of the source's own set-up, which is not today's, however new. ``otherwise``: where they ran
     on none that is newer.
     """
-    newest = trials["runtime"].astype(float).max()
-    return int(newest) if newest > after else otherwise
+    newest = max(trials["runtime"].dropna().astype(int), default=0)
+    return newest if newest > after else otherwise
 
 
 class Gap(NamedTuple):
