@@ -251,7 +251,7 @@ def test_a_strategy_layouts_and_a_collector_are_planned_run_tabled_drawn_and_exp
         ("roomy / Toy GC / 25", "alloc"),
     }  # fmt: skip
     shown = tree.as_page("02_batch", profile="smoke", **SETTINGS)
-    for word in ("C++ roomy", "roomy / Toy GC / 25", "fresh"):
+    for word in ("C++ roomy", "Toy GC, JDK 25, roomy buffers", "fresh"):
         assert word in shown
     (folder,) = (tree.root / "data" / "tidy").glob("smoke-*")
     trials = pd.read_parquet(folder / "batch" / "trials.parquet")

@@ -222,7 +222,10 @@ def test_the_ratio_is_followed_over_the_length_of_the_window() -> None:
     assert set(both["windows"]) == {"whole"}
     assert "200,000" in long_windows.doubts(by_size.rungs(short), both)
     assert "2,000" not in long_windows.doubts(by_size.rungs(short), both).replace("200,000", "")
-    assert long_windows.doubts(by_size.rungs(short), both.iloc[:0]) == ""
+    nothing = long_windows.Long(trials.iloc[:0], iterations.iloc[:0])
+    assert long_windows.compared(short, nothing.trials).empty and long_windows.by_length(nothing).empty
+    assert long_windows.doubts(by_size.rungs(short), long_windows.compared(short, nothing.trials)) == ""
+    assert not long_windows.figure(long_windows.by_length(nothing)).axes[0].lines
 
 
 def test_by_bytes_as_many_bytes_are_alive_in_every_trial() -> None:

@@ -53,13 +53,15 @@ def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     Columns: ``configuration``, ``alive``, ``ratio`` (of the long trials' geometric means), ``n`` (long trials of the
     smaller side), ``windows`` of the long trials, ``short_ratio``, ``same_side`` (of 1 as in short windows).
     """
+    columns = ["configuration", "alive", "ratio", "n", "windows", "short_ratio", "same_side"]
+    if long.empty or short.empty:
+        return pd.DataFrame(columns=columns)
     costs = {name: _costs(rows) for name, rows in (("long", long), ("short", short))}
     both = costs["long"].join(costs["short"], how="inner", lsuffix="", rsuffix="_short").dropna(subset=["ratio"])
     found = both.reset_index()
     found["configuration"] = found["solution"].map(_names(long))
     found["same_side"] = (found["ratio"] > 1) == (found["ratio_short"] > 1)
     found = found.rename(columns={"ratio_short": "short_ratio"}).sort_values(["configuration", "alive"])
-    columns = ["configuration", "alive", "ratio", "n", "windows", "short_ratio", "same_side"]
     return found[columns].reset_index(drop=True)
 
 
@@ -72,6 +74,8 @@ def doubts(rungs: pd.DataFrame, long: pd.DataFrame) -> str:
         long: `compared` of the same machine.
     """
     shown = rungs[rungs["verdict"].isin(by_size.SIDES)]
+    if shown.empty or long.empty:
+        return ""
     both = shown.merge(long, on=["configuration", "alive"], suffixes=("", "_long"))
     if both.empty:
         return ""
@@ -109,6 +113,9 @@ def by_length(long: Long) -> pd.DataFrame:
 
     The window of ``window_s`` seconds is the first part of a trial's measured window; `LENGTHS_S` are looked at.
     """
+    columns = ["configuration", "alive", "window_s", "ratio"]
+    if long.trials.empty or long.iterations.empty:
+        return pd.DataFrame(columns=columns)
     facts = long.trials[["trial_id", "solution", "case", "strategy", "queue_size", "stored_count"]]
     facts = facts[facts["strategy"].isin(["alloc", "pool"])]
     parts = long.iterations[long.iterations["phase"] == "measured"].merge(facts, on="trial_id")
@@ -128,7 +135,7 @@ def by_length(long: Long) -> pd.DataFrame:
     found = found.merge(alive[[*_CELL, "alive"]], on=_CELL).assign(
         configuration=found["solution"].map(_names(long.trials))
     )
-    return found[["configuration", "alive", "window_s", "ratio"]].sort_values(["configuration", "alive", "window_s"])
+    return found[columns].sort_values(columns[:3])
 
 
 def figure(lengths: pd.DataFrame) -> Figure:
