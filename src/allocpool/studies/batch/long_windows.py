@@ -57,7 +57,8 @@ def compared(short: pd.DataFrame, long: pd.DataFrame) -> pd.DataFrame:
     if long.empty or short.empty:
         return pd.DataFrame(columns=columns)
     costs = {name: _costs(rows) for name, rows in (("long", long), ("short", short))}
-    both = costs["long"].join(costs["short"], how="inner", suffixes=("", "_short")).dropna(subset=["ratio"])
+    both = costs["long"].merge(costs["short"], left_index=True, right_index=True, suffixes=("", "_short"))
+    both = both.dropna(subset=["ratio"])
     found = both.reset_index()
     found["configuration"] = found["solution"].map(_names(long))
     found["same_side"] = (found["ratio"] > 1) == (found["ratio_short"] > 1)
